@@ -1,0 +1,70 @@
+"""
+Names of things: kinds, and objects of a kind.
+
+A Kubernetes object itself stays a dict (`KubeObject`): we handle kinds nobody has seen yet.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+KubeObject = dict[str, Any]
+
+_DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Kind:
+    """Group, version and kind; the core group is the empty string."""
+
+    group: str
+    version: str
+    kind: str
+
+    @classmethod
+    def of(cls, api_version: str, kind: str) -> "Kind":
+        """Take `apps/v1` and `Deployment` apart and together."""
+        group, _, version = api_version.rpartition("/")
+        return cls(group, version, kind)
+
+    @property
+    def api_version(self) -> str:
+        """Return `group/version`, or the bare version in the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def __str__(self) -> str:
+        return f"{self.api_version} {self.kind}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectRef:
+    """One object; `namespace` is empty for cluster-scoped kinds."""
+
+    kind: Kind
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, obj: KubeObject) -> "ObjectRef":
+        """Name an object by its own text; what is missing reads as empty."""
+        metadata = obj.get("metadata")
+        if not isinstance(metadata, dict):
+            metadata = {}
+        return cls(
+            Kind.of(_text(obj.get("apiVersion")), _text(obj.get("kind"))),
+            _text(metadata.get("namespace")),
+            _text(metadata.get("name")),
+        )
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind.kind} {place}"
+
+
+def is_dns_label(text: str) -> bool:
+    """Say whether `text` may be part of a host name (DNS-1035, at most 63 characters)."""
+    return len(text) <= 63 and _DNS_LABEL.fullmatch(text) is not None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
