@@ -4,10 +4,17 @@ CEL types: values that print, parse and compare.
 A type is a name and its parameters; `list(int)` is `Type("list", (INT,))`. Object types made
 from schemas are nominal: they carry only their name (`__type_schema.spec`) and equal nothing
 but themselves; their fields are the environment's to know. Which type accepts which is the
-checker's business (`check`), because it depends on what type variables are bound to.
+checker's business (`unify`), because it depends on what type variables are bound to.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
+
+LARGEST_TYPE = 1000  # parts; `cel.bind` can double a type with every line of an expression
+
+
+class TypeTooLarge(ValueError):  # noqa: N818 - what it is, said of the type
+    """A type with so many parts that nobody wrote it in good faith."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +26,32 @@ class Type:
     `optional_type`, `type`), `object` (then `name` says which; opaque types such as
     `kubernetes.Quantity` are objects too), `param` (a signature's `<T>`), `var` (the
     checker's stand-in for a parameter) or `error`.
+
+    `is_open` says that a parameter or variable occurs somewhere inside: only then can the
+    type mean something else once variables are bound.
     """
 
     kind: str
     parameters: tuple["Type", ...] = ()
     name: str = ""
+    is_open: bool = field(init=False, compare=False, repr=False)
+    _size: int = field(init=False, compare=False, repr=False)
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        is_open = self.kind == "var" or self.kind == "param"
+        size = 1
+        for parameter in self.parameters:
+            is_open = is_open or parameter.is_open
+            size += parameter._size
+        if size > LARGEST_TYPE:
+            raise TypeTooLarge(f"type has more than {LARGEST_TYPE} parts")
+        object.__setattr__(self, "is_open", is_open)
+        object.__setattr__(self, "_size", size)
+        object.__setattr__(self, "_hash", hash((self.kind, self.parameters, self.name)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
         return format_type(self)
@@ -40,6 +68,28 @@ NULL = Type("null_type")
 TIMESTAMP = Type("google.protobuf.Timestamp")
 DURATION = Type("google.protobuf.Duration")
 ERROR = Type("error")
+
+PRIMITIVES = {
+    primitive.kind: primitive
+    for primitive in (
+        *(DYN, BOOL, INT, UINT, DOUBLE, STRING, BYTES, NULL, TIMESTAMP, DURATION),
+        Type("type"),  # of a type about which nothing is known
+    )
+}
+
+# Object types that cel-go knows to be opaque; of others without fields, such as
+# `kubernetes.Quantity`, it only says that it cannot resolve them.
+OPAQUE_NAMES = frozenset({"net.IP", "net.CIDR"})
+
+CONSTRUCTORS = frozenset({"list", "map", "optional_type", "type"})
+
+# What signatures and the checker's own messages call these, as cel-go does.
+_SHORT_NAMES = {
+    "timestamp": "google.protobuf.Timestamp",
+    "duration": "google.protobuf.Duration",
+    "null": "null_type",
+}
+_MESSAGE_NAMES = {long: short for short, long in _SHORT_NAMES.items()}
 
 
 def list_of(element: Type) -> Type:
@@ -79,4 +129,51 @@ def format_type(shown: Type) -> str:
         return "!error!"
     if not shown.parameters:
         return shown.kind
-    return f"{shown.kind}({', '.join(format_type(p) for p in shown.parameters)})"
+    return f"{shown.kind}({', '.join(map(format_type, shown.parameters))})"
+
+
+def format_for_message(shown: Type) -> str:
+    """Print a type as cel-go's own messages do, which say `null`, `timestamp`, `duration`."""
+    if shown.parameters:
+        return f"{shown.kind}({', '.join(map(format_for_message, shown.parameters))})"
+    return _MESSAGE_NAMES.get(shown.kind) or format_type(shown)
+
+
+def parse_type(text: str) -> Type:
+    """Read a type: the inverse of `format_type`, with `timestamp`, `duration` and `null` too."""
+    found, rest = _parse(text.strip())
+    if rest:
+        raise ValueError(f"unexpected {rest!r} in type {text!r}")
+    return found
+
+
+_NAME = re.compile(r"[\w.@]+")
+
+
+def _parse(text: str) -> tuple[Type, str]:
+    """Read one type off the front of `text`; return it and what is left."""
+    if text.startswith("<"):
+        name, _, rest = text[1:].partition(">")
+        return Type("param", (), name), rest.lstrip()
+    matched = _NAME.match(text)
+    if matched is None:
+        raise ValueError(f"expected a type, found {text!r}")
+    name, rest = matched[0], text[matched.end() :].lstrip()
+    if name in CONSTRUCTORS and rest.startswith("("):
+        parameters, rest = _parse_parameters(rest[1:])
+        return Type(name, parameters), rest
+    name = _SHORT_NAMES.get(name, name)
+    return PRIMITIVES.get(name) or object_of(name), rest
+
+
+def _parse_parameters(text: str) -> tuple[tuple[Type, ...], str]:
+    """Read types up to the closing parenthesis."""
+    parameters: list[Type] = []
+    separator = ","
+    while separator == ",":
+        parameter, text = _parse(text.lstrip())
+        parameters.append(parameter)
+        separator, text = text[:1], text[1:].lstrip()
+    if separator != ")":
+        raise ValueError(f"expected ')' before {separator + text!r}")
+    return tuple(parameters), text

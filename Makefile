@@ -1,0 +1,56 @@
+# `make` alone lists the targets.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help install dev check format test test-full golden bench fuzz clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
+	@touch $@
+
+install: $(VENV)/.installed  ## put kro-gitops at .venv/bin/kro-gitops
+
+dev: $(VENV)/.dev  ## install what developing needs, too
+
+check: $(VENV)/.dev  ## format, lint, import contracts, types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+format: $(VENV)/.dev  ## put the code in order
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: $(VENV)/.dev  ## the CI tier
+	$(BIN)/pytest --numprocesses $(WORKERS)
+
+test-full: $(VENV)/.dev  ## everything, with larger budgets
+	KRO_GITOPS_TESTS=full $(BIN)/pytest --numprocesses $(WORKERS)
+
+golden: $(VENV)/.dev  ## compare with outcomes of kro: make golden FILE=outcomes.jsonl
+	$(BIN)/python tools/golden.py $(FILE)
+
+bench: $(VENV)/.dev  ## print the benchmarks
+	$(BIN)/python -m benchmarks
+
+fuzz: $(VENV)/.dev  ## fuzz parsers for longer than CI does
+	KRO_GITOPS_TESTS=fuzz $(BIN)/pytest --numprocesses $(WORKERS) tests/property
+
+clean:  ## remove what was built
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,51 @@
+"""
+Names for values: `cel.bind`, `optMap`, `optFlatMap`.
+"""
+
+from typing import Any
+
+from kro_gitops.cel.budget import Frame
+from kro_gitops.cel.compiler.access import is_optional, unbox
+from kro_gitops.cel.compiler.scope import Builder, Step
+from kro_gitops.cel.compiler.walks import find_walk, raw_step
+from kro_gitops.cel.containers import ABSENT
+from kro_gitops.cel.tree import Macro
+
+
+def build_bind(builder: Builder, node: Macro) -> Step:
+    """Compile `cel.bind(name, value, body)`; data with a schema is bound as it is."""
+    walk = find_walk(node.operand, builder.scope)
+    if walk is not None and walk.schema is not None:
+        value = raw_step(walk)
+        place = builder.scope.reserve(node.variables[0], walk.schema)
+    else:
+        value = builder.build(node.operand)
+        place = builder.scope.reserve(node.variables[0])
+    with builder.scope.binding(place):
+        body = builder.build(node.bodies[0])
+    slot = place.slot
+
+    def bind(frame: Frame) -> Any:
+        frame[slot] = value(frame)
+        return body(frame)
+
+    return bind
+
+
+def build_optional_map(builder: Builder, node: Macro) -> Step:
+    """Compile `optional.optMap(name, body)` to a step that returns the value or `ABSENT`."""
+    if is_optional(node.operand):
+        optional = builder.build_optional(node.operand)
+    else:
+        optional = unbox(builder.build(node.operand), "hasValue")
+    place = builder.scope.reserve(node.variables[0])
+    with builder.scope.binding(place):
+        is_flat = node.name == "optFlatMap"
+        body = (builder.build_optional if is_flat else builder.build)(node.bodies[0])
+    slot = place.slot
+
+    def bind(frame: Frame) -> Any:
+        frame[slot] = value = optional(frame)
+        return value if value is ABSENT else body(frame)
+
+    return bind

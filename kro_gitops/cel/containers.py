@@ -1,0 +1,267 @@
+"""
+Lists and maps as expressions see them.
+
+A plain `list` or `dict` is a value of its own. Data that comes with a schema is seen through
+a view instead: it keeps the raw JSON and converts an element when it is read, so that what is
+never read costs nothing, and a map that leaves the engine is still the author's own text.
+How to convert is decided by `views`, which knows schemas; here a converter is a function.
+
+`PartialMap` is a map of which only some keys are known. Whoever reads another one, or asks for
+the map as a whole, raises `UnknownValue`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from kro_gitops.cel.failures import UnknownValue
+
+Converter = Callable[[Any], Any]
+
+ABSENT: Any = object()
+"""What lookups return for a key that is not there; never a value."""
+
+
+class ListView:
+    """An array with its schema's converter; `keys` and `merge` say how `==` and `+` treat it."""
+
+    __slots__ = ("convert", "keys", "merge", "raw")
+
+    def __init__(
+        self, raw: list[Any], convert: Converter, merge: str = "", keys: Sequence[str] = ()
+    ) -> None:
+        self.raw = raw
+        self.convert = convert
+        self.merge = merge  # "set", "map", or "" for an ordinary (atomic) list
+        self.keys = keys
+
+    def __getitem__(self, index: int) -> Any:
+        return self.convert(self.raw[index])
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.convert, self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+
+class MapView:
+    """An object with `additionalProperties`: raw keys, values by that schema."""
+
+    __slots__ = ("convert", "raw")
+
+    def __init__(self, raw: dict[str, Any], convert: Converter) -> None:
+        self.raw = raw
+        self.convert = convert
+
+    def find(self, key: str) -> Any:
+        """Return the value of `key`, or `ABSENT`."""
+        value = self.raw.get(key, ABSENT)
+        return value if value is ABSENT else self.convert(value)
+
+    def keys(self) -> list[str]:
+        """List the keys."""
+        return list(self.raw)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.raw)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Walk keys and converted values."""
+        return ((key, self.convert(value)) for key, value in self.raw.items())
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+
+class Fields(Protocol):
+    """
+    What a view of an object must know of its properties.
+
+    Names differ from keys where CEL could not write them: `a-b` is read as `a__dash__b`.
+    """
+
+    def key_of(self, name: str) -> str | None:
+        """Return the key in the data that expressions call `name`."""
+
+    def name_of(self, key: str) -> str:
+        """Return what expressions call the data's `key`."""
+
+    def convert(self, key: str, raw: Any) -> Any:
+        """Convert the value of the property `key`, which is not null."""
+
+
+class ObjectView:
+    """An object with `properties`: names are escaped, and a null property counts as absent."""
+
+    __slots__ = ("fields", "raw")
+
+    def __init__(self, raw: dict[str, Any], fields: Fields) -> None:
+        self.raw = raw
+        self.fields = fields
+
+    def find(self, name: str) -> Any:
+        """Return the value of the field `name`, or `ABSENT`."""
+        key = self.fields.key_of(name)
+        value = None if key is None else self.raw.get(key)
+        if key is None or value is None:
+            return ABSENT
+        return self.fields.convert(key, value)
+
+    def keys(self) -> list[str]:
+        """List the names of all properties in the data, null ones too."""
+        return [self.fields.name_of(key) for key in self.raw]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Walk names and converted values, leaving null properties out."""
+        for name in self.keys():
+            value = self.find(name)
+            if value is not ABSENT:
+                yield name, value
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+
+class PartialMap(dict[str, Any]):
+    """
+    A map of which only the keys it holds are known.
+
+    `path` is where it sits in the data (`deployment.metadata`). `is_open` says which absent
+    keys may exist in the cluster; all of them unless told. An absent key that is not open is
+    absent as in any map.
+    """
+
+    __slots__ = ("is_open", "path")
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        path: str = "",
+        is_open: Callable[[str], bool] | None = None,
+    ) -> None:
+        super().__init__(data)
+        self.path = path
+        self.is_open = is_open
+
+    def __missing__(self, key: str) -> Any:
+        self._refuse(key)
+        raise KeyError(key)
+
+    def __contains__(self, key: object) -> bool:
+        if super().__contains__(key):
+            return True
+        self._refuse(key)
+        return False
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return what is known of `key`."""
+        known = super().get(key, ABSENT)
+        if known is not ABSENT:
+            return known
+        self._refuse(key)
+        return default
+
+    def __len__(self) -> int:
+        raise self.unknown()
+
+    def __iter__(self) -> Iterator[str]:
+        raise self.unknown()
+
+    def keys(self) -> Any:
+        """Refuse: there may be more."""
+        raise self.unknown()
+
+    def values(self) -> Any:
+        """Refuse: there may be more."""
+        raise self.unknown()
+
+    def items(self) -> Any:
+        """Refuse: there may be more."""
+        raise self.unknown()
+
+    def __eq__(self, other: object) -> bool:
+        raise self.unknown()
+
+    __hash__ = None  # as for any dict
+
+    def known(self) -> dict[str, Any]:
+        """Return a plain dict of the known keys, for those who may see that there is more."""
+        return {key: dict.__getitem__(self, key) for key in dict.__iter__(self)}
+
+    def unknown(self) -> UnknownValue:
+        """Make the error for reading the map as a whole."""
+        return UnknownValue((self.path,))
+
+    def _refuse(self, key: object) -> None:
+        if isinstance(key, str) and (self.is_open is None or self.is_open(key)):
+            raise UnknownValue((_below(self.path, key),))
+
+
+def partial(value: Any, path: str, is_open: Callable[[str], bool] | None = None) -> Any:
+    """Return a copy of `value` in which every map, at any depth, is partial."""
+    root: list[Any] = [value]
+    waiting: list[tuple[Any, Any, str]] = [(root, 0, path)]
+    while waiting:  # a stack of our own: data may be nested deeper than Python may call
+        holder, key, place = waiting.pop()
+        child = holder[key]
+        if type(child) is dict:
+            wrapped = PartialMap(child, place, is_open)
+            holder[key] = wrapped
+            waiting.extend((wrapped, name, _below(place, name)) for name in child)
+        elif type(child) is list:
+            holder[key] = copied = list(child)
+            waiting.extend((copied, index, f"{place}[{index}]") for index in range(len(copied)))
+    return root[0]
+
+
+def _below(path: str, key: str) -> str:
+    if key == "" or "." in key:
+        return f'{path}["{key}"]'
+    return f"{path}.{key}" if path else key
+
+
+LISTS = (list, ListView)
+MAPS = (dict, ObjectView, MapView, PartialMap)
+
+
+def is_list(value: object) -> bool:
+    """Say whether `value` is a CEL list."""
+    return type(value) in LISTS
+
+
+def is_map(value: object) -> bool:
+    """Say whether `value` is a CEL map (typed objects are maps at run time)."""
+    return type(value) in MAPS
+
+
+def find_key(mapping: Any, key: Any) -> Any:
+    """
+    Look `key` up in a CEL map; return the value or `ABSENT`.
+
+    Numbers meet across their types (`1`, `1u` and `1.0` are one key), booleans are no numbers.
+    """
+    if type(key) is str:
+        if type(mapping) is dict or type(mapping) is PartialMap:
+            return mapping.get(key, ABSENT)
+        return mapping.find(key)
+    if type(mapping) is dict:
+        return _find_number(mapping, key)
+    if type(mapping) is PartialMap:
+        raise mapping.unknown()
+    return ABSENT
+
+
+def _find_number(mapping: dict[Any, Any], key: Any) -> Any:
+    """Look up a key that is no string, telling `True` from `1`."""
+    try:
+        value = mapping.get(key, ABSENT)
+    except TypeError:  # a list or a map, which no map has as a key
+        return ABSENT
+    if value is ABSENT or (key != 0 and key != 1):
+        return value
+    is_bool = type(key) is bool
+    same = any(held == key and (type(held) is bool) is is_bool for held in mapping)
+    return value if same else ABSENT

@@ -1,0 +1,101 @@
+"""
+What values are called: the names `type(x)` gives and error texts use.
+"""
+
+from typing import Any
+
+from kro_gitops.cel.containers import ListView, MapView, ObjectView, PartialMap
+from kro_gitops.cel.failures import EvaluationError, MissingData
+from kro_gitops.cel.numbers import format_double
+from kro_gitops.cel.scalars import (
+    Condition,
+    Duration,
+    Omit,
+    OptionalValue,
+    Runtime,
+    Timestamp,
+    TypeValue,
+    UInt,
+)
+
+KINDS: dict[type, str] = {
+    bool: "bool",
+    int: "int",
+    UInt: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null_type",
+    list: "list",
+    ListView: "list",
+    dict: "map",
+    MapView: "map",
+    ObjectView: "map",
+    PartialMap: "map",
+    Timestamp: "google.protobuf.Timestamp",
+    Duration: "google.protobuf.Duration",
+    OptionalValue: "optional_type",
+    TypeValue: "type",
+    Omit: Omit.KIND,
+    Condition: Condition.KIND,
+    Runtime: Runtime.KIND,
+}
+
+
+def kind_of(value: Any) -> str:
+    """Return the CEL type name of a value: `int`, `map`, `kubernetes.Quantity` …."""
+    kind = KINDS.get(type(value))
+    return kind if kind is not None else getattr(value, "KIND", type(value).__name__)
+
+
+def no_such_overload(function: str = "", *arguments: Any) -> EvaluationError:
+    """
+    Make the error for a call that no signature fits.
+
+    cel-go says a bare `no such overload` where a function itself refuses its arguments, and
+    `no such overload: getFullYear(string)` where none is found; pass the name for the latter.
+    """
+    if not function:
+        return EvaluationError("no such overload")
+    kinds = ", ".join(kind_of(argument) for argument in arguments)
+    return EvaluationError(f"no such overload: {function}({kinds})")
+
+
+def conversion_failed(value: Any, target: str) -> EvaluationError:
+    """Make `type conversion error from 'string' to 'int'`."""
+    return EvaluationError(f"type conversion error from '{kind_of(value)}' to '{target}'")
+
+
+def no_such_key(key: Any) -> MissingData:
+    """Make `no such key: k`, with the key as Go prints it."""
+    return MissingData(f"no such key: {key_text(key)}")
+
+
+def key_text(key: Any) -> str:
+    """Print a map's key as Go does."""
+    if type(key) is bool:
+        return "true" if key else "false"
+    return format_double(key) if type(key) is float else str(key)
+
+
+def not_iterable(value: Any, *, pairs: bool = False) -> EvaluationError:
+    """Make the error for a loop over something that has no elements."""
+    found = _GO_TYPES.get(type(value)) or kind_of(value)
+    if pairs:
+        return EvaluationError(f"unsupported comprehension range type: {found}")
+    return EvaluationError(f"got '{found}', expected iterable type")
+
+
+_GO_TYPES: dict[type, str] = {
+    bool: "types.Bool",
+    int: "types.Int",
+    UInt: "types.Uint",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    type(None): "types.Null",
+    Timestamp: "types.Timestamp",
+    Duration: "types.Duration",
+    OptionalValue: "*types.Optional",
+    TypeValue: "*types.Type",
+}

@@ -1,0 +1,127 @@
+"""
+Base64, and `json.encode`: values as text for other programs.
+
+`json.encode` is cel-go's, not kro's `json.marshal`: it follows protobuf's JSON, where integers
+that a double cannot hold become strings and there is no value for an absent optional.
+"""
+
+import base64
+import math
+import re
+from typing import Any, Final
+
+from kro_gitops.cel.clock import format_timestamp
+from kro_gitops.cel.library import go_text
+from kro_gitops.cel.library.json_writing import UnwritableValue, write_json
+from kro_gitops.cel.library.overloads import Function, global_functions
+from kro_gitops.cel.numbers import format_double, format_seconds
+from kro_gitops.cel.values import (
+    Duration,
+    EvaluationError,
+    MapView,
+    ObjectView,
+    OptionalValue,
+    Timestamp,
+    TypeValue,
+    UInt,
+    check_size,
+    kind_of,
+)
+
+_PADDED: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_FOREIGN: Final = re.compile(rb"[^A-Za-z0-9+/\r\n]")
+_LINE_ENDS = str.maketrans("", "", "\r\n")
+
+_MAX_EXACT = 2**53 - 1
+
+
+def base64_encode(data: bytes) -> str:
+    """Encode with the standard alphabet and padding."""
+    check_size((len(data) + 2) // 3 * 4)
+    return base64.b64encode(data).decode("ascii")
+
+
+def base64_decode(text: str) -> bytes:
+    """Decode the standard alphabet; padding may be left out, line ends are skipped."""
+    plain = text.translate(_LINE_ENDS)
+    if not _PADDED.fullmatch(plain):
+        _check_unpadded(text, len(plain))
+        plain += "=" * (-len(plain) % 4)
+    return base64.b64decode(plain)
+
+
+def json_encode(value: Any) -> str:
+    """Write a value as JSON by protobuf's rules."""
+    try:
+        return write_json(value, _SUBSTITUTES)
+    except UnwritableValue as error:
+        raise EvaluationError(_no_json_form(error.value)) from None
+
+
+def _check_unpadded(text: str, length: int) -> None:
+    data = go_text.encode(text)
+    foreign = _FOREIGN.search(data)
+    if foreign:
+        raise EvaluationError(f"illegal base64 data at input byte {foreign.start()}")
+    if length % 4 == 1:
+        raise EvaluationError(f"illegal base64 data at input byte {len(data) - 1}")
+
+
+def _exact(number: int) -> Any:
+    return int(number) if -_MAX_EXACT <= number <= _MAX_EXACT else str(number)
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        shown = format_double(number)
+        raise EvaluationError(f"proto: google.protobuf.Value.number_value: invalid {shown} value")
+    return number
+
+
+def _with_string_keys(entries: dict[Any, Any]) -> dict[Any, Any]:
+    for key in entries:
+        if type(key) is not str:
+            raise EvaluationError(f"unsupported type conversion from '{kind_of(key)}' to string")
+    return entries
+
+
+def _unwrapped(optional: OptionalValue) -> Any:
+    value: Any = optional
+    while type(value) is OptionalValue:
+        if not value.present:
+            raise EvaluationError("optional.none() dereference")
+        value = value.value
+    substitute = _SUBSTITUTES.get(type(value))
+    return substitute(value) if substitute else value
+
+
+def _no_json_form(value: Any) -> str:
+    if type(value) is TypeValue:
+        return "type conversion not supported for 'type'"
+    name = kind_of(value).rpartition(".")[2]
+    return f"type conversion error from '{name}' to '*structpb.Value'"
+
+
+_SUBSTITUTES: dict[type, Any] = {
+    int: _exact,
+    UInt: _exact,
+    float: _finite,
+    bytes: base64_encode,
+    Timestamp: format_timestamp,
+    Duration: lambda duration: format_seconds(duration.nanos),
+    OptionalValue: _unwrapped,
+    dict: _with_string_keys,
+    # Data leaves as it came, as everywhere: names unescaped, dates untouched.
+    ObjectView: lambda view: view.raw,
+    MapView: lambda view: view.raw,
+}
+
+GLOBALS = global_functions(
+    {
+        "base64.encode(bytes)": base64_encode,
+        "base64.decode(string)": base64_decode,
+        "json.encode(dyn)": json_encode,
+    }
+)
+
+MEMBERS: dict[tuple[str, str], Function] = {}

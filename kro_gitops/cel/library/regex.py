@@ -1,0 +1,114 @@
+"""
+Regular expressions, in linear time.
+
+Patterns are the user's and never reach Python's `re`, which can be made to run for years:
+RE2 finds what Go finds, and its complaints are put into Go's words.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any, Final
+
+import re2
+
+from kro_gitops.cel.library import go_text
+from kro_gitops.cel.library.overloads import global_functions, member_functions
+from kro_gitops.cel.values import EvaluationError, check_size
+
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False
+
+# What RE2 says, and what Go says; both then quote the part of the pattern that is meant.
+_GO_WORDS = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "trailing \\": "trailing backslash at end of expression",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+    "pattern too large - compile failed": "expression too large",
+}
+_LOOK_BEHIND = ("(?<=", "(?<!")
+
+# RE2 would match half a character here; Go has no such thing.
+_ONE_BYTE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+
+
+@lru_cache(maxsize=256)
+def compile_pattern(pattern: str) -> Any:
+    """Compile a pattern; raise an error in Go's words if it is not one."""
+    if _ONE_BYTE.search(pattern):
+        raise _refused(r"invalid escape sequence: `\C`")
+    try:
+        return re2.compile(go_text.encode(pattern).decode(), _OPTIONS)
+    except re2.error as error:
+        raise _refused(_in_go_words(pattern, error.args[0])) from None
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Say whether the pattern is found anywhere in the text."""
+    return compile_pattern(pattern).search(_encodable(text)) is not None
+
+
+def find(text: str, pattern: str) -> str:
+    """Return the first match, empty if there is none."""
+    match = _compile_argument(pattern).search(_encodable(text))
+    return match.group() if match else ""
+
+
+def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    """Return the first `limit` matches; all if it is negative."""
+    compiled = _compile_argument(pattern)
+    found: list[str] = []
+    end = -1
+    for match in compiled.finditer(_encodable(text)):
+        if len(found) == limit:
+            break
+        # An empty match right behind another one does not count.
+        if match.end() > match.start() or match.start() != end:
+            check_size(len(found) + 1)
+            found.append(match.group())
+        end = match.end()
+    return found
+
+
+def _compile_argument(pattern: str) -> Any:
+    try:
+        return compile_pattern(pattern)
+    except EvaluationError as error:
+        raise EvaluationError(f"Illegal regex: {error.message}") from None
+
+
+def _encodable(text: str) -> str:
+    return text if text.isascii() else go_text.encode(text).decode()
+
+
+def _refused(reason: str) -> EvaluationError:
+    return EvaluationError(f"error parsing regexp: {reason}")
+
+
+def _in_go_words(pattern: str, complaint: bytes | str) -> str:
+    said = complaint.decode(errors="replace") if isinstance(complaint, bytes) else complaint
+    reason, _, part = said.partition(": ")
+    if part in _LOOK_BEHIND:
+        # Go takes it for a group whose name does not end, or is none.
+        rest = pattern[pattern.index(part) :]
+        name, end, _ = rest.partition(">")
+        return f"invalid named capture: `{name}{end}`"
+    if reason.startswith("pattern too large"):
+        part = pattern
+    return f"{_GO_WORDS.get(reason, reason)}: `{part}`"
+
+
+GLOBALS = global_functions({"matches(string, string)": matches})
+
+MEMBERS = member_functions(
+    {
+        "matches(string, string)": matches,
+        "find(string, string)": find,
+        "findAll(string, string)": find_all,
+        "findAll(string, string, int)": find_all,
+    }
+)

@@ -1,0 +1,20 @@
+"""
+How long a single value may become, whoever builds it.
+
+An expression of a few characters can ask for more memory than there is. Functions that make
+something longer than what they were given work out its length and ask here first. How much an
+evaluation may do altogether is `budget`'s business.
+"""
+
+from kro_gitops.cel.failures import EvaluationError
+
+MAX_SIZE = 4 * 1024 * 1024
+"""Characters of a text, bytes, elements of a list or entries of a map."""
+
+
+def check_size(count: int, limit: int = MAX_SIZE) -> None:
+    """Refuse to build a value of `count` characters or elements if that is too many."""
+    if count > limit:
+        raise EvaluationError(
+            f"evaluation stopped: a value of {count} characters or elements, {limit} are allowed"
+        )

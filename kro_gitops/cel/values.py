@@ -1,0 +1,83 @@
+"""
+Everything about run-time values, in one import.
+
+Values are Python's own where Python has them, `scalars` where it has not, and `containers`
+for data seen through a schema. `equality` compares them, `convert` turns them into JSON and
+`failures` are the errors they raise. Library code imports from here.
+"""
+
+from kro_gitops.cel.containers import (
+    ABSENT,
+    LISTS,
+    MAPS,
+    ListView,
+    MapView,
+    ObjectView,
+    PartialMap,
+    find_key,
+    is_list,
+    is_map,
+    partial,
+)
+from kro_gitops.cel.convert import to_json
+from kro_gitops.cel.equality import NUMBERS, compare, equals
+from kro_gitops.cel.failures import (
+    BuildProblem,
+    ConversionError,
+    EvaluationError,
+    MissingData,
+    UnknownValue,
+)
+from kro_gitops.cel.kinds import conversion_failed, kind_of, no_such_key, no_such_overload
+from kro_gitops.cel.limits import MAX_SIZE, check_size
+from kro_gitops.cel.scalars import (
+    NONE,
+    OMIT,
+    RUNTIME,
+    Condition,
+    Duration,
+    Opaque,
+    OptionalValue,
+    Timestamp,
+    TypeValue,
+    UInt,
+)
+
+__all__ = [
+    "ABSENT",
+    "LISTS",
+    "MAPS",
+    "MAX_SIZE",
+    "NONE",
+    "NUMBERS",
+    "OMIT",
+    "RUNTIME",
+    "BuildProblem",
+    "Condition",
+    "ConversionError",
+    "Duration",
+    "EvaluationError",
+    "ListView",
+    "MapView",
+    "MissingData",
+    "ObjectView",
+    "Opaque",
+    "OptionalValue",
+    "PartialMap",
+    "Timestamp",
+    "TypeValue",
+    "UInt",
+    "UnknownValue",
+    "check_size",
+    "compare",
+    "conversion_failed",
+    "equals",
+    "find_key",
+    "is_list",
+    "is_map",
+    "kind_of",
+    "no_such_key",
+    "no_such_overload",
+    "partial",
+    "to_json",
+]

@@ -1,0 +1,37 @@
+"""Draw the dependency graph of a definition: what is applied before what, and why."""
+
+import argparse
+import sys
+
+from kro_gitops.cli.options import add_build_options
+
+EXAMPLES = """\
+examples:
+  kro-gitops graph rgds/webapp.yaml
+  kro-gitops graph rgds/webapp.yaml -o svg > webapp.svg
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `graph`."""
+    parser.add_argument("definition", metavar="RGD", help="the file with the definition")
+    parser.add_argument("--name", help="which definition, if the file has several")
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=["text", "mermaid", "dot", "svg"],
+        default="text",
+        help="how to draw it (default: %(default)s)",
+    )
+    add_build_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the drawing."""
+    from kro_gitops.cli.definitions import find_graph
+    from kro_gitops.preview.drawing import as_dot, as_mermaid, as_text
+    from kro_gitops.preview.svg import as_svg
+
+    draw = {"text": as_text, "mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}[args.output]
+    sys.stdout.write(draw(find_graph(args, args.definition, args.name)))
+    return 0

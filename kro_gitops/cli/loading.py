@@ -1,0 +1,59 @@
+"""
+From paths on the command line to a compiled repository: the first half of most verbs.
+"""
+
+import argparse
+import sys
+from dataclasses import dataclass
+
+from kro_gitops.cli.files import FileSet, read_paths
+from kro_gitops.cli.options import build_options
+from kro_gitops.cli.output import FORMATS, Style, counted, say
+from kro_gitops.errors import Finding, Severity
+from kro_gitops.objects.builtins.catalog import catalog
+from kro_gitops.preview.repository import Repository, compile_repository
+from kro_gitops.source.manifests import read
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A compiled repository with the files it came from."""
+
+    repository: Repository
+    files: FileSet
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Return everything that is wrong, files first to last, top to bottom."""
+        found = [*self.files.findings, *self.repository.findings]
+        return sorted(found, key=lambda finding: finding.order)
+
+    @property
+    def errors(self) -> list[Finding]:
+        """Return the findings that fail a run."""
+        return [f for f in self.findings if f.problem.severity is Severity.ERROR]
+
+    def lines(self) -> dict[str, list[str]]:
+        """Return the text of the files that have findings, by line."""
+        names = {finding.origin.file for finding in self.findings}
+        return {
+            name: content.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+            for name, content in self.files.contents.items()
+            if name in names
+        }
+
+
+def load(paths: list[str], args: argparse.Namespace) -> Loaded:
+    """Read files, compile what they hold."""
+    files = read_paths(paths)
+    manifests = read(files.contents.items())
+    repository = compile_repository(manifests, catalog, build_options(args))
+    return Loaded(repository, files)
+
+
+def show_findings(loaded: Loaded, findings: list[Finding]) -> None:
+    """Print findings as text to stderr, for verbs whose result is something else."""
+    style = Style(sys.stderr)
+    say(FORMATS["text"](findings, loaded.lines(), style).rstrip("\n"))
+    errors = sum(f.problem.severity is Severity.ERROR for f in findings)
+    say(f"\n{counted(errors, 'error')} found")

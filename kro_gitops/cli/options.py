@@ -1,0 +1,41 @@
+"""
+Arguments that several verbs share. Imports nothing heavy: `--help` reads this file.
+"""
+
+import argparse
+
+from kro_gitops.engine.options import DEFAULTS, OMIT_GATE, Options
+
+
+def add_build_options(parser: argparse.ArgumentParser) -> None:
+    """Add the switches that change how definitions are compiled."""
+    parser.add_argument(
+        "--feature",
+        action="append",
+        default=[],
+        choices=[OMIT_GATE],
+        help="switch on a feature gate of kro, as in the cluster",
+    )
+    parser.add_argument(
+        "--max-collection-size",
+        type=int,
+        default=DEFAULTS.max_collection_size,
+        metavar="N",
+        help="the most objects one forEach may make (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-dimensions",
+        type=int,
+        default=DEFAULTS.max_dimensions,
+        metavar="N",
+        help="the most dimensions one forEach may have (default: %(default)s)",
+    )
+
+
+def build_options(args: argparse.Namespace) -> Options:
+    """Read those switches back."""
+    return Options(
+        omit=OMIT_GATE in args.feature,
+        max_dimensions=args.max_dimensions,
+        max_collection_size=args.max_collection_size,
+    )

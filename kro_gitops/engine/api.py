@@ -1,0 +1,142 @@
+"""
+The ResourceGraphDefinition API: kind, served schema, printer columns.
+
+The schema is what kro's own CRD accepts, written down as data: an object valid here is
+accepted there, and the other way round. The two «exactly one of» rules of the CRD are
+checked where their message can name the resource.
+"""
+
+from typing import Any
+
+from kro_gitops.objects.metadata import KRO_GROUP
+from kro_gitops.objects.refs import Kind
+
+DEFINITION_KIND = Kind(KRO_GROUP, "v1alpha1", "ResourceGraphDefinition")
+DEFINITION_PLURAL = "resourcegraphdefinitions"
+
+Schema = dict[str, Any]
+
+
+def _string(**rules: Any) -> Schema:
+    return {"type": "string", **rules}
+
+
+def _object(properties: Schema, **rules: Any) -> Schema:
+    return {"type": "object", "properties": properties, **rules}
+
+
+def _list(items: Schema, **rules: Any) -> Schema:
+    return {"type": "array", "items": items, **rules}
+
+
+def _immutable(schema: Schema, name: str) -> Schema:
+    rule = {"rule": "self == oldSelf", "message": f"{name} is immutable"}
+    return {**schema, "x-kubernetes-validations": [rule]}
+
+
+_FREE: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_STRINGS: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
+_NAMES = _list(
+    _string(maxLength=63, pattern="^[a-z]([-a-z0-9]*[a-z0-9])?$"),
+    maxItems=32,
+    **{"x-kubernetes-list-type": "set"},
+)
+
+_PRINTER_COLUMN = _object(
+    {
+        "name": _string(),
+        "type": _string(),
+        "jsonPath": _string(),
+        "description": _string(),
+        "format": _string(),
+        "priority": {"type": "integer", "format": "int32"},
+    },
+    required=["jsonPath", "name", "type"],
+)
+
+_SCHEMA = _object(
+    {
+        "kind": _immutable(_string(pattern="^[A-Z][a-zA-Z0-9]{0,62}$"), "kind"),
+        "apiVersion": _immutable(
+            _string(pattern="^v[0-9]+(alpha[0-9]+|beta[0-9]+)?$"), "apiVersion"
+        ),
+        "group": _immutable(_string(default=KRO_GROUP), "group"),
+        "scope": _immutable(_string(default="Namespaced", enum=["Namespaced", "Cluster"]), "scope"),
+        "spec": _FREE,
+        "types": _FREE,
+        "status": _FREE,
+        "additionalPrinterColumns": _list(_PRINTER_COLUMN),
+        "shortNames": _NAMES,
+        "categories": _NAMES,
+        "metadata": _object({"labels": _STRINGS, "annotations": _STRINGS}),
+    },
+    required=["apiVersion", "kind"],
+)
+
+# A selector may also be one expression that yields it, so its own shape is left open here.
+_EXTERNAL_METADATA = _object(
+    {
+        "name": _string(minLength=1),
+        "namespace": _string(),
+        "selector": {"x-kubernetes-preserve-unknown-fields": True},
+    }
+)
+
+_RESOURCE = _object(
+    {
+        "id": _string(),
+        "template": _FREE,
+        "externalRef": _object(
+            {"apiVersion": _string(), "kind": _string(), "metadata": _EXTERNAL_METADATA},
+            required=["apiVersion", "kind", "metadata"],
+        ),
+        "readyWhen": _list(_string()),
+        "includeWhen": _list(_string()),
+        "forEach": _list(
+            {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "minProperties": 1,
+                "maxProperties": 1,
+            }
+        ),
+    },
+    required=["id"],
+)
+
+_CONDITION = _object(
+    {
+        "type": _string(),
+        "status": _string(),
+        "reason": _string(),
+        "message": _string(),
+        "lastTransitionTime": _string(format="date-time"),
+        "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
+    },
+    required=["status", "type"],
+)
+
+_STATUS = _object(
+    {
+        "state": _string(),
+        "topologicalOrder": _list(_string()),
+        "resources": _list(
+            _object({"id": _string(), "dependencies": _list(_object({"id": _string()}))})
+        ),
+        "conditions": _list(_CONDITION),
+        "lastIssuedRevision": {"type": "integer", "format": "int64"},
+    }
+)
+
+DEFINITION_SCHEMA: Schema = _object(
+    {
+        "apiVersion": _string(),
+        "kind": _string(),
+        "metadata": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "spec": _object(
+            {"schema": _SCHEMA, "resources": _list(_RESOURCE)},
+            required=["schema"],
+        ),
+        "status": _STATUS,
+    }
+)

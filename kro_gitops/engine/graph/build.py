@@ -1,0 +1,188 @@
+"""
+A definition and the schemas of its kinds become a graph, or the list of all that is wrong.
+
+The steps and their order are kro's, so the first problem listed is the one kro would report.
+Unlike kro the build goes on after a fault: what a broken part would have declared counts as
+dyn from there on, so each mistake is reported once, where it was made.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kro_gitops.cel.declarations import Environment
+from kro_gitops.engine.crd import CrdInputs, build_crd
+from kro_gitops.engine.definition import Definition, parse
+from kro_gitops.engine.graph.bodies import NodeDraft, read_bodies
+from kro_gitops.engine.graph.dependencies import Wiring, wire
+from kro_gitops.engine.graph.naming import check_names
+from kro_gitops.engine.graph.nodes import Dimension, Field, Graph, Node, StatusField
+from kro_gitops.engine.graph.projection import Projection, project
+from kro_gitops.engine.graph.typecheck import Types, check_node, environment_for
+from kro_gitops.engine.options import DEFAULTS, Options
+from kro_gitops.engine.simpleschema.openapi import build_schema
+from kro_gitops.errors import DefinitionError, Problem
+from kro_gitops.objects.builtins.catalog import catalog
+from kro_gitops.objects.crds import kinds_of_crd
+from kro_gitops.objects.kinds import KindSchema, Schemas
+from kro_gitops.objects.refs import KubeObject
+
+_SPEC_ROOT = ("spec", "schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The graph, if there is one, and every problem found on the way."""
+
+    graph: Graph | None
+    problems: tuple[Problem, ...]
+    crd: KubeObject | None = None
+
+
+def build(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) -> Graph:
+    """Compile a ResourceGraphDefinition object, or raise with everything that is wrong."""
+    built = attempt(obj, schemas, options)
+    if built.graph is None:
+        raise DefinitionError(built.problems)
+    return built.graph
+
+
+def attempt(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) -> Built:
+    """Compile as far as possible; the result says how far that was."""
+    parsed = parse(obj)
+    definition = parsed.definition
+    problems = [*parsed.problems, *check_names(definition, options.max_dimensions)]
+    spec_schema, schema_problems = _spec_schema(definition)
+    problems += schema_problems
+    nodes, found = read_bodies(definition, schemas)
+    problems += found
+    instance_schema = None
+    if spec_schema is not None:
+        instance_schema = instance_schema_for(spec_schema, definition)
+    environment = environment_for(nodes, instance_schema)
+    wiring = wire(nodes, environment, omit_allowed=options.omit)
+    problems += wiring.problems
+    types = Types(environment, definition.schema.is_namespaced)
+    for node in nodes:
+        problems += check_node(node, types)
+    ids = tuple(node.id for node in nodes)
+    projection = project(definition.schema.status, ids, environment)
+    problems += projection.problems
+    crd = _crd(definition, spec_schema, projection)
+    if problems or instance_schema is None or crd is None:
+        return Built(None, _distinct(problems), crd)
+    draft = _Draft(definition, nodes, wiring, projection, environment)
+    return Built(_finish(draft, crd, instance_schema), (), crd)
+
+
+def _spec_schema(definition: Definition) -> tuple[dict[str, Any] | None, list[Problem]]:
+    result = build_schema(definition.schema.spec, definition.schema.types)
+    prefix = (
+        f'failed to build resourcegraphdefinition "{definition.name}": '
+        "failed to build OpenAPI schema for instance: "
+    )
+    problems = [
+        Problem(
+            problem.code,
+            problem.summary,
+            problem.spot.below(_SPEC_ROOT),
+            prefix + problem.message,
+            problem.hint,
+            problem.severity,
+        )
+        for problem in result.problems
+    ]
+    return (None if problems else result.schema), problems
+
+
+def instance_schema_for(spec_schema: dict[str, Any], definition: Definition) -> dict[str, Any]:
+    """Return what expressions see as `schema`: no status, and full metadata."""
+    metadata = catalog.object_meta()
+    if not definition.schema.is_namespaced:
+        properties = {k: v for k, v in metadata["properties"].items() if k != "namespace"}
+        metadata = {**metadata, "properties": properties}
+    return {
+        "type": "object",
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": metadata,
+            "spec": spec_schema,
+        },
+    }
+
+
+def _crd(
+    definition: Definition, spec_schema: dict[str, Any] | None, projection: Projection
+) -> KubeObject | None:
+    if spec_schema is None or not definition.schema.kind:
+        return None
+    schema = definition.schema
+    inputs = CrdInputs(
+        kind=schema.kind,
+        api_version=schema.api_version,
+        group=schema.group,
+        scope=schema.scope,
+        printer_columns=schema.printer_columns,
+        short_names=schema.short_names,
+        categories=schema.categories,
+        labels=schema.labels,
+        annotations=schema.annotations,
+    )
+    return build_crd(inputs, spec_schema, projection.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """Everything a finished graph is made from."""
+
+    definition: Definition
+    nodes: list[NodeDraft]
+    wiring: Wiring
+    projection: Projection
+    environment: Environment
+
+
+def _finish(draft: _Draft, crd: KubeObject, instance_schema: dict[str, Any]) -> Graph:
+    projection = draft.projection
+    return Graph(
+        definition=draft.definition,
+        nodes={node.id: _finish_node(node, draft.wiring) for node in draft.nodes},
+        order=draft.wiring.order,
+        waves=draft.wiring.waves,
+        crd=crd,
+        served=served_kind(crd),
+        instance_schema=instance_schema,
+        environment=draft.environment,
+        status=tuple(StatusField(path, item.finish()) for path, item in projection.fields),
+        status_template=projection.template,
+        conditions=tuple(item.finish() for item in projection.conditions),
+    )
+
+
+def served_kind(crd: KubeObject) -> KindSchema:
+    """Return the one kind a generated CRD serves."""
+    return next(iter(kinds_of_crd(crd)))
+
+
+def _finish_node(node: NodeDraft, wiring: Wiring) -> Node:
+    assert node.served is not None
+    return Node(
+        id=node.id,
+        index=node.spec.index,
+        kind=node.kind,
+        served=node.served,
+        body=node.spec.body,
+        fields=tuple(
+            Field(item.path, wiring.field_kinds[node.id, index], item.draft.finish())
+            for index, item in enumerate(node.fields)
+        ),
+        include_when=tuple(draft.finish() for draft in node.include_when),
+        ready_when=tuple(draft.finish() for draft in node.ready_when),
+        for_each=tuple(Dimension(name, draft.finish()) for name, draft in node.for_each),
+        dependencies=wiring.dependencies[node.id],
+    )
+
+
+def _distinct(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(dict.fromkeys(problems))

@@ -1,0 +1,285 @@
+"""
+The instance's status: fields projected from the graph, and author-defined conditions.
+
+Steps 13 to 16 of kro's build. The schema of a status field is the type of its expression.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kro_gitops.cel.declarations import Environment
+from kro_gitops.cel.fit import schema_of_type
+from kro_gitops.cel.issues import SyntaxProblem
+from kro_gitops.cel.references import (
+    ConditionLookup,
+    ConditionUse,
+    DeclaredCondition,
+    LiteralText,
+    condition_literals,
+)
+from kro_gitops.cel.scanner import go_quote
+from kro_gitops.cel.syntax import parse
+from kro_gitops.cel.types import STRING, Type
+from kro_gitops.engine.graph.drafts import INVALID_REGEX, Draft, standalone_drafts
+from kro_gitops.engine.graph.nodes import RUNTIME, SCHEMA
+from kro_gitops.engine.graph.typecheck import compile_draft, inspect_restricted
+from kro_gitops.engine.graph.walk import walk_freely
+from kro_gitops.errors import Path, Problem, SchemaError, Spot
+from kro_gitops.objects.paths import format_path
+
+ROOT: Path = ("spec", "schema", "status")
+BUILT_IN_CONDITIONS = ("InstanceManaged", "GraphResolved", "ResourcesReady", "Ready")
+_STATUSES = ("True", "False", "Unknown")
+_STATUS_PREFIX = "failed to build instance status schema: "
+_CONDITIONS_PREFIX = "failed to build instance conditions: "
+
+
+@dataclass(slots=True)
+class Projection:
+    """What is projected onto the instance, and the schema it has there."""
+
+    schema: dict[str, Any] = field(default_factory=lambda: {"type": "object"})
+    fields: list[tuple[Path, Draft]] = field(default_factory=list)
+    conditions: list[Draft] = field(default_factory=list)
+    template: dict[str, Any] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def project(status: Mapping[str, Any], ids: tuple[str, ...], types: Environment) -> Projection:
+    """Read `schema.status`, infer its schema, and check the conditions."""
+    projection = Projection(template={k: v for k, v in status.items() if k != "conditions"})
+    walked = walk_freely(projection.template)
+    for problem in walked.problems:
+        prefix = f"{_STATUS_PREFIX}failed to extract CEL expressions from status: "
+        projection.problems.append(_prefixed(problem.below(ROOT), prefix))
+    projection.problems.extend(_plain_problems(walked.plain))
+    for found in walked.fields:
+        draft = Draft(found.template, (*ROOT, *found.path), found.text)
+        projection.fields.append((found.path, draft))
+    for path, draft in projection.fields:
+        projection.problems.extend(_check_field(path, draft, ids, types))
+    _infer(projection, types)
+    if "conditions" in status:
+        _read_conditions(status["conditions"], ids, types, projection)
+    projection.problems.extend(_aimless_problems(projection))
+    return projection
+
+
+def _plain_problems(plain: list[Path]) -> Iterator[Problem]:
+    listed = " ".join(format_path(path) for path in plain)
+    for path in plain:
+        text = "status fields without expressions are not supported"
+        yield Problem(
+            "status-without-expression",
+            f"{text}: [{format_path(path)}]",
+            Spot((*ROOT, *path)),
+            f"{_STATUS_PREFIX}{text}: [{listed}]",
+            hint="a status field shows a value of the graph: ${resource.status.field}",
+        )
+
+
+def _check_field(
+    path: Path, draft: Draft, ids: tuple[str, ...], types: Environment
+) -> Iterator[Problem]:
+    shown, place = go_quote(draft.shown), go_quote(format_path(path))
+    prefix = f"{_STATUS_PREFIX}status field {place} expression {shown}: "
+    problems = inspect_restricted(draft, (*ids, SCHEMA), types, prefix)
+    yield from problems
+    if not problems:
+        what = f"status expression {shown} at path {place}: "
+        # kro makes the programs in a later pass, with words of its own.
+        built = compile_draft(draft, types, f"failed to compile {what}")
+        checked = f"{_STATUS_PREFIX}failed to type-check {what}"
+        yield from (
+            problem
+            if problem.code == INVALID_REGEX
+            else replace(
+                problem, message=checked + problem.message.removeprefix(f"failed to compile {what}")
+            )
+            for problem in built
+        )
+
+
+def _aimless_problems(projection: Projection) -> Iterator[Problem]:
+    for path, draft in projection.fields:
+        if draft.program is None or (draft.references and draft.references.identifiers):
+            continue
+        place = format_path(("status", *path))
+        text = f"instance status field must refer to a resource or schema: {place}"
+        message = f"failed to create instance node: {text}"
+        yield Problem("aimless-status", text, draft.spot(), message)
+
+
+def _infer(projection: Projection, types: Environment) -> None:
+    for path, draft in projection.fields:
+        if draft.program is None:
+            continue
+        output = draft.type if draft.template.is_standalone else STRING
+        try:
+            inferred = schema_of_type(output, types)
+        except SchemaError as error:
+            message = (
+                f"{_STATUS_PREFIX}failed to generate status schema from CEL types: {error.message}"
+            )
+            problem = Problem("cyclic-type", error.message, draft.spot(), message)
+            projection.problems.append(problem)
+            continue
+        _insert(projection.schema, path, inferred)
+
+
+def _insert(root: dict[str, Any], path: Path, inferred: dict[str, Any]) -> None:
+    """Put a field's schema at its path; indices share one `items` schema."""
+    here = root
+    for step in path[:-1]:
+        here = _below(here, step)
+    last = path[-1]
+    if isinstance(last, int):
+        here["type"] = "array"
+        here["items"] = inferred
+    else:
+        here.setdefault("type", "object")
+        here.setdefault("properties", {})[last] = inferred
+
+
+def _below(here: dict[str, Any], step: str | int) -> dict[str, Any]:
+    if isinstance(step, int):
+        here["type"] = "array"
+        items: dict[str, Any] = here.setdefault("items", {})
+        return items
+    here.setdefault("type", "object")
+    found: dict[str, Any] = here.setdefault("properties", {}).setdefault(step, {})
+    return found
+
+
+def _read_conditions(
+    raw: Any, ids: tuple[str, ...], types: Environment, projection: Projection
+) -> None:
+    root = (*ROOT, "conditions")
+    prefix = f"{_STATUS_PREFIX}failed to extract conditions block: "
+    if not isinstance(raw, list):
+        text = f"status.conditions must be a list, got {go_type(raw)}"
+        problem = Problem("invalid-conditions", text, Spot(root), prefix + text)
+        projection.problems.append(problem)
+        return
+    texts: list[tuple[Path, str]] = []
+    for index, item in enumerate(raw):
+        if isinstance(item, str):
+            texts.append(((*root, index), item))
+            continue
+        text = f"status.conditions[{index}] must be a CEL expression string, got {go_type(item)}"
+        problem = Problem("invalid-conditions", text, Spot((*root, index)), prefix + text)
+        projection.problems.append(problem)
+    drafts, problems = standalone_drafts(texts, f"{_CONDITIONS_PREFIX}invalid conditions block: ")
+    projection.conditions = drafts
+    projection.problems.extend(problems)
+    projection.problems.extend(_literal_problems(drafts))
+    for draft in drafts:
+        projection.problems.extend(_check_condition(draft, ids, types))
+
+
+def _literal_problems(drafts: list[Draft]) -> Iterator[Problem]:
+    """Check what can be read off the text: declared types, statuses and look-ups."""
+    readable = []
+    for draft in drafts:
+        try:
+            readable.append((draft, condition_literals(parse(draft.text))))
+        except SyntaxProblem:  # reported when the entry itself is checked
+            continue
+    declared: set[str] = set()
+    for draft, uses in readable:
+        mine = {
+            use.type.text: use.type
+            for use in uses
+            if isinstance(use, DeclaredCondition) and use.type is not None
+        }
+        for value, found in mine.items():
+            if value in declared:
+                text = f'condition type "{value}" is declared by more than one conditions entry'
+                yield _literal_problem("duplicate-condition", text, draft, found)
+        declared |= set(mine)
+    for draft, uses in readable:
+        for use in uses:
+            yield from _use_problems(draft, use, declared)
+
+
+def _use_problems(draft: Draft, use: ConditionUse, declared: set[str]) -> Iterator[Problem]:
+    ending = f"in expression {go_quote(draft.text)}"
+    if isinstance(use, ConditionLookup):
+        wanted = use.type
+        if wanted and use.object_name == SCHEMA and wanted.text not in BUILT_IN_CONDITIONS:
+            text = f"{_read_fault(wanted.text, declared)} {ending}"
+            yield _literal_problem("unknown-condition", text, draft, wanted)
+        return
+    if use.status is not None and use.status.text not in _STATUSES:
+        text = (
+            "runtime.newCondition: status must be one of True, False, Unknown "
+            f"(got {go_quote(use.status.text)}) {ending}"
+        )
+        yield _literal_problem("invalid-condition", text, draft, use.status)
+    if use.type is not None and not use.type.text:
+        text = f"runtime.newCondition: type must not be empty {ending}"
+        yield _literal_problem("invalid-condition", text, draft, use.type)
+
+
+def _literal_problem(code: str, text: str, draft: Draft, found: LiteralText) -> Problem:
+    spot = draft.spot(found.span.start, found.span.end)
+    return Problem(code, text, spot, _CONDITIONS_PREFIX + text)
+
+
+def _read_fault(value: str, declared: set[str]) -> str:
+    call = f"runtime.condition(schema, {go_quote(value)})"
+    if value in declared:
+        return f"{call}: custom conditions cannot reference each other"
+    return (
+        f"{call}: unknown condition type; only kro's built-in types "
+        f"({', '.join(BUILT_IN_CONDITIONS)}) can be read from schema"
+    )
+
+
+def _check_condition(draft: Draft, ids: tuple[str, ...], types: Environment) -> Iterator[Problem]:
+    quoted = f"condition {go_quote(draft.text)}"
+    prefix = f"{_CONDITIONS_PREFIX}{quoted}: "
+    problems = inspect_restricted(draft, (*ids, SCHEMA, RUNTIME), types, prefix)
+    if not problems:
+        wrapping = f"{_CONDITIONS_PREFIX}failed to type-check {quoted}: "
+        problems = compile_draft(draft, types, wrapping)
+    yield from problems
+    if problems or draft.program is None or _is_condition(draft.type):
+        return
+    text = (
+        "condition expressions must return runtime.newCondition(...) or a list of them, "
+        f'got "{draft.type}"'
+    )
+    yield Problem("not-a-condition", text, draft.spot(), prefix + text)
+
+
+def _is_condition(found: Type) -> bool:
+    if found.kind == "list":
+        found = found.parameters[0]
+    return found.kind == "dyn" or found.name == "kro.run.Condition"
+
+
+def go_type(value: Any) -> str:
+    """Name a JSON value's type as Go does; kro's messages print it so."""
+    match value:
+        case None:
+            return "<nil>"
+        case bool():
+            return "bool"
+        case int():
+            return "int64"
+        case float():
+            return "float64"
+        case str():
+            return "string"
+        case list():
+            return "[]interface {}"
+        case _:
+            return "map[string]interface {}"
+
+
+def _prefixed(problem: Problem, prefix: str) -> Problem:
+    return Problem(
+        problem.code, problem.summary, problem.spot, prefix + problem.message, problem.hint
+    )

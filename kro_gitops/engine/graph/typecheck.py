@@ -1,0 +1,244 @@
+"""
+Every expression against the types around it (steps 10 to 12 of kro's build).
+
+An expression must check in its environment, and what it yields must fit where it goes: the field
+it fills, a list for `forEach`, a bool for conditions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kro_gitops.cel.declarations import Environment
+from kro_gitops.cel.failures import BuildProblem
+from kro_gitops.cel.fit import expected_type, explain_misfit
+from kro_gitops.cel.issues import CheckProblem, SyntaxProblem
+from kro_gitops.cel.scanner import go_quote
+from kro_gitops.cel.types import BOOL, DYN, STRING, Type, list_of, map_of, optional_of
+from kro_gitops.engine.graph.bodies import FieldDraft, NodeDraft
+from kro_gitops.engine.graph.dependencies import unknown_name_problems
+from kro_gitops.engine.graph.drafts import Draft
+from kro_gitops.engine.graph.nodes import EACH, SCHEMA, NodeKind
+from kro_gitops.errors import Path, Problem
+from kro_gitops.objects.paths import format_path
+
+OMIT_ONLY_IN_TEMPLATES = "omit() can only be used in resource template expressions"
+
+_CONDITION_TYPES = (BOOL, optional_of(BOOL))
+_SELECTOR = ("metadata", "selector")
+_SELECTOR_TYPES: dict[Path, Type] = {
+    (): map_of(STRING, DYN),
+    ("matchLabels",): map_of(STRING, STRING),
+    ("matchExpressions",): list_of(DYN),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The environment of a definition, and whether its instances live in namespaces."""
+
+    environment: Environment
+    is_namespaced: bool
+
+
+def environment_for(nodes: list[NodeDraft], instance_schema: dict[str, Any] | None) -> Environment:
+    """
+    Declare `schema` and every node by its schema.
+
+    What could not be worked out (an unknown kind, a broken spec) is dyn, so that one mistake does
+    not make every expression that reads it look wrong.
+    """
+    schemas: dict[str, dict[str, Any]] = {}
+    types: dict[str, Type] = {}
+    if instance_schema is not None:
+        schemas[SCHEMA] = instance_schema
+    else:
+        types[SCHEMA] = DYN
+    for node in nodes:
+        if node.served is None:
+            types[node.id] = list_of(DYN) if node.kind.is_list else DYN
+        elif node.kind.is_list:
+            schemas[node.id] = {"type": "array", "items": node.served.schema}
+        else:
+            schemas[node.id] = node.served.schema
+    return Environment.kro().extend(schemas=schemas, types=types)
+
+
+def check_node(node: NodeDraft, types: Types) -> Iterator[Problem]:
+    """Compile every expression of a node; yield what does not check or does not fit."""
+    prefix = f'failed to validate resource "{node.id}": '
+    yield from _check_identity(node, types)
+    iterators: dict[str, Type] = dict.fromkeys(node.iterators, DYN)
+    for name, draft in node.for_each:
+        yield from _check_dimension(node, name, draft, types.environment, prefix)
+        iterators[name] = _element_type(draft)
+    environment = types.environment.extend(types=iterators) if iterators else types.environment
+    for item in node.fields:
+        yield from _check_field(node, item, environment, prefix)
+    for draft in node.include_when:
+        yield from _check_condition(node, draft, "includeWhen", types.environment)
+    yield from _check_ready_when(node, types.environment, prefix)
+
+
+def _check_identity(node: NodeDraft, types: Types) -> Iterator[Problem]:
+    required = [("metadata", "name")]
+    if node.served is not None and node.served.namespaced and not types.is_namespaced:
+        required.append(("metadata", "namespace"))
+    for item in node.fields:
+        references = item.draft.references
+        if item.path in required and references is not None and references.uses_omit:
+            text = (
+                f'resource "{node.id}": omit() cannot be used at path "{format_path(item.path)}" '
+                "— the field is required and must resolve to a concrete value"
+            )
+            yield Problem("omit-on-identity", text, item.draft.spot())
+
+
+def _check_dimension(
+    node: NodeDraft, name: str, draft: Draft, environment: Environment, prefix: str
+) -> Iterator[Problem]:
+    wrapping = f'{prefix}node "{node.id}": forEach iterator "{name}"'
+    if not draft.is_faulty and draft.references is not None and draft.references.uses_omit:
+        summary = f'forEach iterator "{name}": {OMIT_ONLY_IN_TEMPLATES}'
+        message = f"{wrapping}: {OMIT_ONLY_IN_TEMPLATES}"
+        yield Problem("omit-outside-template", summary, draft.spot(), message)
+        return
+    problems = compile_draft(draft, environment, f"{wrapping}: ")
+    yield from problems
+    if problems or draft.program is None or draft.type.kind == "list":
+        return
+    text = f'must return a list, got "{draft.type}": type "{draft.type}" is not a list type'
+    yield Problem(
+        "not-a-list",
+        f'forEach iterator "{name}" {text}',
+        draft.spot(),
+        f"{wrapping} {text}",
+        hint=_list_hint(draft.type),
+    )
+
+
+def _list_hint(found: Type) -> str:
+    if found.kind == "map":
+        return "iterate over its keys: m.map(key, key)"
+    if found.kind == "optional_type":
+        return "give it a default: ….orValue([])"
+    return ""
+
+
+def _element_type(draft: Draft) -> Type:
+    if draft.program is None or draft.type.kind != "list":
+        return DYN
+    return draft.type.parameters[0]
+
+
+def _check_field(
+    node: NodeDraft, item: FieldDraft, environment: Environment, prefix: str
+) -> Iterator[Problem]:
+    draft, path = item.draft, go_quote(format_path(item.path))
+    shown = go_quote(draft.shown)
+    wrapping = f"{prefix}failed to compile template expression {shown} at path {path}: "
+    problems = compile_draft(draft, environment, wrapping)
+    yield from problems
+    if problems or draft.program is None:
+        return
+    expected = _expected(node, item.path, environment)
+    misfit = explain_misfit(draft.type, expected, environment)
+    if misfit is None:
+        return
+    text = (
+        f'type mismatch in resource "{node.id}" at path {path}: expression {shown} '
+        f'returns type "{draft.type}" but expected "{expected}": {misfit}'
+    )
+    yield Problem(
+        "type-mismatch", text, draft.spot(), prefix + text, _conversion_hint(draft, expected)
+    )
+
+
+def _expected(node: NodeDraft, path: Path, environment: Environment) -> Type:
+    if node.kind is NodeKind.EXTERNAL_COLLECTION and path[:2] == _SELECTOR:
+        below = path[2:]
+        if len(below) == 2 and below[0] == "matchLabels":
+            return STRING
+        return _SELECTOR_TYPES.get(below, DYN)
+    if node.served is None:
+        return DYN
+    return expected_type(node.served.schema, path, node.id, environment)
+
+
+_CONVERSIONS = {
+    ("int", "string"): "string({0})",
+    ("double", "string"): "string({0})",
+    ("bool", "string"): "string({0})",
+    ("int", "double"): "double({0})",
+    ("string", "int"): "int({0})",
+    ("string", "bytes"): "bytes({0})",
+    ("string", "google.protobuf.Timestamp"): "timestamp({0})",
+    ("bytes", "string"): "string({0})",
+}
+
+
+def _conversion_hint(draft: Draft, expected: Type) -> str:
+    form = _CONVERSIONS.get((draft.type.kind, expected.kind))
+    if form is None or not draft.template.is_standalone or len(draft.text) > 60:
+        return ""
+    return f"convert it: ${{{form.format(draft.text)}}}"
+
+
+def _check_condition(
+    node: NodeDraft, draft: Draft, name: str, environment: Environment
+) -> Iterator[Problem]:
+    prefix = f'failed to validate resource "{node.id}": '
+    quoted = f'{name} expression {go_quote(draft.shown)} in resource "{node.id}"'
+    problems = compile_draft(draft, environment, f"{prefix}failed to type-check {quoted}: ")
+    yield from problems
+    if problems or draft.program is None or draft.type in _CONDITION_TYPES:
+        return
+    text = f'{quoted} must return bool or optional_type(bool), but returns "{draft.type}"'
+    hint = f"compare it: ${{{draft.text} == true}}" if draft.type.kind == "dyn" else ""
+    yield Problem("not-a-bool", text, draft.spot(), prefix + text, hint)
+
+
+def _check_ready_when(node: NodeDraft, environment: Environment, prefix: str) -> Iterator[Problem]:
+    allowed = EACH if node.kind is NodeKind.COLLECTION else node.id
+    wrapping = f'{prefix}resource "{node.id}" readyWhen: '
+    if node.kind is NodeKind.COLLECTION:
+        if node.served is None:
+            environment = environment.extend(types={EACH: DYN})
+        else:
+            environment = environment.extend(schemas={EACH: node.served.schema})
+    for draft in node.ready_when:
+        problems = inspect_restricted(draft, (allowed,), environment, wrapping)
+        yield from problems
+        if not problems:
+            yield from _check_condition(node, draft, "readyWhen", environment)
+
+
+def inspect_restricted(
+    draft: Draft, allowed: tuple[str, ...], environment: Environment, prefix: str
+) -> list[Problem]:
+    """Inspect an expression that may read only `allowed` names, and never `omit()`."""
+    try:
+        draft.inspect(allowed, environment)
+    except SyntaxProblem as error:
+        draft.is_faulty = True
+        return draft.issue_problems(error, f"{prefix}parse error: ")
+    problems = list(
+        unknown_name_problems(draft, prefix, allowed, environment.functions, all_at_once=True)
+    )
+    assert draft.references is not None
+    if not problems and draft.references.uses_omit:
+        message = f"{prefix}{OMIT_ONLY_IN_TEMPLATES}"
+        problem = Problem("omit-outside-template", OMIT_ONLY_IN_TEMPLATES, draft.spot(), message)
+        return [problem]
+    return problems
+
+
+def compile_draft(draft: Draft, environment: Environment, prefix: str) -> list[Problem]:
+    """Compile a draft; a draft already reported as unreadable stays silent."""
+    if draft.is_faulty:
+        return []
+    try:
+        draft.compile(environment)
+    except (SyntaxProblem, CheckProblem, BuildProblem) as error:
+        return draft.issue_problems(error, prefix)
+    return []

@@ -1,0 +1,30 @@
+"""
+Collections: the cartesian product of a node's dimensions.
+
+The first dimension is the outermost, list order is kept, an empty dimension makes an empty
+collection.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from kro_gitops.errors import RefusedError
+
+Binding = Mapping[str, Any]
+
+
+def expand(dimensions: Sequence[tuple[str, Sequence[Any]]], limit: int) -> Iterator[Binding]:
+    """Yield what the iterators are bound to, once for each object of a collection."""
+    size = 1
+    for _, values in dimensions:
+        size *= len(values)
+    if size > limit:
+        raise RefusedError(
+            "collection-too-large",
+            f"collection size of {size} is over the maximum collection size of {limit}",
+            hint="split it, or raise the limit with --max-collection-size",
+        )
+    names = [name for name, _ in dimensions]
+    for values in product(*(values for _, values in dimensions)):
+        yield dict(zip(names, values, strict=True))

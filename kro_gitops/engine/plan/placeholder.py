@@ -1,0 +1,93 @@
+"""
+A value that only the cluster will know.
+
+Rendering without a cluster never guesses: where an expression reads what a controller, a webhook or
+the API server fills in, the result is a placeholder that says what it waits for and which
+type it will have. `render` shows it, a comparison of two renderings treats two equal ones
+as equal.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kro_gitops.errors import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """What will stand here: `reads` are the paths it waits for, `type` its CEL type."""
+
+    reads: tuple[str, ...]
+    type: str
+
+    def __str__(self) -> str:
+        return f"⟨known after apply: {', '.join(self.reads)}⟩"
+
+
+@dataclass(frozen=True, slots=True)
+class PartText:
+    """A string of which some pieces are known and some are placeholders."""
+
+    pieces: tuple["str | Placeholder", ...]
+
+    @property
+    def type(self) -> str:
+        """Return the CEL type: text it is in any case."""
+        return "string"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Return everything its unknown pieces wait for."""
+        found = (r for p in self.pieces if isinstance(p, Placeholder) for r in p.reads)
+        return tuple(dict.fromkeys(found))
+
+    def __str__(self) -> str:
+        return "".join(str(piece) for piece in self.pieces)
+
+
+Unknown = Placeholder | PartText
+
+
+def unknowns(value: Any, path: Path = ()) -> Iterator[tuple[Path, Unknown]]:
+    """Walk the placeholders inside an object."""
+    if isinstance(value, Placeholder | PartText):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, child in value.items():
+            yield from unknowns(child, (*path, key))
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            yield from unknowns(child, (*path, index))
+
+
+def shown(value: Any) -> Any:
+    """Return plain JSON: every placeholder as its text."""
+    if isinstance(value, Placeholder | PartText):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: shown(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [shown(child) for child in value]
+    return value
+
+
+def known_part(value: Any) -> Any:
+    """
+    Drop what is not known, for expressions that read this object.
+
+    A key with a placeholder disappears (and so reads as unknown in a partial map); a list with
+    one disappears as a whole, because its other elements could not be told from all of them.
+    """
+    if isinstance(value, dict):
+        kept = ((key, known_part(child)) for key, child in value.items())
+        return {key: child for key, child in kept if child is not _NOTHING}
+    if isinstance(value, list):
+        if any(isinstance(child, Placeholder | PartText) for child in value):
+            return _NOTHING
+        children = [known_part(child) for child in value]
+        return _NOTHING if any(child is _NOTHING for child in children) else children
+    return _NOTHING if isinstance(value, Placeholder | PartText) else value
+
+
+_NOTHING: Any = object()

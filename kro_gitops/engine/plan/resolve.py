@@ -1,0 +1,80 @@
+"""
+A node and known values become desired objects.
+
+The evaluation itself is handed in (`Evaluate`), because the same walk serves two masters:
+live, a missing value stops the node; offline, it becomes a placeholder.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kro_gitops.cel.values import OMIT
+from kro_gitops.engine.graph.nodes import Expression, Graph, Node
+from kro_gitops.objects.refs import KubeObject
+
+Values = Mapping[str, Any]
+Evaluate = Callable[[Expression, Values], Any]
+
+
+def evaluate_live(expression: Expression, values: Values) -> Any:
+    """Evaluate to JSON, letting every failure pass."""
+    return expression.program.evaluate(values)
+
+
+def is_included(node: Node, values: Values, evaluate: Evaluate) -> Any:
+    """
+    Say whether all `includeWhen` conditions hold; null counts as false.
+
+    The first result that is neither true nor false (a placeholder) is handed back as it is,
+    unless another condition settles the question.
+    """
+    undecided: Any = True
+    for condition in node.include_when:
+        found = evaluate(condition, values)
+        if found is None or found is False:
+            return False
+        if found is not True and undecided is True:
+            undecided = found
+    return undecided
+
+
+def fill(node: Node, values: Values, evaluate: Evaluate = evaluate_live) -> KubeObject:
+    """Copy the node's body and put every expression's value in its place."""
+    body: KubeObject = copy_json(node.body)
+    has_omitted = False
+    for item in node.fields:
+        value = evaluate(item.expression, values)
+        has_omitted = has_omitted or item.expression.uses_omit
+        holder: Any = body
+        for step in item.path[:-1]:
+            holder = holder[step]
+        holder[item.path[-1]] = value
+    return without_omitted(body) if has_omitted else body
+
+
+def complete(body: KubeObject, node: Node, graph: Graph, namespace: str) -> KubeObject:
+    """Give a namespaced child of a namespaced instance the instance's namespace."""
+    if not node.served.namespaced or not graph.definition.schema.is_namespaced:
+        return body
+    metadata = body["metadata"]
+    if metadata.get("namespace") in (None, "") and namespace:
+        metadata["namespace"] = namespace
+    return body
+
+
+def copy_json(value: Any) -> Any:
+    """Copy nested dicts and lists; scalars are shared."""
+    if type(value) is dict:
+        return {key: copy_json(child) for key, child in value.items()}
+    if type(value) is list:
+        return [copy_json(child) for child in value]
+    return value
+
+
+def without_omitted(value: Any) -> Any:
+    """Remove every key and element that `omit()` was written to."""
+    if type(value) is dict:
+        return {k: without_omitted(child) for k, child in value.items() if child is not OMIT}
+    if type(value) is list:
+        return [without_omitted(child) for child in value if child is not OMIT]
+    return value

@@ -1,0 +1,159 @@
+"""
+Does a default fit the schema it stands in?
+
+The rules are those an API server checks defaults by when a CRD is written, and only those:
+a default that breaks none of them is accepted there, one that breaks one is refused.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import re2
+
+from kro_gitops.engine.simpleschema.drafts import PRESERVE_UNKNOWN, Draft
+from kro_gitops.errors import Path
+from kro_gitops.objects.paths import format_path
+
+_INT64 = 2**63
+_SAFE_FLOAT = 2**53 - 1  # up to here a float is taken for an integer if it is whole
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """How a default breaks its schema; `keyword` is what it breaks."""
+
+    code: str
+    summary: str
+    keyword: str
+
+
+def find_misfit(value: Any, draft: Draft) -> Misfit | None:
+    """Return the first rule of a schema that a default breaks."""
+    return next(_misfits(value, draft, ()), None)
+
+
+def _misfits(value: Any, draft: Draft, path: Path) -> Iterator[Misfit]:
+    if draft.type is None:
+        return
+    if not _has_type(value, draft.type):
+        yield _misfit("wrong-type", "type", value, path, f"is not of type {draft.type}")
+        return
+    allowed = draft.keywords.get("enum")
+    if allowed and value not in allowed:
+        choice = ", ".join(map(str, allowed))
+        yield _misfit("not-in-enum", "enum", value, path, f"is not one of {choice}")
+    match value:
+        case bool():
+            pass
+        case int() | float():
+            yield from _number(value, draft, path)
+        case str():
+            yield from _text(value, draft, path)
+        case list():
+            yield from _list(value, draft, path)
+        case dict():
+            yield from _object(value, draft, path)
+        case _:
+            pass
+
+
+def _number(value: float, draft: Draft, path: Path) -> Iterator[Misfit]:
+    minimum = _bound(value, draft.keywords.get("minimum"))
+    if minimum is not None and value < minimum:
+        yield _misfit(
+            "out-of-bounds", "minimum", value, path, f"is less than the minimum {minimum}"
+        )
+    maximum = _bound(value, draft.keywords.get("maximum"))
+    if maximum is not None and value > maximum:
+        yield _misfit(
+            "out-of-bounds", "maximum", value, path, f"is greater than the maximum {maximum}"
+        )
+
+
+def _bound(value: float, bound: float | None) -> float | None:
+    if bound is None or abs(bound) >= _INT64:
+        return None  # servers disagree with each other on bounds no integer reaches
+    # Compared with an integer, a bound loses its fraction.
+    return int(bound) if isinstance(value, int) else bound
+
+
+def _text(value: str, draft: Draft, path: Path) -> Iterator[Misfit]:
+    shortest, longest = draft.keywords.get("minLength"), draft.keywords.get("maxLength")
+    if shortest is not None and len(value) < shortest:
+        yield _misfit(
+            "out-of-bounds", "minLength", value, path, f"is shorter than minLength {shortest}"
+        )
+    if longest is not None and len(value) > longest:
+        yield _misfit(
+            "out-of-bounds", "maxLength", value, path, f"is longer than maxLength {longest}"
+        )
+    pattern = draft.keywords.get("pattern")
+    if pattern is not None and not re2.search(pattern, value):
+        yield _misfit(
+            "pattern-mismatch", "pattern", value, path, f"does not match the pattern {pattern}"
+        )
+
+
+def _list(value: list[Any], draft: Draft, path: Path) -> Iterator[Misfit]:
+    fewest, most = draft.keywords.get("minItems"), draft.keywords.get("maxItems")
+    if fewest is not None and len(value) < fewest:
+        reason = f"has fewer than {fewest} items"
+        yield _misfit("out-of-bounds", "minItems", value, path, reason)
+    if most is not None and len(value) > most:
+        yield _misfit("out-of-bounds", "maxItems", value, path, f"has more than {most} items")
+    if draft.items is not None:
+        for index, item in enumerate(value):
+            yield from _misfits(item, draft.items, (*path, index))
+
+
+def _object(value: dict[str, Any], draft: Draft, path: Path) -> Iterator[Misfit]:
+    for name in draft.keywords.get("required", ()):
+        if name not in value:
+            reason = f"lacks the required field '{name}'"
+            yield _misfit("missing-field", "required", value, path, reason)
+    fields = draft.properties or {}
+    for name, child in value.items():
+        schema = fields.get(name, draft.values)
+        if schema is not None:
+            yield from _misfits(child, schema, (*path, name))
+        elif not draft.keywords.get(PRESERVE_UNKNOWN):
+            reason = f"has the unknown field '{name}'"
+            yield _misfit("unknown-field", "properties", value, path, reason)
+
+
+def _has_type(value: Any, openapi_type: str) -> bool:
+    match openapi_type:
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            return _is_integer(value)
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "array":
+            return isinstance(value, list)
+        case _:
+            return isinstance(value, dict)
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if isinstance(value, int) and -_INT64 <= value < _INT64:
+        return True
+    # Anything else is a float there, and whole if it is so within a billionth.
+    number = float(value)
+    whole = abs(number - round(number)) <= 1e-9 * max(1.0, abs(number))
+    return whole and abs(number) <= _SAFE_FLOAT
+
+
+def _misfit(code: str, keyword: str, value: Any, path: Path, reason: str) -> Misfit:
+    shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if len(shown) > _SHOWN:
+        shown = shown[:_SHOWN] + "…"
+    where = f" at {format_path(path)}" if path else ""
+    return Misfit(f"default-{code}", f"default {shown}{where} {reason}", keyword)

@@ -1,0 +1,73 @@
+"""
+SimpleSchema → OpenAPI: the door to this package.
+
+Everything wrong with a schema comes back from one call, in the order people wrote it, the
+custom types before the fields. There is a schema only if nothing is wrong.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kro_gitops.engine.simpleschema.drafts import Schema, export
+from kro_gitops.engine.simpleschema.fields import Builder
+from kro_gitops.engine.simpleschema.refusals import refusals
+from kro_gitops.engine.simpleschema.types import ROOT as TYPES
+from kro_gitops.engine.simpleschema.types import load_types
+from kro_gitops.errors import Path, Problem
+
+SPEC = "spec"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The schema of an instance's `spec`, or why there is none."""
+
+    schema: Schema | None
+    problems: tuple[Problem, ...] = ()
+
+
+def build_schema(spec: Mapping[str, Any], types: Mapping[str, Any]) -> Result:
+    """
+    Turn fields and custom types into an OpenAPI schema.
+
+    Spots of problems begin with `spec` or `types`.
+    """
+    custom = load_types(types)
+    builder = Builder(find=custom.drafts.get, declared=custom.drafts)
+    root = builder.structure(spec, (SPEC,))
+    problems = [*custom.problems, *builder.problems, *refusals(root)]
+    if problems:
+        return Result(None, _in_order(problems, {TYPES: types, SPEC: spec}))
+    return Result(export(root))
+
+
+def _in_order(problems: Iterable[Problem], written: Mapping[str, Any]) -> tuple[Problem, ...]:
+    """Sort problems as they stand in the text, and drop repetitions."""
+    positions = _Positions(written)
+    return tuple(
+        sorted(
+            dict.fromkeys(problems),
+            key=lambda problem: (positions.of(problem.spot.path), problem.spot.start),
+        )
+    )
+
+
+class _Positions:
+    """Where paths stand among their siblings, level by level."""
+
+    def __init__(self, written: Mapping[str, Any]) -> None:
+        self._written = written
+        self._known: dict[int, dict[str | int, int]] = {}
+
+    def of(self, path: Path) -> tuple[int, ...]:
+        found = []
+        level: Any = self._written
+        for step in path:
+            siblings = self._known.get(id(level))
+            if siblings is None:
+                siblings = {name: index for index, name in enumerate(level)}
+                self._known[id(level)] = siblings
+            found.append(siblings[step])
+            level = level[step]
+        return tuple(found)

@@ -1,0 +1,5 @@
+"""
+The kinds every cluster has, known without one.
+
+Pure but for reading the data files beside it, which `tools/update_catalog.py` writes.
+"""

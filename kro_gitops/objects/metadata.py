@@ -1,0 +1,56 @@
+"""
+Every label, annotation and finalizer name we read or write, in one place.
+
+Names under `kro.run/` are kro's, so that users can switch and switch back; ours stand under
+`gitops.kro.run/`. Both prefixes (and `internal.kro.run/`) are reserved in templates.
+"""
+
+KRO_GROUP = "kro.run"
+INTERNAL_GROUP = "internal.kro.run"
+GITOPS_GROUP = "gitops.kro.run"
+
+KRO_PREFIX = "kro.run/"
+INTERNAL_PREFIX = "internal.kro.run/"
+GITOPS_PREFIX = "gitops.kro.run/"
+RESERVED_BY_KRO = (KRO_PREFIX, INTERNAL_PREFIX)
+
+FINALIZER = "kro.run/finalizer"
+
+# Labels of kro, on children, instances, revisions and generated CRDs.
+OWNED = "kro.run/owned"
+KRO_VERSION = "kro.run/kro-version"
+NODE_ID = "kro.run/node-id"
+COLLECTION_INDEX = "kro.run/collection-index"
+COLLECTION_SIZE = "kro.run/collection-size"
+INSTANCE_ID = "kro.run/instance-id"
+INSTANCE_NAME = "kro.run/instance-name"
+INSTANCE_NAMESPACE = "kro.run/instance-namespace"
+INSTANCE_GROUP = "kro.run/instance-group"
+INSTANCE_VERSION = "kro.run/instance-version"
+INSTANCE_KIND = "kro.run/instance-kind"
+DEFINITION_ID = "kro.run/resource-graph-definition-id"
+DEFINITION_NAME = "kro.run/resource-graph-definition-name"
+REVISION_HASH = "kro.run/graph-revision-hash"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+
+# Annotations people set.
+ALLOW_BREAKING_CHANGES = "kro.run/allow-breaking-changes"
+RECONCILE = "kro.run/reconcile"
+
+# Apply sets (KEP-3659), as kubectl knows them.
+APPLYSET_ID = "applyset.kubernetes.io/id"
+APPLYSET_PART_OF = "applyset.kubernetes.io/part-of"
+APPLYSET_TOOLING = "applyset.kubernetes.io/tooling"
+APPLYSET_GROUP_KINDS = "applyset.kubernetes.io/contains-group-kinds"
+APPLYSET_NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
+
+# Ours: where an object came from.
+SOURCE = "gitops.kro.run/source"
+REVISION = "gitops.kro.run/revision"
+SOURCE_PATH = "gitops.kro.run/path"
+INSTANCE = "gitops.kro.run/instance"
+
+# Argo CD's, copied byte for byte from an instance to its children.
+ARGOCD_PREFIX = "argocd.argoproj.io/"
+ARGOCD_TRACKING_ID = "argocd.argoproj.io/tracking-id"
+ARGOCD_INSTALLATION_ID = "argocd.argoproj.io/installation-id"

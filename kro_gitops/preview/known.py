@@ -1,0 +1,84 @@
+"""
+What is known of an object without a cluster.
+
+Of an instance: everything its file says, and its defaults. What the API server adds to its
+metadata, and what deployers stamp on it, is not.
+
+Of a child: what its template says. An object with declared fields may get more of them from the API
+server, a webhook or a controller, so an absent field is unknown. A map whose keys the author
+chose (`data`, `matchLabels`) is complete, but for labels and annotations, which others write, too.
+"""
+
+from typing import Any
+
+from kro_gitops.cel.values import PartialMap, partial
+from kro_gitops.engine.graph.nodes import SCHEMA, Graph
+from kro_gitops.objects.defaulting import apply_defaults
+from kro_gitops.objects.kinds import Schema
+from kro_gitops.objects.metadata import ARGOCD_PREFIX, KRO_PREFIX
+from kro_gitops.objects.paths import format_path
+from kro_gitops.objects.refs import KubeObject
+
+# Keys that a deployer or a controller writes on an instance after it has left git.
+_SHARED_MAPS = (".metadata.labels", ".metadata.annotations")
+_STAMPED = (ARGOCD_PREFIX, KRO_PREFIX, "kubectl.kubernetes.io/", "applyset.kubernetes.io/")
+
+
+def with_defaults(graph: Graph, instance: KubeObject) -> KubeObject:
+    """Return the instance as the API server would store it, without its status."""
+    stored: KubeObject = apply_defaults(instance, graph.served.schema)
+    return {key: value for key, value in stored.items() if key != "status"}
+
+
+def instance_data(stored: KubeObject) -> KubeObject:
+    """Return what expressions see as `schema`, with the unknown parts of its metadata marked."""
+    metadata = stored.get("metadata") or {}
+    path = f"{SCHEMA}.metadata"
+    sections = {
+        name: partial(metadata.get(name) or {}, f"{path}.{name}", is_open=_is_stamped)
+        for name in ("labels", "annotations")
+    }
+    data = partial({k: v for k, v in metadata.items() if k not in sections}, path)
+    data.update(sections)
+    return {**stored, "metadata": data}
+
+
+def child_data(known: Any, schema: Schema, path: str) -> Any:
+    """Return what expressions see of a child, with its unknown parts marked."""
+    if isinstance(known, list):
+        items = schema.get("items")
+        below = items if isinstance(items, dict) else {}
+        return [child_data(item, below, f"{path}[{i}]") for i, item in enumerate(known)]
+    if not isinstance(known, dict):
+        return known
+    properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+    values = isinstance(additional, dict) and not properties
+    marked = {
+        key: child_data(
+            value,
+            additional if values else properties.get(key, {}),
+            _below(path, key),
+        )
+        for key, value in known.items()
+    }
+    is_complete = values and not path.endswith(_SHARED_MAPS)
+    return marked if is_complete else PartialMap(marked, path)
+
+
+def _is_stamped(key: str) -> bool:
+    return key.startswith(_STAMPED)
+
+
+def _below(path: str, key: str) -> str:
+    step = format_path((key,))
+    return f"{path}{step}" if step.startswith("[") else f"{path}.{step}"
+
+
+def merged(known: Any, given: Any) -> Any:
+    """Lay what was given over what is known, map by map."""
+    if not isinstance(known, dict) or not isinstance(given, dict):
+        return given
+    result = dict(known)
+    for key, value in given.items():
+        result[key] = merged(known[key], value) if key in known else value
+    return result

@@ -1,0 +1,150 @@
+"""
+Documents made from a definition's schema: a sample instance, and a JSON Schema for editors.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kro_gitops.engine.graph.nodes import Graph
+from kro_gitops.errors import Path
+from kro_gitops.objects.refs import KubeObject
+
+Schema = dict[str, Any]
+
+_EXAMPLES: dict[str, Any] = {
+    "string": "text",
+    "integer": 1,
+    "number": 1.5,
+    "boolean": True,
+    "array": [],
+    "object": {},
+}
+
+
+def sample_instance(graph: Graph) -> tuple[KubeObject, dict[Path, str]]:
+    """Return an instance with every field filled in, and a comment for each field."""
+    served = graph.served
+    comments: dict[Path, str] = {}
+    metadata: dict[str, Any] = {"name": f"my-{served.kind.kind.lower()}"}
+    if served.namespaced:
+        metadata["namespace"] = "default"
+    spec_schema = served.schema["properties"]["spec"]
+    instance = {
+        "apiVersion": served.kind.api_version,
+        "kind": served.kind.kind,
+        "metadata": metadata,
+        "spec": _sample(spec_schema, ("spec",), comments),
+    }
+    return instance, comments
+
+
+def _sample(schema: Schema, path: Path, comments: dict[Path, str]) -> Any:
+    properties = schema.get("properties")
+    if properties:
+        required = set(schema.get("required") or ())
+        sample = {}
+        for name, below in properties.items():
+            place = (*path, name)
+            if comment := _comment(below, name in required):
+                comments[place] = comment
+            sample[name] = _sample(below, place, comments)
+        return sample
+    if "default" in schema:
+        return schema["default"]
+    return _example(schema, path, comments)
+
+
+def _example(schema: Schema, path: Path, comments: dict[Path, str]) -> Any:
+    if schema.get("enum"):
+        return schema["enum"][0]
+    kind = schema.get("type", "object")
+    if kind in ("integer", "number"):
+        return _number(schema, kind)
+    if kind == "array" and isinstance(schema.get("items"), dict):
+        count = min(max(1, schema.get("minItems", 1)), 20)
+        return [_sample(schema["items"], (*path, index), comments) for index in range(count)]
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return {"key": _sample(schema["additionalProperties"], (*path, "key"), comments)}
+    if kind == "string":
+        return _text(schema)
+    return _EXAMPLES[kind]
+
+
+def _number(schema: Schema, kind: str) -> Any:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    return low if low is not None else high if high is not None else _EXAMPLES[kind]
+
+
+def _text(schema: Schema) -> str:
+    shortest, longest = schema.get("minLength", 0), schema.get("maxLength", 100)
+    return "text".ljust(min(shortest, 200), "x")[:longest]
+
+
+def _comment(schema: Schema, required: bool) -> str:
+    return "; ".join(_remarks(schema, required))
+
+
+def _remarks(schema: Schema, required: bool) -> Iterator[str]:
+    if schema.get("properties") is None or required:
+        yield "required" if required and "default" not in schema else "optional"
+    if schema.get("description"):
+        yield " ".join(str(schema["description"]).split())
+    if schema.get("enum"):
+        yield "one of " + ", ".join(str(value) for value in schema["enum"])
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None:
+        yield f"from {low} to {high}"
+    elif low is not None:
+        yield f"at least {low}"
+    elif high is not None:
+        yield f"at most {high}"
+    if schema.get("pattern"):
+        yield f"matches {schema['pattern']}"
+
+
+def json_schema(graph: Graph) -> Schema:
+    """Return a JSON Schema for instances, as YAML plugins of editors understand it."""
+    served = graph.served
+    root = graph.crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    properties = {
+        "apiVersion": {"type": "string", "const": served.kind.api_version},
+        "kind": {"type": "string", "const": served.kind.kind},
+        "metadata": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "maxLength": 253},
+                "namespace": {"type": "string", "maxLength": 63},
+                "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+                "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
+            },
+            "required": ["name"],
+        },
+        "spec": _closed(root["properties"]["spec"]),
+        "status": {"type": "object"},
+    }
+    required = ["apiVersion", "kind", "metadata"]
+    if "default" not in root["properties"]["spec"]:
+        required.append("spec")
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": served.kind.kind,
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _closed(schema: Schema) -> Schema:
+    """Turn a structural schema into JSON Schema: no extensions, unknown fields marked."""
+    closed = {key: value for key, value in schema.items() if not key.startswith("x-kubernetes-")}
+    if schema.get("x-kubernetes-list-type") == "set":
+        closed["uniqueItems"] = True
+    if "properties" in schema:
+        closed["properties"] = {k: _closed(v) for k, v in schema["properties"].items()}
+        if not schema.get("x-kubernetes-preserve-unknown-fields"):
+            closed["additionalProperties"] = False
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            closed[key] = _closed(schema[key])
+    return closed

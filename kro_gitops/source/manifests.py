@@ -1,0 +1,257 @@
+"""
+Files → manifests: objects that know where they are written.
+
+Reads what it is given and touches no disk. Nothing that is wrong with a file stops the others:
+all findings come together, sorted as people read. An object whose name cannot be told is left
+out; one that is doubtful in other ways is kept, for the checks that follow to say more.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kro_gitops.errors import WHOLE, Finding, Origin, Path, Problem, Severity, Spot
+from kro_gitops.objects.documents import Document, load
+from kro_gitops.objects.paths import format_path
+from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.objects.yaml_limits import DEFAULT_LIMITS, Limits
+from kro_gitops.source.foreign_files import chart_folders, is_foreign
+
+_SECRET_FIELDS = ("data", "stringData")
+# Read by tools before anything reaches a cluster.
+_CLIENT_GROUPS = frozenset(("kustomize.config.k8s.io",))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLimits:
+    """What one source may cost: all its files together, and each of them."""
+
+    files: int = 10_000
+    total_bytes: int = 64 << 20
+    documents: int = 20_000
+    file: Limits = DEFAULT_LIMITS
+
+
+DEFAULT_SOURCE_LIMITS = SourceLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """An object and the document it stands in; `prefix` is its path there, if it is in a list."""
+
+    object: KubeObject
+    document: Document
+    prefix: Path = ()
+
+    @property
+    def ref(self) -> ObjectRef:
+        """Return the object's name."""
+        return ObjectRef.of(self.object)
+
+    def origin(self, spot: Spot = WHOLE) -> Origin:
+        """Return where a spot of the object is written."""
+        return self.document.origin(spot.below(self.prefix))
+
+    def finding(self, problem: Problem) -> Finding:
+        """Give a problem of the object its place and its subject."""
+        return self.document.finding(problem.below(self.prefix), str(self.ref))
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """What a source holds, in the order of its files, and what is wrong with it."""
+
+    manifests: tuple[Manifest, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def read(
+    files: Iterable[tuple[str, bytes]],
+    limits: SourceLimits = DEFAULT_SOURCE_LIMITS,
+    *,
+    revision: str = "",
+) -> Manifests:
+    """Read the manifests in files, given as pairs of path and content."""
+    reader = _Reader(limits, revision)
+    reader.read(list(files))
+    findings = sorted(reader.findings, key=lambda finding: finding.order)
+    return Manifests(tuple(reader.manifests), tuple(findings))
+
+
+@dataclass(slots=True)
+class _Reader:
+    limits: SourceLimits
+    revision: str
+    manifests: list[Manifest] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    _first: dict[tuple[str, str, str, str], Manifest] = field(default_factory=dict)
+    _bytes: int = 0
+    _documents: int = 0
+
+    def read(self, files: list[tuple[str, bytes]]) -> None:
+        charts = chart_folders(name for name, _ in files)
+        ours = [each for each in files if not is_foreign(each[0], charts)]
+        for number, (name, content) in enumerate(ours, 1):
+            self._bytes += len(content)
+            excess = self._excess(number)
+            if excess:
+                self._refuse(name, "source-too-large", excess)
+                return
+            self._read_file(name, content)
+
+    def _excess(self, number: int) -> str:
+        limits = self.limits
+        if number > limits.files:
+            return f"there are more than {limits.files:,} files"
+        if self._bytes > limits.total_bytes:
+            return f"the files have more than {limits.total_bytes:,} bytes together"
+        if self._documents >= limits.documents:
+            return f"there are more than {limits.documents:,} documents"
+        return ""
+
+    def _read_file(self, name: str, content: bytes) -> None:
+        left = self.limits.documents - self._documents
+        limits = replace(self.limits.file, documents=min(left, self.limits.file.documents))
+        loaded = load(content, name, revision=self.revision, limits=limits)
+        self._documents += len(loaded.documents)
+        self.findings.extend(loaded.findings)
+        for document in loaded.documents:
+            if document.value is not None:
+                self._read_object(document, document.value, ())
+
+    def _read_object(self, document: Document, value: Any, prefix: Path) -> None:
+        if not isinstance(value, dict):
+            self._complain(document, prefix, _no_object(value))
+        elif isinstance(value.get("sops"), dict):
+            self._complain(document, prefix, _ENCRYPTED)
+        elif _is_list(value):
+            for index, item in enumerate(value["items"] or ()):
+                self._read_object(document, _typed(item, value), (*prefix, "items", index))
+        else:
+            self._read_manifest(Manifest(value, document, prefix))
+
+    def _read_manifest(self, manifest: Manifest) -> None:
+        problems = list(_identity_problems(manifest.object))
+        if problems:
+            for problem in problems:
+                self._complain(manifest.document, manifest.prefix, problem)
+            return
+        ref = manifest.ref
+        if ref.kind.group in _CLIENT_GROUPS:
+            return
+        key = (ref.kind.group, ref.kind.kind, ref.namespace, ref.name)
+        first = self._first.setdefault(key, manifest)
+        if first is not manifest:
+            self.findings.append(manifest.finding(_duplicate(ref, first.origin())))
+            return
+        self.manifests.append(manifest)
+        self.findings.extend(manifest.finding(each) for each in _lints(manifest.object))
+
+    def _complain(self, document: Document, prefix: Path, problem: Problem) -> None:
+        self.findings.append(document.finding(problem.below(prefix)))
+
+    def _refuse(self, file: str, code: str, summary: str) -> None:
+        problem = Problem(code, summary, hint="files from here on are not read")
+        self.findings.append(Finding(problem, Origin(file, 1, 1, self.revision)))
+
+
+_ENCRYPTED = Problem(
+    "encrypted-document",
+    "the document is encrypted with SOPS and cannot be read",
+    Spot(("sops",), on_key=True),
+    hint="decrypt it before it reaches the source, or keep the secret outside git",
+)
+
+
+def _is_list(value: KubeObject) -> bool:
+    kind = value.get("kind")
+    return isinstance(kind, str) and kind.endswith("List") and _holds_items(value)
+
+
+def _holds_items(value: KubeObject) -> bool:
+    return "items" in value and (value["items"] is None or isinstance(value["items"], list))
+
+
+def _typed(item: Any, owner: KubeObject) -> Any:
+    """Name an item that relies on the kind of its list: a ConfigMapList holds ConfigMaps."""
+    kind = owner["kind"].removesuffix("List")
+    if not kind or not isinstance(item, dict) or "kind" in item or "apiVersion" in item:
+        return item
+    return {"apiVersion": owner.get("apiVersion"), "kind": kind, **item}
+
+
+def _no_object(value: Any) -> Problem:
+    what = "a list" if isinstance(value, list) else "a single value"
+    hint = "put each object in a document of its own" if isinstance(value, list) else ""
+    return Problem("not-a-manifest", f"this is {what}, not a Kubernetes object", hint=hint)
+
+
+def _identity_problems(value: KubeObject) -> Iterator[Problem]:
+    absent = [name for name in ("apiVersion", "kind") if value.get(name) in (None, "")]
+    if absent:
+        names = " and ".join(f"'{name}'" for name in absent)
+        yield Problem(
+            "not-a-manifest",
+            f"{names} {'are' if len(absent) > 1 else 'is'} missing: this is no Kubernetes object",
+            hint="keep files that are not for the cluster outside the source's path",
+        )
+        return
+    for name in ("apiVersion", "kind"):
+        yield from _must_be_text(value[name], (name,))
+    yield from _metadata_problems(value.get("metadata"))
+
+
+def _metadata_problems(metadata: Any) -> Iterator[Problem]:
+    if metadata is not None and not isinstance(metadata, dict):
+        yield Problem("wrong-type", "'metadata' must be an object", Spot(("metadata",)))
+        return
+    metadata = metadata or {}
+    if metadata.get("name") in (None, ""):
+        yield Problem(
+            "missing-name",
+            "'metadata.name' is missing",
+            Spot(("metadata", "name"), on_key=True),
+            hint="in git every object needs a fixed name; generateName makes a new one each time"
+            if "generateName" in metadata
+            else "",
+        )
+    for name in ("name", "namespace"):
+        if metadata.get(name) is not None:
+            yield from _must_be_text(metadata[name], ("metadata", name))
+
+
+def _must_be_text(value: Any, path: Path) -> Iterator[Problem]:
+    if isinstance(value, str):
+        return
+    is_scalar = not isinstance(value, (dict, list))
+    yield Problem(
+        "wrong-type",
+        f"'{format_path(path)}' must be a string",
+        Spot(path),
+        hint="put it in quotes" if is_scalar else "",
+    )
+
+
+def _duplicate(ref: ObjectRef, first: Origin) -> Problem:
+    place = f"{first.file}:{first.line}:{first.column}"
+    return Problem(
+        "duplicate-object",
+        f"{ref} is defined twice: it stands at {place} already",
+        Spot(("metadata", "name")),
+        hint="remove one of the two",
+    )
+
+
+def _lints(value: KubeObject) -> Iterator[Problem]:
+    if value["apiVersion"] != "v1" or value["kind"] != "Secret":
+        return
+    for name in _SECRET_FIELDS:
+        if value.get(name):
+            yield Problem(
+                "KG-S01",
+                "the values of this Secret can be read by everybody who can read the repository",
+                Spot((name,), on_key=True),
+                hint="keep them in a secret store, or in git only sealed",
+                severity=Severity.WARNING,
+            )
+            return

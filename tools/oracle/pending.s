@@ -1,0 +1,1 @@
+// Empty on purpose: it lets pending.go declare a function without a body.
