@@ -93,7 +93,9 @@ def check_format_calls(calls: Iterable[Call], env: Environment) -> list[Issue]:
             _check_call(call, env.profile.strings_version)
         except _Mismatch as mismatch:
             node = mismatch.node or call
-            found.append(Issue(str(mismatch), node.offset, node.start, node.end))
+            found.append(
+                Issue(str(mismatch), node.offset, node.start, node.end, code="invalid-format")
+            )
     return found
 
 

@@ -48,9 +48,9 @@ class Inference:
         """Go by what cel-go allows in a macro and ever after."""
         self._library = self.environment.profile.library_after_macro
 
-    def report(self, node: Node, message: str, hint: str = "") -> Type:
+    def report(self, node: Node, message: str, hint: str = "", code: str = "") -> Type:
         """Note a mistake; return the error type."""
-        self.issues.append(Issue(message, node.offset, node.start, node.end, hint))
+        self.issues.append(Issue(message, node.offset, node.start, node.end, hint, code))
         return ERROR
 
     def show(self, shown: Type) -> str:
@@ -106,6 +106,7 @@ class Inference:
             f"found no matching overload for '{function}' applied to"
             f" '{receiver}({', '.join(shown)})'",
             hint_for_call(self.environment, function, closed),
+            "no-matching-overload",
         )
 
     def undeclared_name(self, node: Node, name: str, in_scope: dict[str, Type]) -> Type:
@@ -114,7 +115,8 @@ class Inference:
         return self._undeclared(node, name, hint)
 
     def _undeclared(self, node: Node, name: str, hint: str) -> Type:
-        return self.report(node, f"undeclared reference to '{name}' (in container '')", hint)
+        message = f"undeclared reference to '{name}' (in container '')"
+        return self.report(node, message, hint, "undeclared-reference")
 
     def require_bool(self, node: Node, found: Type) -> bool:
         """Say whether something is a bool, and report it if not."""
@@ -140,7 +142,8 @@ class Inference:
             self.substitution.unify(DYN, owner)
         elif not is_dynamic(owner):
             shown = self.show(owner)
-            self.report(node, f"type '{shown}' does not support field selection")
+            message = f"type '{shown}' does not support field selection"
+            self.report(node, message, code="no-field-selection")
         return DYN
 
     def _object_field(self, node: Node, owner: Type, name: str) -> Type:
@@ -151,7 +154,7 @@ class Inference:
         if found is not None:
             return found
         hint = hint_for_field(self.environment, owner, name)
-        return self.report(node, f"undefined field '{name}'", hint)
+        return self.report(node, f"undefined field '{name}'", hint, "undefined-field")
 
     def join(self, previous: Type | None, current: Type) -> Type:
         """Find what the elements of a literal have in common so far."""

@@ -35,7 +35,8 @@ class Issue:
 
     `offset` is where cel-go's caret points, or `NOWHERE`; `start` and `end` span what a
     person would underline. Both lie inside the text (the end of the text included). `hint`
-    says what to do where that is known; the message stays cel-go's and kro's own.
+    says what to do where that is known; the message stays cel-go's and kro's own. `code` is set
+    where a mistake deserves a name of its own; otherwise that of the error it is raised in counts.
     """
 
     message: str
@@ -43,6 +44,7 @@ class Issue:
     start: int
     end: int
     hint: str = ""
+    code: str = ""
 
 
 class _TextError(ExpressionError):

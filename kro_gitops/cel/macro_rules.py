@@ -47,6 +47,7 @@ def _range(inference: Inference, node: Macro, operand: Type) -> list[Type]:
             node if node.name == "sortBy" else node.operand,
             f"expression of type '{inference.show(ranged)}' cannot be range of a comprehension"
             " (must be list, map, or dynamic)",
+            code="not-iterable",
         )
     return [variable, variable] if has_two else [variable]
 

@@ -49,19 +49,16 @@ def child_data(known: Any, schema: Schema, path: str) -> Any:
         items = schema.get("items")
         below = items if isinstance(items, dict) else {}
         return [child_data(item, below, f"{path}[{i}]") for i, item in enumerate(known)]
-    if not isinstance(known, dict):
+    if not isinstance(known, dict) or not isinstance(schema, dict):
         return known
-    properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
-    values = isinstance(additional, dict) and not properties
+    properties = schema.get("properties") or {}
+    values = schema.get("additionalProperties")
     marked = {
-        key: child_data(
-            value,
-            additional if values else properties.get(key, {}),
-            _below(path, key),
-        )
+        key: child_data(value, properties.get(key) or values or {}, _below(path, key))
         for key, value in known.items()
     }
-    is_complete = values and not path.endswith(_SHARED_MAPS)
+    is_map = isinstance(values, dict) and not properties
+    is_complete = is_map and not path.endswith(_SHARED_MAPS)
     return marked if is_complete else PartialMap(marked, path)
 
 

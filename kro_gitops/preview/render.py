@@ -20,7 +20,7 @@ from kro_gitops.cel.failures import (
 from kro_gitops.cel.scanner import Text
 from kro_gitops.cel.values import is_list
 from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Graph, Node, NodeKind
-from kro_gitops.engine.plan.foreach import expand
+from kro_gitops.engine.plan.foreach import elements, expand
 from kro_gitops.engine.plan.placeholder import PartText, Placeholder, Unknown, known_part
 from kro_gitops.engine.plan.resolve import Evaluate, complete, fill, is_included
 from kro_gitops.errors import RefusedError
@@ -216,11 +216,11 @@ class _Run:
             unknown = self._unknown(node, error)
             if unknown is None:
                 raise _Stopped(Failure(node.id, expression, error)) from None
-            return Placeholder(unknown.paths, str(expression.program.type))
+            return Placeholder(_full(unknown, expression.reads), str(expression.program.type))
         if not is_list(found):
             null = EvaluationError("returned null, expected list")
             raise _Stopped(Failure(node.id, expression, null))
-        return list(found)
+        return elements(found)
 
     def _evaluator(self, node: Node) -> Evaluate:
         def evaluate(expression: Expression, values: Mapping[str, Any]) -> Any:
@@ -249,7 +249,7 @@ class _Run:
         self, node: Node, expression: Expression, values: Mapping[str, Any], error: UnknownValue
     ) -> Unknown:
         if expression.template.is_standalone:
-            return Placeholder(error.paths, str(expression.program.type))
+            return Placeholder(_full(error, expression.reads), str(expression.program.type))
         pieces: list[str | Placeholder] = []
         for piece in expression.template.pieces:
             if isinstance(piece, Text):
@@ -260,7 +260,8 @@ class _Run:
                 pieces.append(str(program.evaluate(values)))
             except (EvaluationError, ConversionError) as failure:
                 unknown = self._unknown(node, failure) or error
-                pieces.append(Placeholder(unknown.paths, str(program.type)))
+                paths = _full(unknown, expression.reads)
+                pieces.append(Placeholder(paths, str(program.type)))
         return PartText(tuple(pieces))
 
     def _data(self, node: Node, made: KubeObject, path: str, index: int) -> Any:
@@ -271,3 +272,19 @@ class _Run:
         if live is not None:
             known = merged(known, live.object)
         return child_data(known, node.served.schema, path)
+
+
+def _full(error: UnknownValue, reads: tuple[str, ...]) -> tuple[str, ...]:
+    """
+    Name what an expression waits for as its author wrote it.
+
+    Evaluation stops at the first part that is not known (`deployment.status`); people look for
+    the whole path (`deployment.status.readyReplicas`).
+    """
+    found: list[str] = []
+    for path in error.paths:
+        longer = [
+            read for read in reads if read == path or read.startswith((f"{path}.", f"{path}["))
+        ]
+        found += longer or [path]
+    return tuple(dict.fromkeys(found))

@@ -50,14 +50,13 @@ ENVIRONMENT = _make_environment()
 def their_opinion(expression: str) -> Opinion:
     try:
         program = ENVIRONMENT.program(ENVIRONMENT.compile(expression))
-        value = program.evaluate({})
+        return Opinion("ok", value=normal_form(program.evaluate({})))
     except celpy.CELParseError as error:
         return Opinion("parse", error=str(error))
     except celpy.CELEvalError as error:
         return Opinion("eval", error=str(error.args[0]))
     except Exception as error:  # it lets much of Python's own through
         return Opinion("eval", error=f"{type(error).__name__}: {error}")
-    return Opinion("ok", value=normal_form(value))
 
 
 _SCALARS: dict[type, str] = {
@@ -85,6 +84,8 @@ _EPOCH = celtypes.TimestampType("1970-01-01T00:00:00Z")
 def normal_form(value: Any) -> Normal:
     """Bring one of their values into the common form."""
     kind = _TYPES.get(type(value), type(value).__name__)
+    if isinstance(value, celpy.CELEvalError):  # lists and maps may hold errors
+        raise value
     if isinstance(value, list):
         return ["list", [normal_form(element) for element in value]]
     if isinstance(value, dict):

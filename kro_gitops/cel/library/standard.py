@@ -24,7 +24,7 @@ Conversion = Callable[[Any], Any]
 ANY = "*"
 """In place of a receiver's kind: the function itself tells receivers apart."""
 
-_INT = re.compile(r"[+-]?0*([0-9]{1,19})")
+_INT = re.compile(r"([+-]?)0*([0-9]{1,19})")  # leading zeros apart: Python limits digits
 _UINT = re.compile(r"0*([0-9]{1,20})")
 _DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _HEX_DOUBLE = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
@@ -47,9 +47,11 @@ def _int_of_double(value: float) -> int:
 
 
 def _int_of_text(value: str) -> int:
-    if not _INT.fullmatch(value) or not -(2**63) <= int(value) < 2**63:
+    parts = _INT.fullmatch(value)
+    number = int(parts[1] + parts[2]) if parts else 2**63
+    if not -(2**63) <= number < 2**63:
         raise conversion_failed(value, "int")
-    return int(value)
+    return number
 
 
 def _uint_of_double(value: float) -> UInt:
@@ -59,9 +61,11 @@ def _uint_of_double(value: float) -> UInt:
 
 
 def _uint_of_text(value: str) -> UInt:
-    if not _UINT.fullmatch(value) or int(value) >= 2**64:
+    parts = _UINT.fullmatch(value)
+    number = int(parts[1]) if parts else 2**64
+    if number >= 2**64:
         raise conversion_failed(value, "uint")
-    return UInt(value)
+    return UInt(number)
 
 
 def _double_of_text(value: str) -> float:

@@ -122,7 +122,7 @@ class Draft:
         self, error: SyntaxProblem | CheckProblem, issue: Issue, message: str
     ) -> Problem:
         return Problem(
-            code=error.code,
+            code=issue.code or error.code,
             summary=issue.message,
             spot=self.spot(max(issue.start, 0), max(issue.end, 0)),
             message=message,

@@ -9,9 +9,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from kro_gitops.cel.values import ListView, MapView, ObjectView, to_json
 from kro_gitops.errors import RefusedError
 
 Binding = Mapping[str, Any]
+
+_VIEWS = (ListView, MapView, ObjectView)
+
+
+def elements(found: Any) -> list[Any]:
+    """
+    List what an iterator will be bound to, given the value of its expression.
+
+    Iterators hold JSON, as all variables do: they are declared with the type of the elements, and
+    so read them through views of their own.
+    """
+    if isinstance(found, ListView):
+        return list(found.raw)
+    return [item.raw if isinstance(item, _VIEWS) else to_json(item) for item in found]
 
 
 def expand(dimensions: Sequence[tuple[str, Sequence[Any]]], limit: int) -> Iterator[Binding]:

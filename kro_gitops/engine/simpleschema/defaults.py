@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import re2
-
 from kro_gitops.engine.simpleschema.drafts import PRESERVE_UNKNOWN, Draft
+from kro_gitops.engine.simpleschema.go_literals import compile_pattern
 from kro_gitops.errors import Path
 from kro_gitops.objects.paths import format_path
 
@@ -91,10 +90,10 @@ def _text(value: str, draft: Draft, path: Path) -> Iterator[Misfit]:
             "out-of-bounds", "maxLength", value, path, f"is longer than maxLength {longest}"
         )
     pattern = draft.keywords.get("pattern")
-    if pattern is not None and not re2.search(pattern, value):
-        yield _misfit(
-            "pattern-mismatch", "pattern", value, path, f"does not match the pattern {pattern}"
-        )
+    compiled = compile_pattern(pattern) if pattern is not None else None
+    if compiled is not None and not compiled.search(value):
+        reason = f"does not match the pattern {pattern}"
+        yield _misfit("pattern-mismatch", "pattern", value, path, reason)
 
 
 def _list(value: list[Any], draft: Draft, path: Path) -> Iterator[Misfit]:

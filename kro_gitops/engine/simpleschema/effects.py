@@ -2,7 +2,7 @@
 What each marker does to a schema.
 
 One function a marker, looked up by name. Each takes the draft of the field's type and
-either changes it or raises `SchemaError` with kro's words. A draft of unknown type
+either changes it or raises `MarkerError` with kro's words. A draft of unknown type
 (because the definition names a wrong one) takes every marker whose value can be read.
 """
 
@@ -14,7 +14,7 @@ from kro_gitops.engine.simpleschema import json_text
 from kro_gitops.engine.simpleschema.drafts import LIST_MAP_KEYS, LIST_TYPE, VALIDATIONS, Draft
 from kro_gitops.engine.simpleschema.go_literals import (
     LiteralError,
-    check_pattern,
+    compile_pattern,
     parse_bool,
     parse_float,
     parse_int,
@@ -123,7 +123,7 @@ def _pattern(marker: Marker, draft: Draft) -> None:
         raise MarkerError(marker, "empty-pattern", "pattern marker value cannot be empty")
     _check_type(marker, draft)
     try:
-        check_pattern(marker.value)
+        compile_pattern(marker.value)
     except LiteralError as error:
         raise MarkerError(
             marker,

@@ -7,6 +7,7 @@ a pattern what `regexp` compiles, blank what `unicode.IsSpace` says. Errors hold
 
 import math
 import re
+from typing import Any
 
 import re2
 
@@ -48,6 +49,7 @@ _PATTERN_MISTAKES = {
     "no argument for repetition operator": "missing argument to repetition operator",
     "unexpected )": "unexpected )",
 }
+_TOO_LARGE = "pattern too large"
 _ESCAPES = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 _ANY_BYTE, _UNKNOWN = r"\C", r"\k"  # the first is known to RE2 but not to Go, the second to neither
 
@@ -96,16 +98,22 @@ def parse_float(text: str) -> float:
     return value
 
 
-def check_pattern(pattern: str) -> None:
-    """Raise if Go's `regexp` does not compile a pattern."""
+def compile_pattern(pattern: str) -> Any | None:
+    """
+    Compile a pattern; raise if Go's `regexp` would not.
+
+    Nothing comes back for one that is right but too large for RE2's memory.
+    """
     options = re2.Options()
     options.log_errors = False
     portable = _ESCAPES.sub(lambda m: _UNKNOWN if m[0] == _ANY_BYTE else m[0], pattern)
     try:
-        re2.compile(portable, options)
+        return re2.compile(portable, options)
     except re2.error as error:
         mistake = str(error.args[0], "utf-8", "replace")
-        raise LiteralError(_pattern_mistake(mistake, pattern)) from None
+    if mistake.startswith(_TOO_LARGE):
+        return None
+    raise LiteralError(_pattern_mistake(mistake, pattern))
 
 
 def type_name(value: object) -> str:

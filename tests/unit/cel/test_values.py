@@ -144,7 +144,7 @@ def test_values_of_one_family_have_an_order(left: Any, right: Any, order: int) -
     ("left", "right"), [(1, "a"), ([1], [2]), (None, None), (True, 1), (Timestamp(1), Duration(1))]
 )
 def test_values_without_an_order_say_so(left: Any, right: Any) -> None:
-    with pytest.raises(EvaluationError, match="^no such overload$"):
+    with pytest.raises(EvaluationError, match=r"^no such overload$"):
         compare(left, right)
 
 

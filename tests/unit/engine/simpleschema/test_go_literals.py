@@ -4,7 +4,7 @@ import pytest
 
 from kro_gitops.engine.simpleschema.go_literals import (
     LiteralError,
-    check_pattern,
+    compile_pattern,
     parse_bool,
     parse_float,
     parse_int,
@@ -83,9 +83,13 @@ def test_no_numbers(text: str, problem: str) -> None:
         parse_float(text)
 
 
+def test_a_pattern_too_large_for_us_is_no_mistake() -> None:
+    assert compile_pattern(r"\pL{1000}") is None
+
+
 @pytest.mark.parametrize("pattern", ["^(A|B)-\\d{3}$", "(?i)x", "\\Q\\C\\E", "(?P<n>a)", "\\pL"])
 def test_patterns_that_go_compiles(pattern: str) -> None:
-    check_pattern(pattern)
+    assert compile_pattern(pattern) is not None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,7 @@ def test_patterns_that_go_compiles(pattern: str) -> None:
 )
 def test_patterns_that_go_does_not_compile(pattern: str, mistake: str) -> None:
     with pytest.raises(LiteralError) as caught:
-        check_pattern(pattern)
+        compile_pattern(pattern)
     assert str(caught.value) == f"error parsing regexp: {mistake}"
 
 
