@@ -8,6 +8,8 @@ checked where their message can name the resource.
 
 from typing import Any
 
+from kro_gitops.objects.builtins.catalog import catalog
+from kro_gitops.objects.kinds import KindSchema, SchemaSet
 from kro_gitops.objects.metadata import KRO_GROUP
 from kro_gitops.objects.refs import Kind
 
@@ -140,3 +142,10 @@ DEFINITION_SCHEMA: Schema = _object(
         "status": _STATUS,
     }
 )
+
+
+def own_kinds() -> SchemaSet:
+    """Return the kinds of kro's API, for templates that are definitions themselves."""
+    properties = {**DEFINITION_SCHEMA["properties"], "metadata": catalog.object_meta()}
+    schema = {**DEFINITION_SCHEMA, "properties": properties}
+    return SchemaSet([KindSchema(DEFINITION_KIND, DEFINITION_PLURAL, False, schema)])

@@ -28,7 +28,7 @@ from kro_gitops.objects.yaml_events import end_of, events, start_of
 from kro_gitops.objects.yaml_values import MERGE_KEY
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_PROPERTIES = re.compile(r"(?:[!&]\S*\s+(?:#[^\n]*\n\s*)*)*")
+_PROPERTIES = re.compile(r"(?:[!&]\S*\s+(?:#[^\r\n]*\s+)*)*")
 
 
 class SourceText:
@@ -131,7 +131,7 @@ class Places:
         start = min(max(spot.start, 0), last)
         end = min(start + 1 if spot.end is None else max(spot.end, start), last)
         base = place.span.start
-        return Span(base + found[start], base + found[end])
+        return Span(base + found.index(start), base + found.index(end))
 
 
 @dataclass(slots=True)

@@ -3,88 +3,133 @@ Where each character of a string stands in the text it was read from.
 
 The YAML styles write the same string in very different ways: lines are folded, quotes doubled,
 characters escaped, indentation removed. `offsets` walks the text of one scalar as a parser would
-and notes where every character of the value came from. The walk is checked against the value
-that the parser read: where they disagree there is no answer rather than a wrong one.
+and notes where the pieces of the value came from. The walk is checked against the value that
+the parser read: where they disagree there is no answer rather than a wrong one.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# A character of the value, as far as it stands in the text as itself ("" if not), and where.
-_Step = tuple[str, int]
-
-_BREAK = re.compile(r"\r\n|[\r\n\x85]")
-_BLANKS = re.compile(r"[ \t]*(?:(?:\r\n|[\r\n\x85])[ \t]*)*")
+_BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
+_BLANKS = re.compile(r"[ \t\r\n\x85\u2028\u2029]+")
 _SPACES = re.compile(r" *")
+_KEPT_BREAKS = ("\u2028", "\u2029")  # breaks that are not made into "\n"
+
+
+def _run(ends: str = "") -> re.Pattern[str]:
+    """Match what is written as it is: words, and the blanks between two words of a line."""
+    blank = r" \t\r\n\x85\u2028\u2029"
+    return re.compile(rf"(?:[^{blank}{ends}]+|[ \t]+(?=[^{blank}]))+")
+
+
+_PLAIN_RUN = _run()
+_SINGLE_QUOTED_RUN = _run("'")
+_DOUBLE_QUOTED_RUN = _run(r"\\")
+
 _ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
 _SURROGATES = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 
 
-def offsets(source: str, style: str, value: str) -> list[int] | None:
+@dataclass(frozen=True, slots=True)
+class _Run:
     """
-    Return the index in `source` of each character of `value`, and of its end.
+    A piece of the value and where it is written.
+
+    Without `stands_for` it is written as it is, `length` characters of it; otherwise it is that
+    one character, or, if that is `?`, whatever an escape means.
+    """
+
+    start: int
+    length: int = 1
+    stands_for: str = ""
+
+
+class Offsets:
+    """A map from offsets in a value to indices in its source."""
+
+    def __init__(self, runs: list[_Run], end: int) -> None:
+        self._runs = [*runs, _Run(end)]
+        self._firsts = [0]
+        for run in runs:
+            self._firsts.append(self._firsts[-1] + run.length)
+
+    def index(self, offset: int) -> int:
+        """Return where a character stands; for the offset behind the last one, where they end."""
+        number = bisect_right(self._firsts, offset) - 1
+        return self._runs[number].start + offset - self._firsts[number]
+
+
+def offsets(source: str, style: str, value: str) -> Offsets | None:
+    """
+    Find the characters of `value` in `source`.
 
     `source` is the scalar's own text, quotes or block header included; `style` is its first
     character if that is one of `'"|>`, and empty for plain scalars.
     """
     if style in ("|", ">"):
         return _block_offsets(source, value)
-    steps = {"'": _single_quoted, '"': _double_quoted}.get(style, _plain)(source)
-    return _matched(list(steps), value, len(source) - len(style))
+    walk = {"'": _single_quoted, '"': _double_quoted}.get(style, _plain)
+    return _matched(source, walk(source), value, len(source) - len(style))
 
 
-def _matched(steps: list[_Step], value: str, end: int) -> list[int] | None:
-    if len(steps) < len(value):
-        return None
-    for (character, _), wanted in zip(steps, value, strict=False):
-        if character not in ("", wanted):
+def _matched(source: str, runs: Iterator[_Run], value: str, end: int) -> Offsets | None:
+    """Keep the runs that make up the value; `None` if they do not."""
+    kept: list[_Run] = []
+    offset = 0
+    for run in runs:
+        if offset == len(value):
+            return Offsets(kept, run.start)
+        wanted = value[offset : offset + run.length]
+        written = run.stands_for or source[run.start : run.start + run.length]
+        if written not in (wanted, "?"):
             return None
-    found = [index for _, index in steps[: len(value)]]
-    found.append(steps[len(value)][1] if len(steps) > len(value) else end)
-    return found
+        kept.append(run)
+        offset += run.length
+    return Offsets(kept, end) if offset == len(value) else None
 
 
-def _plain(source: str) -> Iterator[_Step]:
+def _plain(source: str) -> Iterator[_Run]:
     index = 0
     while index < len(source):
-        blanks = _BLANKS.match(source, index)
-        if blanks and blanks[0]:
-            yield from _folded_blanks(source, blanks.start(), blanks.end())
+        if run := _PLAIN_RUN.match(source, index):
+            yield _Run(index, len(run[0]))
+            index = run.end()
+        elif blanks := _BLANKS.match(source, index):
+            yield from _folded(source, blanks)
             index = blanks.end()
-        else:
-            yield source[index], index
-            index += 1
 
 
-def _single_quoted(source: str) -> Iterator[_Step]:
+def _single_quoted(source: str) -> Iterator[_Run]:
     index, end = 1, len(source) - 1
     while index < end:
-        blanks = _BLANKS.match(source, index, end)
-        if blanks and blanks[0]:
-            yield from _folded_blanks(source, blanks.start(), blanks.end())
+        if run := _SINGLE_QUOTED_RUN.match(source, index, end):
+            yield _Run(index, len(run[0]))
+            index = run.end()
+        elif blanks := _BLANKS.match(source, index, end):
+            yield from _folded(source, blanks)
             index = blanks.end()
         else:
-            yield source[index], index
-            index += 2 if source[index] == "'" else 1
+            yield _Run(index)
+            index += 2
 
 
-def _double_quoted(source: str) -> Iterator[_Step]:
+def _double_quoted(source: str) -> Iterator[_Run]:
     index, end = 1, len(source) - 1
     while index < end:
-        blanks = _BLANKS.match(source, index, end)
-        if blanks and blanks[0]:
-            yield from _folded_blanks(source, blanks.start(), blanks.end())
+        if run := _DOUBLE_QUOTED_RUN.match(source, index, end):
+            yield _Run(index, len(run[0]))
+            index = run.end()
+        elif blanks := _BLANKS.match(source, index, end):
+            yield from _folded(source, blanks)
             index = blanks.end()
-        elif source[index] != "\\":
-            yield source[index], index
-            index += 1
-        elif _BREAK.match(source, index + 1):
-            blanks = _BLANKS.match(source, index + 1, end)
-            index = blanks.end() if blanks else end
-            yield from _blank_lines(source, blanks) if blanks else ()
+        elif _BREAK.match(source, index + 1) and (blanks := _BLANKS.match(source, index + 1, end)):
+            # An escaped break is gone, but blank lines that follow it count.
+            yield from _breaks(source, blanks)[1:]
+            index = blanks.end()
         else:
-            yield "", index
+            yield _Run(index, stands_for="?")
             index += _escape_length(source, index)
 
 
@@ -93,21 +138,26 @@ def _escape_length(source: str, index: int) -> int:
     return len(pair[0]) if pair else _ESCAPE_LENGTHS.get(source[index + 1 : index + 2], 2)
 
 
-def _folded_blanks(source: str, start: int, end: int) -> Iterator[_Step]:
+def _breaks(source: str, blanks: re.Match[str]) -> list[_Run]:
+    found = _BREAK.finditer(source, blanks.start(), blanks.end())
+    return [_Run(each.start(), stands_for=_meaning(source, each.start())) for each in found]
+
+
+def _meaning(source: str, index: int) -> str:
+    return source[index] if source[index] in _KEPT_BREAKS else "\n"
+
+
+def _folded(source: str, blanks: re.Match[str]) -> list[_Run]:
     """Fold blanks: within a line they stand, one break is a blank, more are one break less."""
-    breaks = [match.start() for match in _BREAK.finditer(source, start, end)]
-    if not breaks:
-        yield from ((source[index], index) for index in range(start, end))
-    elif len(breaks) == 1:
-        yield " ", breaks[0]
-    else:
-        yield from (("\n", index) for index in breaks[1:])
+    breaks = _breaks(source, blanks)
+    return _joined(breaks) if breaks else [_Run(blanks.start(), len(blanks[0]))]
 
 
-def _blank_lines(source: str, blanks: re.Match[str]) -> Iterator[_Step]:
-    """Read on after an escaped break: it is gone, but blank lines that follow it count."""
-    breaks = [match.start() for match in _BREAK.finditer(source, blanks.start(), blanks.end())]
-    yield from (("\n", index) for index in breaks[1:])
+def _joined(breaks: list[_Run]) -> list[_Run]:
+    first, *rest = breaks
+    if first.stands_for in _KEPT_BREAKS:
+        return breaks
+    return rest or [_Run(first.start, stands_for=" ")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +169,12 @@ class _Line:
     has_break: bool
 
 
-def _block_offsets(source: str, value: str) -> list[int] | None:
+def _block_offsets(source: str, value: str) -> Offsets | None:
     lines = _lines(source)
     # The indentation is the first line's, unless the header gives a smaller one, relative to a
     # parent that cannot be seen from here. So try: the widest that reproduces the value is it.
     for indent in range(_first_indent(source, lines), -1, -1):
-        steps = list(_block_steps(source, lines, indent))
-        found = _matched(steps, value, len(source))
+        found = _matched(source, _block(source, lines, indent), value, len(source))
         if found is not None:
             return found
     return None
@@ -154,28 +203,19 @@ def _indent(source: str, line: _Line) -> int:
     return len(spaces[0]) if spaces else 0
 
 
-def _block_steps(source: str, lines: list[_Line], indent: int) -> Iterator[_Step]:
-    """Walk a block scalar; all its final breaks are given, chomping is left to the caller."""
+def _block(source: str, lines: list[_Line], indent: int) -> Iterator[_Run]:
+    """Walk a block scalar; all its final breaks are given, as many as there are."""
     is_folded = source.startswith(">")
-    pending: list[int] = []  # breaks that have been read but not yet been given a meaning
-    was_indented, has_text = False, False
+    pending: list[_Run] = []  # breaks that have been read but not yet been given a meaning
+    may_join = False
     for line in lines:
         start = line.start + min(indent, _indent(source, line))
         if start < line.end:
             is_indented = source[start] in " \t"
-            joins = is_folded and has_text and not was_indented and not is_indented
-            yield from _joint(pending, joins)
+            yield from _joined(pending) if may_join and pending and not is_indented else pending
             pending = []
-            yield from ((source[index], index) for index in range(start, line.end))
-            was_indented, has_text = is_indented, True
+            yield _Run(start, line.end - start)
+            may_join = is_folded and not is_indented
         if line.has_break:
-            pending.append(line.end)
-    yield from _joint(pending, joins=False)
-
-
-def _joint(breaks: list[int], joins: bool) -> Iterator[_Step]:
-    """Give the breaks between two lines their meaning: kept, or folded into one another."""
-    if joins and len(breaks) == 1:
-        yield " ", breaks[0]
-    else:
-        yield from (("\n", index) for index in breaks[1 if joins else 0 :])
+            pending.append(_Run(line.end, stands_for=_meaning(source, line.end)))
+    yield from pending

@@ -88,7 +88,7 @@ class _Frame:
         self.key: str | _Key = _Key.AWAITED
         self.opening = opening
         self.anchor = anchor
-        self.seen: dict[str, Event] = {}  # keys written here, not those merged in
+        self.seen: dict[str, int] = {}  # keys written here (not merged in), and where
 
 
 class _Builder:
@@ -181,7 +181,7 @@ class _Builder:
             self._check_plain_key(event)
         if key in top.seen:
             self._repeated_key(key, event)
-        top.seen[key] = event
+        top.seen[key] = start_of(event)
         top.key = key
 
     def _begin_merge(self, event: ScalarEvent) -> None:
@@ -213,7 +213,7 @@ class _Builder:
             f"the key '{key}' is given twice in one mapping",
             Spot((*self._path(), key), on_key=True),
         )
-        first = start_of(self._top.seen[key])
+        first = self._top.seen[key]
         self.complaints.append(Complaint(problem, start_of(event), end_of(event), first))
 
     def _collection_as_key(self, frame: _Frame, end: Event) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+from kro_gitops.engine.api import own_kinds
 from kro_gitops.engine.definition import Parsed, is_definition, parse
 from kro_gitops.engine.graph import dag
 from kro_gitops.engine.graph.build import attempt, served_kind
@@ -58,7 +59,9 @@ def compile_repository(
 ) -> Repository:
     """Compile every definition and check every instance."""
     own = SchemaSet()
-    repository = Repository(findings=list(manifests.findings), schemas=Layered(own, known))
+    repository = Repository(
+        findings=list(manifests.findings), schemas=Layered(own, known, own_kinds())
+    )
     for manifest in manifests.manifests:
         if is_crd(manifest.object):
             repository.findings.extend(_learn_crd(manifest, own))

@@ -18,6 +18,7 @@ from kro_gitops.engine.graph.dependencies import Wiring, wire
 from kro_gitops.engine.graph.naming import check_names
 from kro_gitops.engine.graph.nodes import Dimension, Field, Graph, Node, StatusField
 from kro_gitops.engine.graph.projection import Projection, project
+from kro_gitops.engine.graph.rulecheck import check_schema_rules
 from kro_gitops.engine.graph.typecheck import Types, check_node, environment_for
 from kro_gitops.engine.options import DEFAULTS, Options
 from kro_gitops.engine.simpleschema.openapi import build_schema
@@ -86,13 +87,17 @@ def _spec_schema(definition: Definition) -> tuple[dict[str, Any] | None, list[Pr
             problem.code,
             problem.summary,
             problem.spot.below(_SPEC_ROOT),
-            prefix + problem.message,
+            # What only the API server refuses has no words of kro's.
+            prefix + problem.message if problem.message != problem.summary else "",
             problem.hint,
             problem.severity,
         )
         for problem in result.problems
     ]
-    return (None if problems else result.schema), problems
+    if result.schema is None:
+        return None, problems
+    problems += check_schema_rules(result.schema, definition.schema)
+    return result.schema, problems
 
 
 def instance_schema_for(spec_schema: dict[str, Any], definition: Definition) -> dict[str, Any]:

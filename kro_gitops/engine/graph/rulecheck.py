@@ -1,0 +1,73 @@
+"""
+The validation rules of a definition's schema, compiled where they are written.
+
+kro leaves them to the API server, which refuses the whole CRD; an author wants to know the line.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kro_gitops.cel.issues import CheckProblem, Issue, SyntaxProblem
+from kro_gitops.cel.rules import EXTENSION, rule_problems
+from kro_gitops.engine.definition import DefinitionSchema
+from kro_gitops.errors import ExpressionError, Path, Problem, Spot
+from kro_gitops.objects.paths import find, leaves
+
+_ROOT: Path = ("spec", "schema")
+
+
+def check_schema_rules(spec_schema: dict[str, Any], schema: DefinitionSchema) -> Iterator[Problem]:
+    """Yield a problem for each rule that does not compile, once for each place it is written."""
+    reported: set[tuple[Path, int]] = set()
+    for path, part in _ruled_parts(spec_schema, ()):
+        for index, fault in rule_problems(part):
+            rule = part[EXTENSION][index]["rule"]
+            place, start = _written_at(schema, path, rule)
+            if (place, start) in reported:
+                continue
+            reported.add((place, start))
+            yield from _problems(fault, place, start, len(rule))
+
+
+def _ruled_parts(schema: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    if schema.get(EXTENSION):
+        yield path, schema
+    for name, below in (schema.get("properties") or {}).items():
+        yield from _ruled_parts(below, (*path, name))
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from _ruled_parts(schema[key], path)
+
+
+def _written_at(schema: DefinitionSchema, path: Path, rule: str) -> tuple[Path, int]:
+    """Find the text a rule stands in: the field's own definition, or that of a custom type."""
+    own = find(schema.spec, path)
+    if isinstance(own, str) and rule in own:
+        return (*_ROOT, "spec", *path), own.index(rule)
+    for place, text in leaves(schema.types):
+        if isinstance(text, str) and rule in text:
+            return (*_ROOT, "types", *place), text.index(rule)
+    return (*_ROOT, "spec", *path), -1
+
+
+def _problems(
+    fault: ExpressionError | str, place: Path, start: int, length: int
+) -> Iterator[Problem]:
+    if isinstance(fault, SyntaxProblem | CheckProblem):
+        for issue in fault.issues:
+            yield Problem(
+                "invalid-rule",
+                f"validation rule: {issue.message}",
+                _issue_spot(issue, place, start),
+                hint=issue.hint,
+            )
+        return
+    text = fault if isinstance(fault, str) else fault.message
+    spot = Spot(place) if start < 0 else Spot(place, start, start + length)
+    yield Problem("invalid-rule", f"validation rule: {text}", spot)
+
+
+def _issue_spot(issue: Issue, place: Path, start: int) -> Spot:
+    if start < 0:
+        return Spot(place)
+    return Spot(place, start + max(issue.start, 0), start + max(issue.end, 0))
