@@ -13,6 +13,7 @@ from typing import Any
 
 from kro_gitops.cel.values import PartialMap, partial
 from kro_gitops.engine.graph.nodes import SCHEMA, Graph
+from kro_gitops.engine.plan.placeholder import PartText, Placeholder
 from kro_gitops.objects.defaulting import apply_defaults
 from kro_gitops.objects.kinds import Schema
 from kro_gitops.objects.metadata import ARGOCD_PREFIX, KRO_PREFIX
@@ -20,6 +21,7 @@ from kro_gitops.objects.paths import format_path
 from kro_gitops.objects.refs import KubeObject
 
 # Keys that a deployer or a controller writes on an instance after it has left git.
+_UNSEEN: Any = object()
 _SHARED_MAPS = (".metadata.labels", ".metadata.annotations")
 _STAMPED = (ARGOCD_PREFIX, KRO_PREFIX, "kubectl.kubernetes.io/", "applyset.kubernetes.io/")
 
@@ -43,23 +45,39 @@ def instance_data(stored: KubeObject) -> KubeObject:
     return {**stored, "metadata": data}
 
 
-def child_data(known: Any, schema: Schema, path: str) -> Any:
-    """Return what expressions see of a child, with its unknown parts marked."""
-    if isinstance(known, list):
-        items = schema.get("items")
-        below = items if isinstance(items, dict) else {}
-        return [child_data(item, below, f"{path}[{i}]") for i, item in enumerate(known)]
-    if not isinstance(known, dict) or not isinstance(schema, dict):
-        return known
+def child_data(made: Any, schema: Schema, path: str) -> Any:
+    """
+    Return what expressions see of a child, with its unknown parts marked.
+
+    A placeholder is not seen at all, and a list with one is not seen either: its other elements
+    could not be told from all of them.
+    """
+    if isinstance(made, Placeholder | PartText):
+        return _UNSEEN
+    if isinstance(made, list):
+        below = schema.get("items") or {}
+        seen = [child_data(item, below, f"{path}[{i}]") for i, item in enumerate(made)]
+        return _UNSEEN if _UNSEEN in seen else seen
+    if isinstance(made, dict):
+        return _map_data(made, schema, path)
+    return made
+
+
+def _map_data(made: dict[str, Any], schema: Schema, path: str) -> dict[str, Any]:
     properties = schema.get("properties") or {}
     values = schema.get("additionalProperties")
-    marked = {
-        key: child_data(value, properties.get(key) or values or {}, _below(path, key))
-        for key, value in known.items()
+    below = values if isinstance(values, dict) else {}
+    data = {
+        key: child_data(value, properties.get(key) or below, _below(path, key))
+        for key, value in made.items()
     }
+    seen = {key: value for key, value in data.items() if value is not _UNSEEN}
     is_map = isinstance(values, dict) and not properties
-    is_complete = is_map and not path.endswith(_SHARED_MAPS)
-    return marked if is_complete else PartialMap(marked, path)
+    if not is_map or path.endswith(_SHARED_MAPS):
+        return PartialMap(seen, path)
+    if len(seen) < len(data):
+        return PartialMap(seen, path, is_open=(data.keys() - seen.keys()).__contains__)
+    return seen
 
 
 def _is_stamped(key: str) -> bool:

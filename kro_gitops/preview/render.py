@@ -21,7 +21,7 @@ from kro_gitops.cel.scanner import Text
 from kro_gitops.cel.values import is_list
 from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Graph, Node, NodeKind
 from kro_gitops.engine.plan.foreach import elements, expand
-from kro_gitops.engine.plan.placeholder import PartText, Placeholder, Unknown, known_part
+from kro_gitops.engine.plan.placeholder import PartText, Placeholder, Unknown
 from kro_gitops.engine.plan.resolve import Evaluate, complete, fill, is_included
 from kro_gitops.errors import RefusedError
 from kro_gitops.objects.refs import KubeObject, ObjectRef
@@ -265,13 +265,12 @@ class _Run:
         return PartText(tuple(pieces))
 
     def _data(self, node: Node, made: KubeObject, path: str, index: int) -> Any:
-        known = known_part(made)
         live = self._live.of(node.id, made, index)
         if live is not None and live.is_whole:
             return live.object
         if live is not None:
-            known = merged(known, live.object)
-        return child_data(known, node.served.schema, path)
+            made = merged(made, live.object)
+        return child_data(made, node.served.schema, path)
 
 
 def _full(error: UnknownValue, reads: tuple[str, ...]) -> tuple[str, ...]:

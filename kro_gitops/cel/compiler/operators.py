@@ -8,7 +8,7 @@ at what it was really given.
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from kro_gitops.cel.budget import UNCOUNTED, Frame, count_built, count_read
 from kro_gitops.cel.compiler.literals import constant_of
@@ -56,7 +56,7 @@ def build_logic(builder: Builder, node: Call) -> Step:
     An operand that decides makes errors of the others, before or after it, not matter.
     """
     decisive = node.function == "_||_"
-    terms = tuple(builder.build(term) for term in _terms(node, node.function))
+    terms = tuple(map(builder.build, _terms(node, node.function)))
 
     def decide(frame: Frame) -> Any:
         failure: EvaluationError | None = None
@@ -79,7 +79,7 @@ def build_logic(builder: Builder, node: Call) -> Step:
 
 def build_conditional(builder: Builder, node: Call) -> Step:
     """Compile `condition ? yes : no`; only one branch is evaluated."""
-    condition, yes, no = (builder.build(argument) for argument in node.arguments)
+    condition, yes, no = map(builder.build, node.arguments)
 
     def choose(frame: Frame) -> Any:
         verdict = condition(frame)
@@ -207,19 +207,41 @@ def _compare(builder: Builder, node: Call, kind: type) -> Step:
     return compare
 
 
-def _calculate(builder: Builder, node: Call) -> Step:
-    quickly, slowly = _INT_ARITHMETIC[node.function], BINARY[node.function]
-    left, right = (builder.build(argument) for argument in node.arguments)
+def _calculate(builder: Builder, node: Node) -> Step:
+    """Compile `+`, `-` and `*` of integers; a chain of them from left to right, in one loop."""
+    links: list[Call] = []
+    while _is_int_arithmetic(node):
+        links.append(node)
+        node = node.arguments[0]
+    start = builder.build(node)
+    chain = tuple(
+        (_INT_ARITHMETIC[link.function], BINARY[link.function], operand)
+        for link, operand in zip(
+            reversed(links),
+            map(builder.build, [link.arguments[1] for link in reversed(links)]),
+            strict=True,
+        )
+    )
 
     def calculate(frame: Frame) -> Any:
-        value, other = left(frame), right(frame)
-        if type(value) is int and type(other) is int:
-            result = quickly(value, other)
-            if MIN_INT <= result <= MAX_INT:
-                return result
-        return slowly(value, other)  # which knows how to complain
+        total = start(frame)
+        for quickly, slowly, operand in chain:
+            other = operand(frame)
+            if type(total) is int and type(other) is int:
+                result = quickly(total, other)
+                if MIN_INT <= result <= MAX_INT:
+                    total = result
+                    continue
+            total = slowly(total, other)  # which knows how to complain
+        return total
 
     return calculate
+
+
+def _is_int_arithmetic(node: Node) -> TypeGuard[Call]:
+    if not isinstance(node, Call) or node.function not in _INT_ARITHMETIC:
+        return False
+    return _shared_type(*node.arguments) is int
 
 
 def _equality(left: Step, right: Step, apply: Binary) -> Step:

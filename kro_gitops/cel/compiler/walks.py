@@ -56,6 +56,8 @@ class Walk:
         value = frame[self.place.slot]
         if value is ABSENT:
             raise MissingVariable(self.place.name)
+        if value is None and not self.place.nullable:
+            raise EvaluationError(_NULL)
         for hop in self.hops:
             value = _take(value, hop)
         return value

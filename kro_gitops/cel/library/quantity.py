@@ -118,9 +118,8 @@ def compare(left: Quantity, right: Quantity) -> int:
 def add(left: Quantity, right: Quantity) -> Quantity:
     """Add two quantities."""
     are_machine = left.is_machine and right.is_machine
-    if not left.mantissa or not right.mantissa:
-        kept = right if right.mantissa else left
-        return Quantity(kept.mantissa, kept.exponent, are_machine)
+    if are_machine and not (left.mantissa and right.mantissa):
+        return right if right.mantissa else left
     shared = min(left.exponent, right.exponent)
     mantissas = (_at(left, shared), _at(right, shared))
     total = sum(mantissas)
@@ -202,12 +201,23 @@ def _decimal_quantity(parts: _Parts) -> Quantity:
     if parts.base == 2:
         mantissa <<= parts.exponent
         if abs(mantissa) > _MAX_INT * 10**-exponent:
-            mantissa, exponent = -_MAX_INT if mantissa < 0 else _MAX_INT, 0
+            return Quantity(-_MAX_INT if mantissa < 0 else _MAX_INT, is_machine=False)
     else:
         exponent = _int32(exponent + parts.exponent)
-    if exponent < _NANO and mantissa:
-        mantissa, exponent = _rounded_up(mantissa, _NANO - exponent), _NANO
+    if mantissa:
+        mantissa, exponent = _in_nanos(mantissa, exponent)
     return Quantity(mantissa, exponent, is_machine=False)
+
+
+def _in_nanos(mantissa: int, exponent: int) -> tuple[int, int]:
+    """Count in billionths, rounded up; numbers too long for that stay as they are."""
+    places = exponent - _NANO
+    if places < 0:
+        return _rounded_up(mantissa, -places), _NANO
+    if places + _digits(mantissa) > _MAX_DIGITS:
+        return mantissa, exponent
+    # No value changes here, but a double made of it later does, as in Kubernetes.
+    return mantissa * 10**places, _NANO
 
 
 def _rounded_up(mantissa: int, places: int) -> int:

@@ -70,24 +70,3 @@ def shown(value: Any) -> Any:
     if isinstance(value, list):
         return [shown(child) for child in value]
     return value
-
-
-def known_part(value: Any) -> Any:
-    """
-    Drop what is not known, for expressions that read this object.
-
-    A key with a placeholder disappears (and so reads as unknown in a partial map); a list with
-    one disappears as a whole, because its other elements could not be told from all of them.
-    """
-    if isinstance(value, dict):
-        kept = ((key, known_part(child)) for key, child in value.items())
-        return {key: child for key, child in kept if child is not _NOTHING}
-    if isinstance(value, list):
-        if any(isinstance(child, Placeholder | PartText) for child in value):
-            return _NOTHING
-        children = [known_part(child) for child in value]
-        return _NOTHING if any(child is _NOTHING for child in children) else children
-    return _NOTHING if isinstance(value, Placeholder | PartText) else value
-
-
-_NOTHING: Any = object()

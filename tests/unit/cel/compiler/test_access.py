@@ -34,7 +34,7 @@ POD = {
 }
 DATA = {
     "pod": POD,
-    "x": {"m": {"k": "v", "null": None}, "l": [1, 2], "n": None, "s": "text"},
+    "x": {"m": {"k": "v", "nil": None}, "l": [1, 2], "n": None, "s": "text"},
 }
 
 
@@ -47,7 +47,7 @@ def evaluate(text: str, data: Any = None) -> Any:
     [
         ("x.m.k", "v"),
         ("x['m']['k']", "v"),
-        ("x.m.null", None),
+        ("x.m.nil", None),
         ("pod.meta.owners.filter(o, true)[0].name", "o"),
         ("(true ? pod.meta : pod.meta).name", "p"),
         ("dyn(pod).meta.name", "p"),
@@ -58,7 +58,7 @@ def evaluate(text: str, data: Any = None) -> Any:
         ("has(pod.meta.owners[0].uid)", False),
         ("has(pod.meta.notes.x)", False),
         ("has(x.m.k)", True),
-        ("has(x.m.null)", True),
+        ("has(x.m.nil)", True),
         ("has(x.s.k)", False),
         ("has(x.n.k)", False),
         ("has(dyn(pod).meta.nope)", False),

@@ -1,0 +1,246 @@
+from typing import Any
+
+import pytest
+
+from kro_gitops.engine.options import Options
+from kro_gitops.engine.plan.placeholder import PartText, Placeholder, shown
+from kro_gitops.preview.live import LiveData
+from kro_gitops.preview.render import Child, Rendering, render
+from tests.builders import config_map, definition, graph, instance, resource
+
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "${schema.metadata.name}"},
+    "spec": {"replicas": "${schema.spec.size}"},
+}
+SPEC = {"size": "integer | default=2", "names": "[]string", "note": "string", "on": "boolean"}
+
+
+def rendered(
+    *resources: dict[str, Any],
+    live: dict[str, Any] | None = None,
+    given: dict[str, Any] | None = None,
+    **more: Any,
+) -> Rendering:
+    fields = {**SPEC, "qs": "[]Q"} if "types" in more else SPEC
+    compiled = graph(definition(*resources, spec=fields, **more), Options(omit=True))
+    data = LiveData.of_documents([live]) if live else None
+    spec = {"note": "n", "names": ["a", "b"], **(given or {})}
+    return render(compiled, instance(spec), data)
+
+
+def only(rendering: Rendering) -> Child:
+    assert rendering.failures == []
+    (child,) = rendering.children
+    return child
+
+
+def data_of(*resources: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return the data of the last child."""
+    rendering = rendered(*resources, **more)
+    assert rendering.failures == []
+    found: dict[str, Any] = rendering.children[-1].object["data"]
+    return found
+
+
+def test_defaults_are_filled_in_as_the_api_server_does() -> None:
+    assert only(rendered(resource("d", DEPLOYMENT))).object["spec"]["replicas"] == 2
+
+
+def test_a_namespaced_child_gets_the_namespace_of_its_instance() -> None:
+    assert only(rendered(resource())).object["metadata"]["namespace"] == "town"
+
+
+def test_a_childs_own_namespace_stays() -> None:
+    body = config_map()
+    body["metadata"]["namespace"] = "elsewhere"
+    assert only(rendered(resource("cm", body))).object["metadata"]["namespace"] == "elsewhere"
+
+
+def test_what_a_template_says_is_known_to_others() -> None:
+    body = config_map("x", size="${string(d.spec.replicas)}", owner="${d.metadata.name}")
+    found = data_of(resource("d", DEPLOYMENT), resource("cm", body))
+    assert found == {"size": "2", "owner": "corner"}
+
+
+def test_what_a_controller_writes_is_a_typed_placeholder() -> None:
+    body = config_map("x", ready="${string(d.status.readyReplicas)}")
+    value = data_of(resource("d", DEPLOYMENT), resource("cm", body))["ready"]
+    assert value == Placeholder(("d.status.readyReplicas",), "string")
+    assert str(value) == "⟨known after apply: d.status.readyReplicas⟩"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("${has(d.status) ? 'yes' : 'no'}", id="has() is not false"),
+        pytest.param("${string(d.?status.?replicas.orValue(0))}", id="an optional is not none"),
+        pytest.param("${string(size(d.metadata.labels))}", id="labels may be added by others"),
+        pytest.param("${string(d.spec.?paused.orValue(false))}", id="a default may be filled in"),
+        pytest.param("${d.metadata.uid}", id="a uid is given by the API server"),
+        pytest.param("${schema.metadata.uid}", id="also the instance's"),
+    ],
+)
+def test_nothing_is_guessed(text: str) -> None:
+    found = data_of(resource("d", DEPLOYMENT), resource("cm", config_map("x", v=text)))["v"]
+    assert isinstance(found, Placeholder)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param("${true || has(d.status) ? 'yes' : 'no'}", "yes", id="decided by the left"),
+        pytest.param("${has(d.status) || true ? 'yes' : 'no'}", "yes", id="decided by the right"),
+        pytest.param("${schema.spec.size > 1 ? 'a' : d.metadata.uid}", "a", id="other branch"),
+        pytest.param(
+            '${schema.metadata.?annotations["team"].orValue("none")}', "none", id="absent in git"
+        ),
+    ],
+)
+def test_what_can_be_decided_is_decided(text: str, value: str) -> None:
+    body = config_map("x", v=text)
+    assert data_of(resource("d", DEPLOYMENT), resource("cm", body))["v"] == value
+
+
+def test_argo_cds_tracking_id_is_stamped_later() -> None:
+    text = '${schema.metadata.?annotations["argocd.argoproj.io/tracking-id"].orValue("")}'
+    assert isinstance(data_of(resource("cm", config_map("x", v=text)))["v"], Placeholder)
+
+
+def test_the_known_pieces_of_a_text_are_shown() -> None:
+    body = config_map("x", url="http://${cm.metadata.name}.${d.metadata.uid}:80")
+    found = data_of(resource("d", DEPLOYMENT), resource("cm"), resource("last", body))["url"]
+    assert isinstance(found, PartText)
+    assert str(found) == "http://corner.⟨known after apply: d.metadata.uid⟩:80"
+
+
+def test_an_unknown_passes_on_to_who_reads_it() -> None:
+    first = config_map("first", id="${schema.metadata.uid}")
+    second = config_map("second", v="${a.data.id}")
+    found = data_of(resource("a", first), resource("b", second))["v"]
+    assert found == Placeholder(("a.data.id",), "string")
+
+
+def test_a_map_whose_keys_the_author_chose_is_complete() -> None:
+    first = config_map("first", k="v")
+    second = {**config_map("second"), "data": "${a.data}"}
+    assert data_of(resource("a", first), resource("b", second)) == {"k": "v"}
+
+
+def test_an_excluded_node_takes_along_who_needs_it() -> None:
+    rendering = rendered(
+        resource("a", includeWhen=["${schema.spec.on}"]),
+        resource("b", config_map("b", v="${a.metadata.name}")),
+        resource("c", config_map("c", v="${b.metadata.name}")),
+        given={"on": False},
+    )
+    assert rendering.excluded == ["a", "b", "c"]
+    assert rendering.children == []
+
+
+def test_a_condition_on_live_data_makes_a_maybe_and_passes_on() -> None:
+    rendering = rendered(
+        resource("d", DEPLOYMENT),
+        resource("b", config_map("b"), includeWhen=["${d.status.readyReplicas > 0}"]),
+        resource("c", config_map("c", v="${b.metadata.name}")),
+    )
+    maybes = [child.maybe for child in rendering.children]
+    assert maybes[0] is None
+    assert maybes[1] == maybes[2] == Placeholder(("d.status.readyReplicas",), "bool")
+
+
+def test_a_collection_has_a_child_for_each_element_in_order() -> None:
+    rendering = rendered(
+        resource(
+            "c",
+            config_map("${n}-${string(i)}"),
+            forEach=[{"n": "${schema.spec.names}"}, {"i": "${[1, 2]}"}],
+        )
+    )
+    names = [child.object["metadata"]["name"] for child in rendering.children]
+    assert names == ["a-1", "a-2", "b-1", "b-2"]
+
+
+def test_a_collection_of_unknown_length_shows_its_pattern() -> None:
+    rendering = rendered(
+        resource("d", DEPLOYMENT),
+        resource(
+            "c",
+            config_map("x-${t}"),
+            forEach=[{"t": "${d.status.conditions.map(c, c.type)}"}],
+        ),
+        resource("e", config_map("e", n="${string(size(c))}")),
+    )
+    _, pattern, reader = rendering.children
+    assert pattern.each == Placeholder(("d.status.conditions",), "list(string)")
+    assert shown(pattern.object)["metadata"]["name"] == "x-⟨known after apply: each t⟩"
+    assert reader.object["data"]["n"] == Placeholder(("c",), "string")
+
+
+def test_an_iterator_over_objects_reads_their_fields() -> None:
+    rendering = rendered(
+        resource(
+            "c",
+            config_map("${q.name}", n="${string(q.n)}"),
+            forEach=[{"q": "${schema.spec.qs}"}],
+        ),
+        types={"Q": {"name": "string", "n": "integer | default=7"}},
+        given={"names": None, "qs": [{"name": "x"}, {"name": "y", "n": 2}]},
+    )
+    assert [child.object["data"] for child in rendering.children] == [{"n": "7"}, {"n": "2"}]
+
+
+def test_a_missing_optional_field_makes_its_node_wait_and_who_needs_it() -> None:
+    rendering = rendered(
+        resource("a", config_map("a", v="${string(schema.spec.on)}")),
+        resource("b", config_map("b", v="${a.metadata.name}")),
+    )
+    (failure,) = rendering.failures
+    assert (failure.node, failure.is_pending) == ("a", True)
+    assert rendering.waiting == {"a": "a", "b": "a"}
+
+
+def test_a_fatal_error_is_told_from_waiting() -> None:
+    rendering = rendered(resource("a", config_map("a", v="${string(1 / (schema.spec.size - 2))}")))
+    (failure,) = rendering.failures
+    assert not failure.is_pending
+    assert failure.error.message == "division by zero"
+
+
+def test_given_status_takes_the_place_of_a_cluster() -> None:
+    body = config_map("x", ready="${string(d.status.readyReplicas)}", u="${d.metadata.uid}")
+    found = data_of(
+        resource("d", DEPLOYMENT),
+        resource("cm", body),
+        live={"d": {"status": {"readyReplicas": 3}}},
+    )
+    assert found["ready"] == "3"
+    assert isinstance(found["u"], Placeholder)
+
+
+def test_a_whole_live_object_has_no_unknowns() -> None:
+    live = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "corner", "namespace": "town", "uid": "u-1"},
+        "spec": {"replicas": 2},
+    }
+    body = config_map("x", u="${d.metadata.uid}", has="${has(d.status) ? 'yes' : 'no'}")
+    found = data_of(resource("d", DEPLOYMENT), resource("cm", body), live=live)
+    assert found == {"u": "u-1", "has": "no"}
+
+
+def test_omitted_fields_disappear() -> None:
+    body = config_map("x", a="${schema.spec.size > 1 ? omit() : 'x'}", b="${schema.spec.note}")
+    assert data_of(resource("cm", body)) == {"b": "n"}
+
+
+def test_a_collection_over_the_limit_is_a_failure_of_its_node() -> None:
+    compiled = graph(
+        definition(
+            resource("c", config_map("x-${string(i)}"), forEach=[{"i": "${lists.range(11)}"}])
+        )
+    )
+    (failure,) = render(compiled, instance(), limit=10).failures
+    assert "collection size of 11 is over the maximum collection size of 10" in str(failure.error)
