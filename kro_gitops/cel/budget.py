@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kro_gitops.cel.failures import EvaluationError
+from kro_gitops.cel.failures import EvaluationStopped
 from kro_gitops.cel.limits import MAX_SIZE, check_size
 from kro_gitops.cel.scalars import OptionalValue
 
@@ -56,9 +56,9 @@ def spend(frame: Frame, steps: int) -> None:
     frame[LEFT] -= steps
     budget = frame[BUDGET]
     if frame[LEFT] < 0:
-        raise EvaluationError(f"evaluation stopped: more than {budget.iterations} iterations")
+        raise EvaluationStopped(f"more than {budget.iterations} iterations")
     if budget.deadline is not None and budget.deadline():
-        raise EvaluationError("evaluation stopped: the time allowed is over")
+        raise EvaluationStopped("the time allowed is over")
 
 
 def rounds(frame: Frame, items: Iterable[Any], steps: int) -> Iterable[Any]:

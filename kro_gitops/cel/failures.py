@@ -54,6 +54,19 @@ class UnknownValue(EvaluationError):  # noqa: N818 - nobody erred
         super().__init__(f"known only in the cluster: {', '.join(self.paths)}")
 
 
+class EvaluationStopped(EvaluationError):  # noqa: N818 - beside UnknownValue
+    """
+    An evaluation that would take or make too much.
+
+    No operator absorbs it: an expression that is stopped stays stopped.
+    """
+
+    CODE = "evaluation-stopped"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"evaluation stopped: {reason}")
+
+
 class ConversionError(ExpressionError):
     """A value that cannot be written into an object, such as bytes or a quantity."""
 
@@ -76,8 +89,11 @@ def worse(first: EvaluationError | None, second: EvaluationError) -> EvaluationE
     """
     Choose what to report when both operands of a logical operator failed.
 
-    Unknowns win over errors and add up; among errors the first is kept.
+    Unknowns win over errors and add up; among errors the first is kept. What ends the whole
+    evaluation is raised again at once.
     """
+    if isinstance(second, EvaluationStopped):
+        raise second
     second.__traceback__ = None  # it may be absorbed, and would keep its frames alive
     if first is None:
         return second

@@ -6,7 +6,7 @@ something longer than what they were given work out its length and ask here firs
 evaluation may do altogether is `budget`'s business.
 """
 
-from kro_gitops.cel.failures import EvaluationError
+from kro_gitops.cel.failures import EvaluationStopped
 
 MAX_SIZE = 4 * 1024 * 1024
 """Characters of a text, bytes, elements of a list or entries of a map."""
@@ -15,6 +15,4 @@ MAX_SIZE = 4 * 1024 * 1024
 def check_size(count: int, limit: int = MAX_SIZE) -> None:
     """Refuse to build a value of `count` characters or elements if that is too many."""
     if count > limit:
-        raise EvaluationError(
-            f"evaluation stopped: a value of {count} characters or elements, {limit} are allowed"
-        )
+        raise EvaluationStopped(f"a value of {count} characters or elements, {limit} are allowed")

@@ -15,7 +15,12 @@ from kro_gitops.cel.compiler.scope import Step
 from kro_gitops.cel.containers import ABSENT
 from kro_gitops.cel.convert import to_json
 from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.failures import BuildProblem, ConversionError, EvaluationError
+from kro_gitops.cel.failures import (
+    BuildProblem,
+    ConversionError,
+    EvaluationError,
+    EvaluationStopped,
+)
 from kro_gitops.cel.library.go_text import quote
 from kro_gitops.cel.tree import Node
 from kro_gitops.cel.types import DYN, Type
@@ -54,7 +59,7 @@ class Program:
         except EvaluationError:
             raise
         except RecursionError:
-            raise EvaluationError("evaluation stopped: nested too deeply") from None
+            raise EvaluationStopped("nested too deeply") from None
         except Exception as error:
             raise EvaluationError(f"internal error: {type(error).__name__}: {error}") from error
 

@@ -25,6 +25,7 @@ from kro_gitops.cel.failures import (
     BuildProblem,
     ConversionError,
     EvaluationError,
+    EvaluationStopped,
     MissingData,
     UnknownValue,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "ConversionError",
     "Duration",
     "EvaluationError",
+    "EvaluationStopped",
     "ListView",
     "MapView",
     "MissingData",

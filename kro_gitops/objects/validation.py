@@ -258,7 +258,7 @@ class _Walk:
         return redact is not None and redact(path)
 
     def _add(self, flaw: Flaw, path: Path) -> None:
-        subject = f"'{format_path(path)}'" if path else "the object"
+        subject = f"'{format_path(path)}'" if path else "the document"
         text = f"{subject} {flaw.text}"
         self.problems.append(Problem(flaw.code, text, Spot(path), hint=flaw.hint))
 

@@ -57,7 +57,7 @@ def child_data(made: Any, schema: Schema, path: str) -> Any:
     if isinstance(made, list):
         below = schema.get("items") or {}
         seen = [child_data(item, below, f"{path}[{i}]") for i, item in enumerate(made)]
-        return _UNSEEN if _UNSEEN in seen else seen
+        return _UNSEEN if any(item is _UNSEEN for item in seen) else seen
     if isinstance(made, dict):
         return _map_data(made, schema, path)
     return made

@@ -41,7 +41,10 @@ def answer(env: Any, text: str) -> dict[str, Any]:
     is_optional = found.startswith("optional_type")
     if is_optional:  # an optional cannot leave the engine; a list of what it holds can
         compiled = env.compile(f"[?({text})]")
-    result = compiled.eval(data={})
+    try:
+        result = compiled.eval(data={})
+    except RuntimeError as error:
+        return {"error": str(error)}
     if str(result.type()) == "ERROR":
         return {"error": repr(result)}
     value = normal_form(result)

@@ -35,18 +35,18 @@ _TIME: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What a name may look like; two groups of letters may be next to each other."""
+    """What a name may look like, and what is said of one that does not."""
 
     pattern: str
     limit: int
     rule: str
     examples: tuple[str, ...]
 
-    def problems(self, text: str) -> list[str]:
-        """List what is wrong with a text."""
+    def problems(self, text: str, unit: str = "characters") -> list[str]:
+        """List what is wrong with a text; it is measured in bytes, whatever the unit's name."""
         found = []
         if len(go_text.encode(text)) > self.limit:
-            found.append(f"must be no more than {self.limit} bytes")
+            found.append(f"must be no more than {self.limit} {unit}")
         if not re.fullmatch(self.pattern, text):
             found.append(self.complaint())
         return found
@@ -129,20 +129,27 @@ def _qualified_name_problems(text: str) -> list[str]:
         return [f"a valid label key {_LABEL_KEY.complaint()} {tail}"]
     found = []
     if slash:
-        problems = _DNS_1123_SUBDOMAIN.problems(prefix) if prefix else ["must be non-empty"]
+        problems = (
+            _DNS_1123_SUBDOMAIN.problems(prefix, "bytes") if prefix else ["must be non-empty"]
+        )
         found += [f"prefix part {problem}" for problem in problems]
     if not name:
         found.append("name part must be non-empty")
-    return found + [f"name part {problem}" for problem in _LABEL_KEY.problems(name)]
+    return found + [f"name part {problem}" for problem in _LABEL_KEY.problems(name, "bytes")]
+
+
+def _label_value_problems(text: str) -> list[str]:
+    return _LABEL_VALUE.problems(text, "bytes")
 
 
 def _as_prefix(problems: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
     """Make a check that lets a name end in a dash, because more will follow."""
 
     def check(text: str) -> list[str]:
-        # The dash and what stands before it are taken for one letter, as Kubernetes does.
-        masked = len(text) > 1 and text.endswith("-")
-        return problems(text[:-2] + "a" if masked else text)
+        # The dash and the byte before it are taken for one letter, as Kubernetes does.
+        raw = go_text.encode(text)
+        is_cut = len(raw) > 1 and raw.endswith(b"-")
+        return problems(go_text.decode(raw[:-2] + b"a") if is_cut else text)
 
     return check
 
@@ -189,7 +196,7 @@ FORMATS = {
             _as_prefix(_DNS_1123_SUBDOMAIN.problems),
         ),
         ("dns1035LabelPrefix", "DNS1035LabelPrefix", _as_prefix(_DNS_1035_LABEL.problems)),
-        ("labelValue", "LabelValue", _LABEL_VALUE.problems),
+        ("labelValue", "LabelValue", _label_value_problems),
         ("uri", "URI", _uri_problems),
         (
             "uuid",

@@ -1,25 +1,29 @@
 """
 JSON text → values, with the results and the complaints of Go's `encoding/json`.
 
-Numbers become doubles, all of them; of equal keys the last wins. Small texts go through Python's
-own decoder; what it refuses, and what may be nested deeply, is read again here, without
-recursion and with Go's words for what is wrong. Go looks at bytes: of a character beyond ASCII
-it names the first one, and an unfinished word or number it sees followed by a blank.
+Numbers become doubles, all of them; of equal keys the last wins. Most texts go through Python's
+own decoder; what it refuses, and what is nested deeply, is read here, without recursion and
+with Go's words for what is wrong. Go looks at bytes: of a character beyond ASCII it names the
+first one, and an unfinished word or number it sees followed by a blank.
 """
 
 import json
 import math
 import re
+from itertools import accumulate
 from typing import Any, Final, NoReturn
 
 from kro_gitops.cel.library import go_text
 
 MAX_DEPTH = 10_000
 
-# As many brackets as Python's decoder, which calls itself for each level, may always be given.
+# As many levels as Python's decoder, which calls itself for each of them, may always be given.
 _SHALLOW = 200
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_BRACKET: Final = re.compile(r"[\[\]{}]")
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 _SPECIAL_IN_STRING: Final = re.compile(r'["\\\x00-\x1f]')
 _HALF_PAIR: Final = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _HALVES: Final = re.compile("[\ud800-\udfff]")
@@ -38,12 +42,19 @@ class JsonError(ValueError):
 
 def read_json(text: str) -> Any:
     """Parse one JSON document; raise `JsonError` in Go's words."""
-    if text.count("[") + text.count("{") <= _SHALLOW and not _HALF_PAIR.search(text):
+    if _is_shallow(text) and not _HALF_PAIR.search(text):
         try:
             return _DECODER.decode(text)
         except ValueError:
             pass  # read it again for the right words
     return _Reader(text).document()
+
+
+def _is_shallow(text: str) -> bool:
+    if text.count("[") + text.count("{") <= _SHALLOW:
+        return True
+    steps = map(_STEPS.__getitem__, _BRACKET.findall(_STRING.sub("", text)))
+    return max(accumulate(steps), default=0) <= _SHALLOW
 
 
 class _Reader:

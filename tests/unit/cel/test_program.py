@@ -6,7 +6,7 @@ import pytest
 from kro_gitops.cel.declarations import Environment
 from kro_gitops.cel.engine import compile_text
 from kro_gitops.cel.library import table
-from kro_gitops.cel.types import BYTES, DOUBLE, DYN, INT, TIMESTAMP, list_of, object_of
+from kro_gitops.cel.types import BYTES, DOUBLE, DYN, INT, TIMESTAMP
 from kro_gitops.cel.values import (
     OMIT,
     BuildProblem,
@@ -202,12 +202,12 @@ class TestVariablesByType:
     """Loop variables of a collection have a type, but no schema of their own."""
 
     def test_an_object_type_brings_its_schema(self) -> None:
-        env = ENV.extend(types={"port": object_of("__type_web.spec.ports.@idx")})
+        env = ENV.extend(types={"port": compile_text("web.spec.ports[0]", ENV).type})
         made = evaluate("port.at.getMonth()", env, port={"at": "2024-03-01T00:00:00Z"})
         assert made == 2
 
     def test_a_list_of_them_does_too(self) -> None:
-        env = ENV.extend(types={"ports": list_of(object_of("__type_web.spec.ports.@idx"))})
+        env = ENV.extend(types={"ports": compile_text("web.spec.ports", ENV).type})
         ports = [{"at": "2024-03-01T00:00:00Z"}]
         assert evaluate("ports.map(p, p.at.getMonth())", env, ports=ports) == [2]
 

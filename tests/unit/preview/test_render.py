@@ -244,3 +244,14 @@ def test_a_collection_over_the_limit_is_a_failure_of_its_node() -> None:
     )
     (failure,) = render(compiled, instance(), limit=10).failures
     assert "collection size of 11 is over the maximum collection size of 10" in str(failure.error)
+
+
+def test_fields_of_listed_objects_are_known_one_by_one() -> None:
+    pod = {"containers": [{"name": "app", "image": "x:1"}]}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod}
+    body = {**DEPLOYMENT, "spec": {"template": template}}
+    first = "d.spec.template.spec.containers[0]"
+    reader = config_map("x", i=f"${{{first}.image}}", p=f"${{{first}.imagePullPolicy}}")
+    found = data_of(resource("d", body), resource("cm", reader))
+    assert found["i"] == "x:1"
+    assert isinstance(found["p"], Placeholder)
