@@ -28,9 +28,7 @@ class Goal:
         wanted = f"goal {'≥' if self.at_least else '≤'} {self.limit:g}"
         if self.found is None:
             return f"{self.subject}: NOT MEASURED ({wanted}): {self.missing}"
-        return (
-            f"{self.subject}: {self.found:.3g} ({wanted}, {'met' if self.is_met else 'NOT MET'})"
-        )
+        return f"{self.subject}: {self.found:.3g} ({wanted}, {'met' if self.is_met else 'NOT MET'})"
 
 
 class Report:

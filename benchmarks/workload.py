@@ -82,7 +82,6 @@ def _resource(name: str, api_version: str, kind: str, **body: Any) -> KubeObject
 def _config(n: int) -> KubeObject:
     metadata = {"name": f"${{schema.spec.name}}-config{n}", "labels": "${schema.spec.labels}"}
     data = {
-        "name": "${schema.spec.name}",
         "environment": "${schema.spec.env == 'prod' ? 'live' : 'rehearsal'}",
         "replicas": f"${{string(schema.spec.replicas * 2 + {n})}}",
         "tags": "${schema.spec.tags.join(',')}",
@@ -103,7 +102,7 @@ def _deployment(n: int) -> KubeObject:
             {"name": "TAGS", "value": "${string(schema.spec.tags.size())} tags, group " + str(n)},
         ],
     }
-    labels = {"app": f"${{schema.spec.name}}-{n}"}
+    label = f"${{schema.spec.name}}-{n}"
     metadata = {
         "name": f"${{schema.spec.name}}-{n}",
         "annotations": {
@@ -112,8 +111,11 @@ def _deployment(n: int) -> KubeObject:
     }
     spec = {
         "replicas": "${schema.spec.env == 'prod' ? schema.spec.replicas * 2 : 1}",
-        "selector": {"matchLabels": labels},
-        "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        "selector": {"matchLabels": {"app": label}},
+        "template": {
+            "metadata": {"labels": {"app": label}},
+            "spec": {"containers": [container]},
+        },
     }
     made = _resource(f"deployment{n}", "apps/v1", "Deployment", metadata=metadata, spec=spec)
     replicas = f"deployment{n}.status.availableReplicas == deployment{n}.spec.replicas"

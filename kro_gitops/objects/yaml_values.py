@@ -15,7 +15,6 @@ from typing import Any
 import yaml
 from yaml.events import (
     AliasEvent,
-    DocumentStartEvent,
     Event,
     MappingEndEvent,
     MappingStartEvent,
@@ -99,18 +98,11 @@ class _Builder:
         self._aliases = Aliases(limits)
         self._top = _Frame(Event(), False, None)
         self._stack = [self._top]
-        self._begun = False
 
     @property
     def value(self) -> Any:
         root = self._stack[0].container
         return root[0] if root else None
-
-    def begin(self, event: DocumentStartEvent) -> None:
-        if self._begun:
-            text = "a line '...' ended the document; kubectl ignores what follows"
-            raise self._refusal(event, "yaml-syntax", text, "separate documents with '---'")
-        self._begun = True
 
     def scalar(self, event: ScalarEvent) -> None:
         top = self._top
@@ -279,7 +271,6 @@ class _Builder:
 
 
 _HANDLERS: dict[type[Event], Callable[[_Builder, Any], None]] = {
-    DocumentStartEvent: _Builder.begin,
     ScalarEvent: _Builder.scalar,
     MappingStartEvent: _Builder.open,
     SequenceStartEvent: _Builder.open,

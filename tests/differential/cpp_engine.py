@@ -53,15 +53,15 @@ def interpreter() -> Path:
 
 def _find_base() -> tuple[Path, str]:
     """Find a suitable interpreter that really runs: a shim may stand for none."""
-    on_path = [found for found in map(shutil.which, _NAMES) if found]
+    on_path = [Path(found) for found in map(shutil.which, _NAMES) if found]
     installed = sorted(Path.home().glob(".pyenv/versions/3.1[2-4]*/bin/python"))
-    for candidate in (sys.executable, *on_path, *installed):
+    for candidate in (Path(sys.executable), *on_path, *installed):
         asked = subprocess.run(
             [str(candidate), "-c", _ASK_VERSION], capture_output=True, text=True, check=False
         )
         version = asked.stdout.strip()
         if asked.returncode == 0 and version in _SUITABLE:
-            return Path(candidate), version
+            return candidate, version
     raise NotAvailableError(f"no Python of {', '.join(_SUITABLE)} was found")
 
 

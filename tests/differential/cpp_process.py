@@ -11,6 +11,7 @@ number of answers tells by which expression.
 import json
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from cel_expr_python import cel  # type: ignore[import-not-found]  # installed elsewhere
@@ -82,7 +83,7 @@ def _map(value: Any, kind: str) -> list[Any]:
 
 def _key(key: Any) -> list[Any]:
     kinds = {bool: "bool", int: "int", str: "string"}
-    return [kinds[type(key)], key]
+    return [kinds.get(type(key), type(key).__name__), key]
 
 
 def _timestamp(value: Any, kind: str) -> list[Any]:
@@ -112,7 +113,7 @@ def _duration(value: Any, kind: str) -> list[Any]:
     return [kind, -total if text.startswith("-") else total]
 
 
-_FORMS = {
+_FORMS: dict[str, Callable[[Any, str], list[Any]]] = {
     "LIST": _list,
     "MAP": _map,
     "TIMESTAMP": _timestamp,
@@ -129,7 +130,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             answered = answer(env, json.loads(line))
-        except (TypeError, ValueError, SystemError) as error:
+        except Exception as error:  # its bindings raise all sorts
             answered = {"unreadable": f"{type(error).__name__}: {error}"}
         sys.stdout.write(json.dumps(answered) + "\n")
         sys.stdout.flush()

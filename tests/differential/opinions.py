@@ -75,7 +75,7 @@ class Explanation:
         if not self.pattern:
             return expression in self.examples
         searched = ((self.pattern, expression), (self.ours, str(ours)), (self.theirs, str(theirs)))
-        return all(re.search(pattern, text) for pattern, text in searched)
+        return all(re.search(pattern, text, re.DOTALL) for pattern, text in searched)
 
 
 def read_explanations(engine: str) -> list[Explanation]:

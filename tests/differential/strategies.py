@@ -40,7 +40,7 @@ def _ints(depth: int) -> Texts:
         filled("int({})", st.one_of(_STRINGS, inner)),
         filled("{{'a': {}, 'b': {}}}.{}", inner, inner, st.sampled_from("abc")),
         filled("timestamp('2024-02-29T12:30:45Z').{}()", st.sampled_from(_TIME_PARTS)),
-        filled("duration('{}s').getSeconds()", st.integers(0, 10**6)),
+        filled("duration('{}s').getSeconds()", st.integers(0, 10**6).map(str)),
     )
 
 

@@ -77,15 +77,30 @@ def test_what_is_explained_still_differs(python: Path) -> None:
 
 
 def generate(count: int) -> Iterator[str]:
-    """Make expressions of what both engines know."""
+    """Make expressions of what both engines know; types are wrong in one out of four."""
     source = random.Random(SEED)
     grammar = Grammar(source, {})
     seen: set[str] = set()
     while len(seen) < count:
         made = grammar.expression(source.randint(1, 4))
+        if source.random() < 0.25:
+            made = spoil(made, source)
         if made not in seen and not _NOT_THEIRS.search(made):
             seen.add(made)
             yield made
+
+
+_LITERAL = re.compile(r"b?'[^']*'|\b\d+(?:\.\d+)?u?\b|\btrue\b|\bfalse\b")
+_OTHERS = ("1", "'a'", "true", "1.5", "2u", "[1]", "{'a': 1}", "b'a'", "duration('1s')")
+
+
+def spoil(expression: str, source: random.Random) -> str:
+    """Put a literal in the place of another, as like as not of another type."""
+    places = list(_LITERAL.finditer(expression))
+    if not places:
+        return expression
+    place = source.choice(places)
+    return f"{expression[: place.start()]}{source.choice(_OTHERS)}{expression[place.end() :]}"
 
 
 def find_disagreements(python: Path, expressions: Sequence[str]) -> Iterator[Disagreement]:
@@ -118,6 +133,7 @@ def agree(ours: Opinion, theirs: Opinion) -> bool:
 
 
 _ERROR = re.compile(r"^(?:INVALID_ARGUMENT: )?ERROR: <input>:(\d+):(\d+): (.*)$", re.MULTILINE)
+_FOLLOWS = re.compile(r"\*error\*|!error!")
 _MEMBER = re.compile(r"applied to '(.+)\.\((.*)\)'")
 
 
@@ -126,11 +142,13 @@ def errors_in(text: str) -> list[tuple[int, int, str]]:
     List positions and messages, in words that both engines could use.
 
     They list a receiver among the arguments, name types by their long names, number unknown
-    types, repeat themselves, and go by the tree instead of the text.
+    types, repeat themselves, go by the tree instead of the text, and complain of what has
+    been complained of already.
     """
-    return sorted(
-        {(int(line), int(column), _plain(words)) for line, column, words in _ERROR.findall(text)}
+    found = (
+        (int(line), int(column), _plain(words)) for line, column, words in _ERROR.findall(text)
     )
+    return sorted({error for error in found if not _FOLLOWS.search(error[2])})
 
 
 def _plain(message: str) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 import celpy
 import pytest
 from celpy import celtypes
+from celpy.celparser import CELParseError
+from celpy.evaluation import CELEvalError
 from hypothesis import given, settings
 
 from tests.differential.normal import Normal, normal_map, normal_scalar
@@ -30,7 +32,7 @@ from tests.differential.strategies import expressions
 ENGINE = "cel-python"
 SUBJECT = f"tally: {ENGINE}, expressions"
 EXPLANATIONS = read_explanations(ENGINE)
-GENERATED = 2000 if os.environ.get("KRO_GITOPS_TESTS") == "full" else 100
+GENERATED = 3000 if os.environ.get("KRO_GITOPS_TESTS") == "full" else 200
 
 Record = Callable[[str, object], None]
 
@@ -51,9 +53,9 @@ def their_opinion(expression: str) -> Opinion:
     try:
         program = ENVIRONMENT.program(ENVIRONMENT.compile(expression))
         return Opinion("ok", value=normal_form(program.evaluate({})))
-    except celpy.CELParseError as error:
+    except CELParseError as error:
         return Opinion("parse", error=str(error))
-    except celpy.CELEvalError as error:
+    except CELEvalError as error:
         return Opinion("eval", error=str(error.args[0]))
     except Exception as error:  # it lets much of Python's own through
         return Opinion("eval", error=f"{type(error).__name__}: {error}")
@@ -84,7 +86,7 @@ _EPOCH = celtypes.TimestampType("1970-01-01T00:00:00Z")
 def normal_form(value: Any) -> Normal:
     """Bring one of their values into the common form."""
     kind = _TYPES.get(type(value), type(value).__name__)
-    if isinstance(value, celpy.CELEvalError):  # lists and maps may hold errors
+    if isinstance(value, CELEvalError):  # lists and maps may hold errors
         raise value
     if isinstance(value, list):
         return ["list", [normal_form(element) for element in value]]

@@ -128,10 +128,10 @@ def _qualified_name_problems(text: str) -> list[str]:
         tail = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         return [f"a valid label key {_LABEL_KEY.complaint()} {tail}"]
     found = []
-    if slash:
-        problems = (
-            _DNS_1123_SUBDOMAIN.problems(prefix, "bytes") if prefix else ["must be non-empty"]
-        )
+    if slash and not prefix:
+        found.append("prefix part must be non-empty")
+    elif slash:
+        problems = _DNS_1123_SUBDOMAIN.problems(prefix, "bytes")
         found += [f"prefix part {problem}" for problem in problems]
     if not name:
         found.append("name part must be non-empty")

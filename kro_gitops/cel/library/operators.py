@@ -113,6 +113,8 @@ def modulo(left: Any, right: Any) -> Any:
         raise _refused("_%_", kind, _INTEGERS)
     if right == 0:
         raise EvaluationError("modulus by zero")
+    if kind is int and right == -1:
+        int_in_range(-left)  # the quotient must fit, though nobody asks for it
     rest = abs(int(left)) % abs(int(right))
     if kind is UInt:
         return UInt(rest)

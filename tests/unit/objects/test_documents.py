@@ -36,6 +36,7 @@ def test_documents_of_a_file_are_read_in_order_and_blank_ones_left_out() -> None
         pytest.param("a: '1'", {"a": "1"}, id="quoted numbers are text"),
         pytest.param("a: !!str 1", {"a": "1"}, id="a tag makes text"),
         pytest.param("a: ! 12", {"a": "12"}, id="a lone ! makes text"),
+        pytest.param("! 12 : 1", {"12": 1}, id="also of a key"),
         pytest.param('a: !!int "12"', {"a": 12}, id="a tag makes numbers"),
         pytest.param("a: !!map {b: !!seq [1]}", {"a": {"b": [1]}}, id="tags on collections"),
         pytest.param("a: &x 1", {"a": 1}, id="an anchor nobody repeats is harmless"),
@@ -72,6 +73,7 @@ def test_json_may_escape_characters_in_pairs_as_yaml_may_not() -> None:
 
 def test_what_looks_like_json_but_is_not_is_read_as_yaml() -> None:
     assert read("{a: 1, 'b': [x,]}") == [{"a": 1, "b": ["x"]}]
+    assert read('{"a": NaN}') == [{"a": "NaN"}]
 
 
 def test_a_mistake_costs_one_document_and_not_the_file() -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from kro_gitops.objects.formats import fits_format
 
-# Every line was put to the validation of an API server, version 1.35.
+# Every line was put to the validation code of the API server, Kubernetes 1.35.
 FITS: dict[str, list[str]] = {
     "bsonobjectid": ["507f1f77bcf86cd799439011"],
     "byte": ["aGk=", "aGVsbG8="],
@@ -66,6 +66,7 @@ DOES_NOT_FIT: dict[str, list[str]] = {
         "http://a b/",
         "http://a:b/",
         "http://u:p@h/%zz",
+        "http://u^@h/",
         "1a:b",
         "http://[x]/",
         "\x01",

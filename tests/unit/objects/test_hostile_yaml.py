@@ -106,11 +106,3 @@ def test_without_libyaml_the_answers_are_the_same(monkeypatch: pytest.MonkeyPatc
         each.origin for each in with_libyaml.findings
     ]
     assert without.documents[0].origin(Spot(("a", 1))).column == 8
-
-
-def test_without_libyaml_a_second_document_in_one_is_refused_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(yaml_events, "_Parser", yaml.SafeLoader)
-    loaded = load("a: 1\n...\n%YAML 1.1\n", "f.yaml")
-    assert [finding.problem.code for finding in loaded.findings] == ["yaml-syntax"]

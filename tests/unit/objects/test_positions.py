@@ -94,6 +94,7 @@ STYLES = [
     pytest.param("a: >\n  one\n  two\n\n    more\n  ${x}\n", (6, "${x}"), id="folded"),
     pytest.param("a: >-\n\n  one\n   two\n  ${x}", (5, "${x}"), id="folded, first line blank"),
     pytest.param("a: &n !!str # why\n  ${x}", (2, "${x}"), id="behind an anchor and a tag"),
+    pytest.param("a: 'x \u2028  y \u2028\u2029  ${x}'", (1, "${x}"), id="line separators"),
     pytest.param('{"a": "😀 ${x}"}', (1, "${x}"), id="JSON"),
     pytest.param('{"a": "\\ud83d\\ude00 \\n ${x}"}', (1, "${x}"), id="JSON with escapes"),
 ]

@@ -48,9 +48,10 @@ def test_an_unknown_field_gets_the_nearest_name(name: str, hint: str) -> None:
     assert problem.spot == Spot(("spec", name), on_key=True)
 
 
-def test_many_fields_are_not_listed() -> None:
+def test_many_fields_or_none_are_not_listed() -> None:
     shape = schema(**{f"field{number}": {} for number in range(20)})
     assert only(validate(web(zzz=1), shape)).hint == ""
+    assert only(validate(web(zzz=1), schema())).hint == ""
 
 
 LIST_MAP: Schema = {

@@ -56,6 +56,14 @@ VALUES = [
         id="a fraction for an integer",
     ),
     pytest.param(
+        {"type": "integer"},
+        1e20,
+        "wrong-type",
+        "'spec.v' must be an integer, but is the number 1e+20",
+        "",
+        id="an integer beyond its range",
+    ),
+    pytest.param(
         {"type": "boolean"},
         1,
         "wrong-type",
@@ -266,7 +274,11 @@ def test_a_flaw_is_told_as_a_fact_with_a_hint(
         pytest.param({"multipleOf": 0.1}, 0.3, id="calculated with floats"),
         pytest.param({"minimum": 2.5}, 2, id="a bound is cut for integers"),
         pytest.param({"pattern": "b"}, "abc", id="a pattern matches anywhere"),
-        pytest.param({"pattern": "", "minimum": 3, "maxItems": 1}, "text", id="not about text"),
+        pytest.param(
+            {"pattern": "", "minimum": 3, "maximum": 3, "multipleOf": 2, "maxItems": 1},
+            "text",
+            id="not about text",
+        ),
         pytest.param({"enum": []}, 1, id="an empty enum"),
         pytest.param({"oneOf": [{"type": "string"}, {"type": "integer"}]}, 1, id="one of"),
         pytest.param({"not": {"minimum": 5}}, 3, id="not"),
