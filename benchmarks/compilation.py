@@ -1,52 +1,40 @@
 """
 A thousand different expressions, from text to program.
 
-Ours are typed by schemas, and the types are declared within the time measured. A peer that puts part
-of the work off until a program first runs has that counted, too.
+Ours are typed by schemas, and the types are declared within the time measured. A peer that puts
+part of the work off until a program first runs has that counted, too.
 """
 
 from collections.abc import Sequence
+from time import process_time
 from typing import Any
 
 from benchmarks.peers.processes import CPP, NotMeasuredError, Peer
 from benchmarks.report import Goal, Report, middle, milliseconds
-from benchmarks.timing import seconds_of
 from benchmarks.typical import variant_schemas, variants
 from kro_gitops.cel.check import check
 from kro_gitops.cel.declarations import Environment
 from kro_gitops.cel.program import compile_program
 from kro_gitops.cel.syntax import parse
-from kro_gitops.cel.tree import Node
 
 COUNT = 1000
 _ROUNDS = 5
 
 
-class Steps:
-    """The three steps of our compiler, over all expressions, each with its time."""
-
-    def __init__(self, texts: Sequence[str], environment: Environment) -> None:
-        self._texts = texts
-        self._environment = environment
-        self._trees: list[Node] = []
-        self.seconds = {
-            "parse": seconds_of(self._parse),
-            "check": seconds_of(self._check),
-            "compile": seconds_of(self._compile),
-        }
-        self.total = sum(self.seconds.values())
-
-    def _parse(self) -> None:
-        self._trees = [parse(text) for text in self._texts]
-
-    def _check(self) -> None:
-        for tree, text in zip(self._trees, self._texts, strict=True):
-            check(tree, self._environment, text)
-
-    def _compile(self) -> None:
-        programs = []
-        for tree, text in zip(self._trees, self._texts, strict=True):
-            programs.append(compile_program(tree, self._environment, text))  # noqa: PERF401
+def seconds_of_steps(texts: Sequence[str], environment: Environment) -> dict[str, float]:
+    """Compile expressions, one step after the other over all of them."""
+    start = process_time()
+    trees = [parse(text) for text in texts]
+    parsed = process_time()
+    for tree, text in zip(trees, texts, strict=True):
+        check(tree, environment, text)
+    checked = process_time()
+    programs = [
+        compile_program(tree, environment, text) for tree, text in zip(trees, texts, strict=True)
+    ]
+    compiled = process_time()
+    assert len(programs) == len(texts)
+    return {"parse": parsed - start, "check": checked - parsed, "compile": compiled - checked}
 
 
 def run(report: Report, peers: Sequence[Peer]) -> None:
@@ -54,20 +42,17 @@ def run(report: Report, peers: Sequence[Peer]) -> None:
     report.heading(f"2. {COUNT:,} different expressions parsed, checked and compiled, ms")
     texts, schemas = variants(COUNT), variant_schemas(COUNT)
     assert len(set(texts)) == COUNT
-    ours: list[Steps] = []
+    ours: list[dict[str, float]] = []
     theirs: dict[str, list[dict[str, Any]]] = {peer.name: [] for peer in peers}
     for _ in range(_ROUNDS):
-        ours.append(Steps(texts, Environment.kro().extend(schemas=schemas)))
+        ours.append(seconds_of_steps(texts, Environment.kro().extend(schemas=schemas)))
         for peer in peers:
             try:
                 theirs[peer.name].append(peer.ask("compile", texts=texts, names=list(schemas)))
             except NotMeasuredError as error:
                 report.missing(peer.name, str(error))
-    total = middle([steps.total for steps in ours])
-    parts = {
-        step: milliseconds(middle([steps.seconds[step] for steps in ours]))
-        for step in ours[0].seconds
-    }
+    total = middle([sum(steps.values()) for steps in ours])
+    parts = {step: milliseconds(middle([steps[step] for steps in ours])) for step in ours[0]}
     shown = ", ".join(f"{step} {figure}" for step, figure in parts.items())
     rows = [["ours", milliseconds(total), f"{COUNT}", shown]]
     rows += [_row(name, rounds) for name, rounds in theirs.items() if rounds]

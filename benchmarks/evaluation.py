@@ -7,6 +7,7 @@ In every round all engines take their turn at one expression before the next one
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from benchmarks.peers.processes import CPP, PYTHON, NotMeasuredError, Peer
@@ -38,7 +39,7 @@ def run(report: Report, peers: Sequence[Peer]) -> None:
         program = compile_text(text, environment)
         rounds = _Rounds(program.evaluate(DATA))
         for _ in range(_ROUNDS):
-            rounds.ours.append(seconds_per_call(lambda p=program: p.evaluate(DATA), _SPEND))
+            rounds.ours.append(seconds_per_call(partial(program.evaluate, DATA), _SPEND))
             for peer in peers:
                 rounds.ask(peer, text)
         ours[text] = middle(rounds.ours)

@@ -8,7 +8,7 @@ nothing yet; what is left of the whole is the graph: bodies walked, references, 
 from collections.abc import Iterator
 from importlib.resources import files
 
-from benchmarks.compilation import Steps
+from benchmarks.compilation import seconds_of_steps
 from benchmarks.report import Report, middle, milliseconds
 from benchmarks.timing import seconds_of
 from benchmarks.workload import definition
@@ -42,10 +42,10 @@ def run(report: Report) -> None:
     size = f"{len(graph.nodes)} resources, {len(texts)} expressions"
     report.heading(f"4. A definition with {size} compiled, ms")
     whole = middle([seconds_of(large_graph) for _ in range(_ROUNDS)])
-    steps = [Steps(texts, _fresh_environment(graph)) for _ in range(_ROUNDS)]
-    parts = {name: middle([each.seconds[name] for each in steps]) for name in steps[0].seconds}
+    steps = [seconds_of_steps(texts, _fresh_environment(graph)) for _ in range(_ROUNDS)]
+    parts = {name: middle([each[name] for each in steps]) for name in steps[0]}
     parts["schema"] = middle([seconds_of(lambda: _build_schema(graph)) for _ in range(_ROUNDS)])
-    compiled = middle([each.total for each in steps])
+    compiled = middle([sum(each.values()) for each in steps])
     parts["graph and CRD"] = whole - sum(parts.values())
     rows = [[name, milliseconds(part), f"{part / whole:.0%}"] for name, part in parts.items()]
     report.table(["", "ms", "share"], [*rows, ["the whole", milliseconds(whole), ""]])

@@ -1,12 +1,13 @@
 """
 A thousand instances of the large definition rendered.
 
-Compared with nothing but the evaluation of the same expressions over the same values: the difference
-is defaults, templates copied and filled, and what each node shows to the others.
+Compared with nothing but the evaluation of the same expressions over the same values: the
+difference is defaults, templates copied and filled, and what each node shows to the others.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from benchmarks.large_definition import large_graph
@@ -28,10 +29,11 @@ def run(report: Report) -> None:
     graph = large_graph()
     instances = [instance("Large", number) for number in range(_COUNT)]
     programs = list(_programs(graph))
-    rendered, evaluated = [], []
+    rendered: list[float] = []
+    evaluated: list[float] = []
     for _ in range(_ROUNDS):
-        rendered.append(sum(seconds_of(lambda i=i: render(graph, i)) for i in instances))
-        evaluated.append(sum(_bare(programs, node_values(graph, i)) for i in instances))
+        rendered.append(sum(seconds_of(partial(render, graph, each)) for each in instances))
+        evaluated.append(sum(_bare(programs, node_values(graph, each)) for each in instances))
     whole, bare = middle(rendered), middle(evaluated)
     count = _COUNT * len(programs)
     rows = [

@@ -6,6 +6,7 @@ Does what the command does, and prints the CPU seconds of each step as JSON.
 
 import json
 import sys
+from itertools import pairwise
 from time import process_time
 
 from kro_gitops.cli.files import read_paths
@@ -33,7 +34,7 @@ def main(folder: str) -> None:
         list(check_instance(manifest.object, graph))
     marks.append(process_time())
     start, reading, yaml, compiled, output, instances = (
-        after - before for before, after in zip(marks, marks[1:], strict=False)
+        after - before for before, after in pairwise(marks)
     )
     # Instances are checked within the compilation; the second time tells their share.
     steps = {

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.peers.serving import Data, serve
 from cel_expr_python import cel  # type: ignore[import-not-found]  # installed elsewhere
+
+from benchmarks.peers.serving import Data, serve
 
 _EXTENSIONS = ("optional", "strings", "lists", "encoders", "bindings", "two-var-comprehensions")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import celpy
+from celpy.adapter import CELJSONEncoder, json_to_cel
 
 from benchmarks.peers.serving import Data, serve
 
@@ -25,12 +26,12 @@ class PythonEngine:
 
     def bound(self, program: Any, data: Data) -> Callable[[], Any]:
         """Convert the data once."""
-        activation = {name: celpy.json_to_cel(value) for name, value in data.items()}
+        activation = {name: json_to_cel(value) for name, value in data.items()}
         return lambda: program.evaluate(activation)
 
     def plain(self, value: Any) -> Any:
         """Return JSON data."""
-        return json.loads(json.dumps(value, cls=celpy.CELJSONEncoder))
+        return json.loads(json.dumps(value, cls=CELJSONEncoder))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ class Engine(Protocol):
 
 def serve(engine: Engine) -> None:
     """Answer every line of standard input."""
+    requests: dict[str, Callable[..., dict[str, Any]]]
     requests = {"evaluate": _evaluate, "compile": _compile}
     for line in sys.stdin:
         request = json.loads(line)

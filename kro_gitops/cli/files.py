@@ -2,7 +2,9 @@
 Files and folders named on the command line, read with care.
 
 The contents may come from anybody: links that lead out of a folder are not followed, devices
-and pipes are not opened, and a file larger than the limit is reported instead of read.
+and pipes are not opened, and a file larger than the limit is reported instead of read. In a
+folder, files that are not meant for a cluster are passed over silently; what somebody named and
+is not read is reported, because «0 errors» must mean that the file was looked at.
 """
 
 import os
@@ -14,9 +16,11 @@ from pathlib import Path
 
 from kro_gitops.errors import Finding, Origin, Problem
 from kro_gitops.objects.yaml_limits import DEFAULT_LIMITS
+from kro_gitops.source.foreign_files import chart_folders, is_foreign
 
-_ENDINGS = (".yaml", ".yml", ".json")
 STDIN = "-"
+# Ends as manifests do, because they are told by their names.
+STDIN_NAME = "<stdin>.yaml"
 
 
 @dataclass(slots=True)
@@ -25,6 +29,26 @@ class FileSet:
 
     contents: dict[str, bytes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    _names: dict[str, str] = field(default_factory=dict)
+
+    def name_of(self, path: str) -> str:
+        """Return the name under which a file was read, however its path is spelt."""
+        return STDIN_NAME if path == STDIN else self._names.get(os.path.realpath(path), path)
+
+    def read(self, name: str) -> None:
+        """Read one file, unless it was read before under this or another name."""
+        real = os.path.realpath(name)
+        if real in self._names:
+            return
+        self._names[real] = name
+        try:
+            self.contents[name] = read_file(name)
+        except OSError as error:
+            self.complain(name, "unreadable-file", f"'{name}' {reason(error)}")
+
+    def complain(self, name: str, code: str, summary: str, hint: str = "") -> None:
+        """Note what is wrong with a file as a whole."""
+        self.findings.append(Finding(Problem(code, summary, hint=hint), Origin(name, 1, 1)))
 
 
 def read_paths(paths: Iterable[str]) -> FileSet:
@@ -32,41 +56,65 @@ def read_paths(paths: Iterable[str]) -> FileSet:
     found = FileSet()
     for path in paths:
         if path == STDIN:
-            found.contents["<stdin>"] = sys.stdin.buffer.read(DEFAULT_LIMITS.file_bytes + 1)
-        elif not Path(path).exists():
-            problem = Problem("no-such-file", f"'{path}' does not exist")
-            found.findings.append(Finding(problem, Origin(path, 1, 1)))
+            found.contents[STDIN_NAME] = sys.stdin.buffer.read(DEFAULT_LIMITS.file_bytes + 1)
+        elif not os.path.lexists(path):
+            found.complain(path, "no-such-file", f"'{path}' does not exist")
+        elif Path(path).is_dir():
+            _read_folder(os.path.normpath(path), found)
         else:
-            for name in _files_below(path):
-                _read(name, found)
+            _read_named(os.path.normpath(path), found)
     return found
 
 
-def _files_below(path: str) -> Iterator[str]:
-    if not Path(path).is_dir():
-        yield path
+def read_file(name: str) -> bytes:
+    """Read a file, and no more of it than what shows that it is too large."""
+    if not stat.S_ISREG(Path(name).stat().st_mode):
+        raise OSError("is not a regular file")
+    with Path(name).open("rb") as stream:
+        return stream.read(DEFAULT_LIMITS.file_bytes + 1)
+
+
+def reason(error: OSError) -> str:
+    """Say why a file cannot be read, as the second half of a sentence."""
+    return f"cannot be read: {error.strerror}" if error.strerror else str(error)
+
+
+def _read_named(name: str, found: FileSet) -> None:
+    if not is_foreign(name, frozenset()):
+        found.read(name)
         return
-    root = Path(path).resolve()
-    for folder, folders, files in os.walk(path):
+    summary = f"'{name}' is not read: this is no name of a manifest file"
+    hint = "manifests end with .yaml, .yml or .json, and nothing on their path begins with a dot"
+    found.complain(name, "file-passed-over", summary, hint)
+
+
+def _read_folder(folder: str, found: FileSet) -> None:
+    if is_foreign(os.path.join(folder, "any.yaml"), frozenset()):  # noqa: PTH118 - keeps `..`
+        summary = f"'{folder}' is not read: a name on its path begins with a dot"
+        found.complain(folder, "file-passed-over", summary, "run kro-gitops inside this folder")
+        return
+    for name in _files_below(folder):
+        found.read(name)
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    """List the manifest files of a folder, judged by their path below it."""
+    root = os.path.realpath(folder)
+    names = [name for name in _names_below(folder) if not _leads_out(Path(folder, name), root)]
+    charts = chart_folders(names)
+    for name in names:
+        full = Path(folder, name)
+        # A pipe or a socket in a repository is nobody's manifest; a broken link may be meant.
+        if not is_foreign(name, charts) and (full.is_file() or full.is_symlink()):
+            yield os.path.normpath(full)
+
+
+def _names_below(folder: str) -> Iterator[str]:
+    for here, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            full = Path(folder, name)
-            if name.endswith(_ENDINGS) and not _leads_out(full, root):
-                yield os.path.normpath(full)
+            yield Path(here, name).relative_to(folder).as_posix()
 
 
-def _leads_out(path: Path, root: Path) -> bool:
-    return path.is_symlink() and not path.resolve().is_relative_to(root)
-
-
-def _read(name: str, found: FileSet) -> None:
-    if name in found.contents:
-        return
-    try:
-        if not stat.S_ISREG(Path(name).stat().st_mode):
-            return
-        with Path(name).open("rb") as stream:
-            found.contents[name] = stream.read(DEFAULT_LIMITS.file_bytes + 1)
-    except OSError as error:
-        problem = Problem("unreadable-file", f"'{name}' cannot be read: {error.strerror}")
-        found.findings.append(Finding(problem, Origin(name, 1, 1)))
+def _leads_out(path: Path, root: str) -> bool:
+    return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)

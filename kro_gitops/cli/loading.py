@@ -11,6 +11,7 @@ from kro_gitops.cli.options import build_options
 from kro_gitops.cli.output import FORMATS, Style, counted, say
 from kro_gitops.errors import Finding, Severity
 from kro_gitops.objects.builtins.catalog import catalog
+from kro_gitops.objects.positions import SourceText
 from kro_gitops.preview.repository import Repository, compile_repository
 from kro_gitops.source.manifests import read
 
@@ -33,11 +34,11 @@ class Loaded:
         """Return the findings that fail a run."""
         return [f for f in self.findings if f.problem.severity is Severity.ERROR]
 
-    def lines(self) -> dict[str, list[str]]:
-        """Return the text of the files that have findings, by line."""
+    def sources(self) -> dict[str, SourceText]:
+        """Return the text of the files that have findings."""
         names = {finding.origin.file for finding in self.findings}
         return {
-            name: content.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+            name: SourceText(content.decode("utf-8", "replace").removeprefix("\ufeff"))
             for name, content in self.files.contents.items()
             if name in names
         }
@@ -54,6 +55,6 @@ def load(paths: list[str], args: argparse.Namespace) -> Loaded:
 def show_findings(loaded: Loaded, findings: list[Finding]) -> None:
     """Print findings as text to stderr, for verbs whose result is something else."""
     style = Style(sys.stderr)
-    say(FORMATS["text"](findings, loaded.lines(), style).rstrip("\n"))
+    say(FORMATS["text"](findings, loaded.sources(), style).rstrip("\n"))
     errors = sum(f.problem.severity is Severity.ERROR for f in findings)
     say(f"\n{counted(errors, 'error')} found")

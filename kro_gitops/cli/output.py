@@ -5,19 +5,25 @@ Text shows the line of the file with the place underlined; the other forms are f
 JSON (ours), GitHub's workflow commands, and SARIF 2.1.0.
 """
 
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import PurePosixPath
 from typing import TextIO
+from urllib.parse import quote
 
 from kro_gitops import __version__
 from kro_gitops.errors import Finding, Severity
+from kro_gitops.objects.positions import SourceText
+from kro_gitops.preview.printable import columns, printable, to_json
 
 ERRORS_PAGE = "docs/reference/errors.md"
 
 _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33"}
 _BOLD, _BLUE = "1", "34"
+_LONGEST_LINE = 160
+_BEFORE_PLACE = 60  # how much of a longer line is shown before the place
+_LONGEST_MESSAGE = 1000
 
 
 class Style:
@@ -31,55 +37,63 @@ class Style:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._on and text else text
 
 
-Lines = Mapping[str, Sequence[str]]
+Sources = Mapping[str, SourceText]
 
 
-def format_text(findings: Iterable[Finding], lines: Lines, style: Style) -> str:
+def format_text(findings: Iterable[Finding], sources: Sources, style: Style) -> str:
     """Show each finding with its line of the file, the place underlined."""
-    return "".join(f"{_text_block(finding, lines, style)}\n" for finding in findings)
+    return "".join(f"{_text_block(finding, sources, style)}\n" for finding in findings)
 
 
-def _text_block(finding: Finding, lines: Lines, style: Style) -> str:
+def _text_block(finding: Finding, sources: Sources, style: Style) -> str:
     problem, origin = finding.problem, finding.origin
     colour = _COLOURS[problem.severity]
     label = style.paint(f"{problem.severity}[{problem.code}]", f"{_BOLD};{colour}")
-    block = [f"{style.paint(str(origin), _BOLD)}: {label}: {_printable(problem.summary)}"]
-    block += _picture(finding, lines.get(origin.file, ()), style, colour)
+    place = style.paint(printable(str(origin)), _BOLD)
+    block = [f"{place}: {label}: {_shortened(problem.summary)}"]
+    block += _picture(finding, sources.get(origin.file), style, colour)
     if problem.hint:
-        block.append(f"  {style.paint('hint:', _BLUE)} {_printable(problem.hint)}")
+        block.append(f"  {style.paint('hint:', _BLUE)} {_shortened(problem.hint)}")
     if problem.message != problem.summary:
         block.append(f"  {style.paint('kro:', _BLUE)} {_without_pictures(problem.message)}")
     return "\n".join(block)
 
 
-def _picture(finding: Finding, lines: Sequence[str], style: Style, colour: str) -> list[str]:
+def _picture(finding: Finding, source: SourceText | None, style: Style, colour: str) -> list[str]:
     number, column = finding.origin.line, finding.origin.column
-    if not 1 <= number <= len(lines):
+    line = printable(source.line(number)) if source is not None else ""
+    if not line:
         return []
-    line = _printable(lines[number - 1].rstrip("\r\n"))
     width = max(1, min(finding.width, len(line) - column + 1))
-    start = max(0, column - 61) if len(line) > 160 else 0
-    shown = line[start : start + 160]
-    gutter = f"{number:>5} | "
-    below = " " * 6 + "| " + " " * (column - 1 - start) + style.paint("^" * width, colour)
-    return [gutter + shown, below]
+    before, marked, after = (
+        line[: column - 1],
+        line[column - 1 :][:width],
+        line[column - 1 + width :],
+    )
+    if len(line) > _LONGEST_LINE:
+        before = _end_of(before, _BEFORE_PLACE)
+        marked = _start_of(marked, _LONGEST_LINE - len(before))
+        after = _start_of(after, _LONGEST_LINE - len(before) - len(marked))
+    gap, marks = " " * columns(before), "^" * max(1, columns(marked))
+    return [f"{number:>5} | {before}{marked}{after}", f"      | {gap}{style.paint(marks, colour)}"]
+
+
+def _start_of(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(0, most - 1)]}…"
+
+
+def _end_of(text: str, most: int) -> str:
+    return text if len(text) <= most else f"…{text[1 - most :]}"
 
 
 def _without_pictures(message: str) -> str:
     """Keep kro's words and leave out cel-go's pictures: ours stands above."""
     kept = [line for line in message.split("\n") if not line.startswith(" | ")]
-    return _printable(" ".join(kept))
+    return _shortened(" ".join(kept))
 
 
-def _printable(text: str) -> str:
-    """Keep text from a hostile file from steering the terminal."""
-    return "".join(c if c.isprintable() else _visible(c) for c in text)
-
-
-def _visible(character: str) -> str:
-    if character == "\t":
-        return " "
-    return " " if character == "\n" else "\N{REPLACEMENT CHARACTER}"
+def _shortened(text: str) -> str:
+    return _start_of(printable(text), _LONGEST_MESSAGE)
 
 
 def as_dict(finding: Finding) -> dict[str, object]:
@@ -100,42 +114,43 @@ def as_dict(finding: Finding) -> dict[str, object]:
     }
 
 
-def format_json(findings: Iterable[Finding], _lines: Lines, _style: Style) -> str:
+def format_json(findings: Iterable[Finding], _sources: Sources, _style: Style) -> str:
     """Print a JSON array of findings."""
-    return (
-        json.dumps([as_dict(finding) for finding in findings], indent=2, ensure_ascii=False) + "\n"
-    )
+    return to_json([as_dict(finding) for finding in findings])
 
 
-def format_github(findings: Iterable[Finding], _lines: Lines, _style: Style) -> str:
+def format_github(findings: Iterable[Finding], _sources: Sources, _style: Style) -> str:
     """Print workflow commands that GitHub turns into annotations."""
     return "".join(f"{_github_line(finding)}\n" for finding in findings)
 
 
 def _github_line(finding: Finding) -> str:
     problem, origin = finding.problem, finding.origin
-    text = problem.summary + (f"\nhint: {problem.hint}" if problem.hint else "")
+    lines = [problem.summary, *([f"hint: {problem.hint}"] if problem.hint else [])]
     where = (
         f"file={_github_value(origin.file)},line={origin.line},col={origin.column},"
         f"endColumn={origin.column + finding.width},title={_github_value(problem.code)}"
     )
-    return f"::{problem.severity} {where}::{_github_text(text)}"
+    return f"::{problem.severity} {where}::{'%0A'.join(map(_github_text, lines))}"
 
 
 def _github_text(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text).replace("%", "%25")
 
 
 def _github_value(text: str) -> str:
     return _github_text(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def format_sarif(findings: Iterable[Finding], _lines: Lines, _style: Style) -> str:
+def format_sarif(findings: Iterable[Finding], _sources: Sources, _style: Style) -> str:
     """Print a SARIF 2.1.0 log, as code-scanning services import it."""
     listed = list(findings)
     codes = list(dict.fromkeys(finding.problem.code for finding in listed))
-    rules = [{"id": code, "helpUri": f"{ERRORS_PAGE}#{code.lower()}"} for code in codes]
-    driver = {"name": "kro-gitops", "version": __version__, "rules": rules}
+    driver = {
+        "name": "kro-gitops",
+        "version": __version__,
+        "rules": [_sarif_rule(code) for code in codes],
+    }
     log = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -147,18 +162,23 @@ def format_sarif(findings: Iterable[Finding], _lines: Lines, _style: Style) -> s
             }
         ],
     }
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return to_json(log)
+
+
+def _sarif_rule(code: str) -> dict[str, object]:
+    # `helpUri` would have to be absolute, and nobody knows where these pages are served.
+    return {"id": code, "help": {"text": f"See {ERRORS_PAGE}#{code.lower()}."}}
 
 
 def _sarif_result(finding: Finding, codes: list[str]) -> dict[str, object]:
     problem, origin = finding.problem, finding.origin
-    text = problem.summary + (f" Hint: {problem.hint}." if problem.hint else "")
+    text = problem.summary + (f". Hint: {problem.hint}" if problem.hint else "")
     region = {
         "startLine": origin.line,
         "startColumn": origin.column,
         "endColumn": origin.column + finding.width,
     }
-    location = {"artifactLocation": {"uri": origin.file}, "region": region}
+    location = {"artifactLocation": _sarif_file(origin.file), "region": region}
     return {
         "ruleId": problem.code,
         "ruleIndex": codes.index(problem.code),
@@ -168,7 +188,15 @@ def _sarif_result(finding: Finding, codes: list[str]) -> dict[str, object]:
     }
 
 
-FORMATS: dict[str, Callable[[Iterable[Finding], Lines, Style], str]] = {
+def _sarif_file(name: str) -> dict[str, str]:
+    """Name a file by a URI: relative to the root of the repository, or absolute."""
+    uri = quote(name, errors="surrogateescape")
+    if PurePosixPath(name).is_absolute():
+        return {"uri": f"file://{uri}"}
+    return {"uri": uri, "uriBaseId": "%SRCROOT%"}
+
+
+FORMATS: dict[str, Callable[[Iterable[Finding], Sources, Style], str]] = {
     "text": format_text,
     "json": format_json,
     "github": format_github,
@@ -178,6 +206,8 @@ FORMATS: dict[str, Callable[[Iterable[Finding], Lines, Style], str]] = {
 
 def say(text: str) -> None:
     """Tell the person at the terminal something that is not the result."""
+    # In a log both streams are one, and the result comes first.
+    sys.stdout.flush()
     print(text, file=sys.stderr)
 
 

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
     loaded = load(args.paths, args)
     findings, errors = loaded.findings, loaded.errors
-    sys.stdout.write(FORMATS[args.output](findings, loaded.lines(), Style(sys.stdout)))
+    sys.stdout.write(FORMATS[args.output](findings, loaded.sources(), Style(sys.stdout)))
     repository = loaded.repository
     warnings = len(findings) - len(errors)
     say(

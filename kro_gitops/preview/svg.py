@@ -16,14 +16,16 @@ _BOX_HEIGHT = 58
 _ROW_GAP = 64
 _COLUMN_GAP = 36
 _MARGIN = 28
+_LINE_HEIGHT = 16
 _TITLE_HEIGHT = 34
+_TITLE_LETTER = 9.5
 _LETTER = 7.2  # the width of a letter at the sizes below, near enough to place boxes
 
 _STYLE = (
     "text{font-family:ui-sans-serif,system-ui,sans-serif;fill:#1f2933}"
     ".title{font-size:15px;font-weight:600}.id{font-size:13px;font-weight:600}"
     ".kind{font-size:12px;fill:#52606d}.mark{font-size:11px;font-style:italic;fill:#52606d}"
-    ".why{font-size:10px;fill:#52606d}.box{fill:#f5f7fa;stroke:#3e4c59;stroke-width:1.2}"
+    ".why{font-size:10px;fill:#52606d}.halo{fill:#fff;stroke:#fff;stroke-width:4px}.box{fill:#f5f7fa;stroke:#3e4c59;stroke-width:1.2}"
     ".external{fill:#fff;stroke-dasharray:5 3}.edge{fill:none;stroke:#7b8794;stroke-width:1.3}"
 )
 _ARROW = (
@@ -46,7 +48,10 @@ class _Box:
 def as_svg(graph: Graph) -> str:
     """Draw a graph as a complete SVG document."""
     boxes = _place(graph)
-    width = max([box.x + box.width for box in boxes.values()] + [len(title(graph)) * 8.5])
+    width = max(
+        [box.x + box.width for box in boxes.values()]
+        + [_label_end(graph, boxes), len(title(graph)) * _TITLE_LETTER]
+    )
     height = max([box.y + _BOX_HEIGHT for box in boxes.values()] + [_TITLE_HEIGHT + _MARGIN])
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + _MARGIN:.0f} '
@@ -58,6 +63,16 @@ def as_svg(graph: Graph) -> str:
     parts += [_box_svg(graph.nodes[name], boxes[name]) for name in graph.order]
     parts.append("</svg>")
     return "\n".join(parts) + "\n"
+
+
+def _label_end(graph: Graph, boxes: dict[str, _Box]) -> float:
+    """Return how far to the right the labels of edges may reach, roughly."""
+    ends = (
+        max(boxes[node.id].middle, boxes[each.id].middle) + len(short_label(each)) * 6
+        for node in graph.nodes.values()
+        for each in node.dependencies
+    )
+    return max(ends, default=0.0)
 
 
 def _rows(graph: Graph) -> list[list[str]]:
@@ -73,16 +88,23 @@ def _rows(graph: Graph) -> list[list[str]]:
 
 def _place(graph: Graph) -> dict[str, _Box]:
     boxes: dict[str, _Box] = {}
+    rows = _rows(graph)
+    widest = max((_row_width(graph, names) for names in rows), default=0.0)
     y = _MARGIN + _TITLE_HEIGHT
-    for names in _rows(graph):
+    for names in rows:
         ordered = sorted(names, key=lambda name: _pull(graph.nodes[name], boxes))
-        x = float(_MARGIN)
+        x = _MARGIN + (widest - _row_width(graph, names)) / 2
         for name in ordered:
             width = _box_width(graph.nodes[name])
             boxes[name] = _Box(x, y, width)
             x += width + _COLUMN_GAP
         y += _BOX_HEIGHT + _ROW_GAP
     return boxes
+
+
+def _row_width(graph: Graph, names: list[str]) -> float:
+    widths = sum(_box_width(graph.nodes[name]) for name in names)
+    return widths + _COLUMN_GAP * (len(names) - 1)
 
 
 def _pull(node: Node, boxes: dict[str, _Box]) -> tuple[float, int]:
@@ -102,13 +124,13 @@ def _box_svg(node: Node, box: _Box) -> str:
     if node.kind is NodeKind.COLLECTION:
         parts.append(_rect(box.x + 5, box.y + 5, box.width, "box"))
     parts.append(_rect(box.x, box.y, box.width, f"box{external}"))
-    lines = [("id", node.id), ("kind", node.resource.kind), ("mark", marks(node))]
-    for offset, (style, text) in zip((19, 35, 50), lines, strict=True):
-        if text:
-            place = f'x="{box.middle:.1f}" y="{box.y + offset:.1f}"'
-            parts.append(
-                f'<text class="{style}" {place} text-anchor="middle">{escape(text)}</text>'
-            )
+    lines = [("id", node.id), ("kind", node.resource.kind)]
+    if marks(node):
+        lines.append(("mark", marks(node)))
+    top = box.y + (_BOX_HEIGHT - _LINE_HEIGHT * len(lines)) / 2 + 12
+    for number, (style, text) in enumerate(lines):
+        place = f'x="{box.middle:.1f}" y="{top + number * _LINE_HEIGHT:.1f}"'
+        parts.append(f'<text class="{style}" {place} text-anchor="middle">{escape(text)}</text>')
     return "".join(parts)
 
 
@@ -129,9 +151,11 @@ def _edges(node: Node, boxes: dict[str, _Box]) -> list[str]:
         path = f"M{x1:.1f} {y1} C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} {x2:.1f} {y2}"
         why = " and ".join(use.where for use in dependency.uses)
         tip = f"<title>{escape(f'{node.id} needs {dependency.id}: {why}')}</title>"
-        label = (
-            f'<text class="why" x="{(x1 + x2) / 2 + 4:.1f}" y="{(y1 + y2) / 2:.1f}">'
-            f"{escape(short_label(dependency))}</text>"
+        place = f'x="{(x1 + x2) / 2 + 5:.1f}" y="{(y1 + y2) / 2:.1f}"'
+        text = escape(short_label(dependency))
+        # The line must not strike its own label through; not every viewer knows paint-order.
+        label = "".join(
+            f'<text class="{style}" {place}>{text}</text>' for style in ("why halo", "why")
         )
         found.append(f'<g><path class="edge" d="{path}" marker-end="url(#arrow)"/>{label}{tip}</g>')
     return found

@@ -2,7 +2,6 @@
 A rendering as text: YAML for people, JSON for tools, file names for `--out`.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from kro_gitops.engine.plan.placeholder import shown, unknowns
 from kro_gitops.objects.refs import ObjectRef
 from kro_gitops.objects.yaml_text import to_yaml
+from kro_gitops.preview.printable import printable, to_json
 from kro_gitops.preview.render import Child, Failure, Rendering
 
 _UNSAFE = re.compile(r"[^a-z0-9._-]+")
@@ -18,7 +18,8 @@ _UNSAFE = re.compile(r"[^a-z0-9._-]+")
 def as_yaml(rendering: Rendering) -> str:
     """Print every child as a YAML document, after a line that says what it is."""
     documents = [child_yaml(rendering, child) for child in rendering.children]
-    documents += [f"---\n# {rendering.instance} · {note}\n" for note in _absences(rendering)]
+    instance = printable(str(rendering.instance))
+    documents += [f"---\n# {instance} · {note}\n" for note in _absences(rendering)]
     return "".join(documents)
 
 
@@ -32,7 +33,7 @@ def _absences(rendering: Rendering) -> Iterator[str]:
 
 def child_yaml(rendering: Rendering, child: Child) -> str:
     """Print one child; placeholders carry their type as a comment."""
-    heading = f"# {rendering.instance} · {child.node}"
+    heading = f"# {printable(str(rendering.instance))} · {child.node}"
     if child.maybe is not None:
         heading += f": may be created, {_reason(child.maybe)}"
     if child.each is not None:
@@ -42,13 +43,13 @@ def child_yaml(rendering: Rendering, child: Child) -> str:
 
 
 def _reason(unknown: Any) -> str:
-    return f"known after apply: {', '.join(unknown.reads)}"
+    return printable(f"known after apply: {', '.join(unknown.reads)}")
 
 
 def as_json(renderings: list[Rendering]) -> str:
     """Print renderings as one JSON array."""
     listed = [_rendering_dict(rendering) for rendering in renderings]
-    return json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
+    return to_json(listed)
 
 
 def _rendering_dict(rendering: Rendering) -> dict[str, Any]:
@@ -93,8 +94,8 @@ def _safe(text: str) -> str:
 
 def failure_text(rendering: Rendering, failure: Failure) -> str:
     """Say which expression failed for which instance, and what kro would do."""
-    what = f"{rendering.instance}: {failure.node}"
     verb = "waits" if failure.is_pending else "fails"
-    if failure.expression is None:
-        return f"{what} {verb}: {failure.error.message}"
-    return f'{what} {verb}: eval "{failure.expression.shown}": {failure.error.message}'
+    text = f"{rendering.instance}: {failure.node} {verb}: "
+    if failure.expression is not None:
+        text += f'eval "{failure.expression.shown}": '
+    return printable(text + failure.error.message)

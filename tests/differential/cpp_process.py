@@ -38,18 +38,23 @@ def answer(env: Any, text: str) -> dict[str, Any]:
         compiled = env.compile(text)
     except RuntimeError as error:
         return {"refused": str(error)}
-    found = str(compiled.return_type())
+    found = _printed(str(compiled.return_type()))
     is_optional = found.startswith("optional_type")
     if is_optional:  # an optional cannot leave the engine; a list of what it holds can
         compiled = env.compile(f"[?({text})]")
     try:
         result = compiled.eval(data={})
-    except RuntimeError as error:
+        if str(result.type()) == "ERROR" and not _is_optional(result):
+            return {"error": repr(result)}
+        value = normal_form(result)
+    except RuntimeError as error:  # also what the engine finds out only when a value is read
         return {"error": str(error)}
-    if str(result.type()) == "ERROR":
-        return {"error": repr(result)}
-    value = normal_form(result)
-    return {"type": _printed(found), "value": ["optional_type", value[1]] if is_optional else value}
+    return {"type": found, "value": ["optional_type", value[1]] if is_optional else value}
+
+
+def _is_optional(value: Any) -> bool:
+    """Tell an optional from an error, which it claims to be."""
+    return str(value.type()) == "ERROR" and repr(value).startswith("optional.")
 
 
 def _printed(found: str) -> str:
@@ -61,10 +66,10 @@ def _printed(found: str) -> str:
 def normal_form(value: Any) -> list[Any]:
     """Bring a value into the common form."""
     kind = str(value.type()).partition("<")[0]
-    if kind == "ERROR":
-        if not repr(value).startswith("optional."):
-            raise ValueError(f"an error inside a value: {value!r}")
+    if _is_optional(value):
         return ["optional_type", repr(value) != "optional.none()"]
+    if kind == "ERROR":
+        raise ValueError(f"an error inside a value: {value!r}")
     return _FORMS.get(kind, _scalar)(value, _KINDS.get(kind, kind.lower()))
 
 
@@ -82,8 +87,10 @@ def _map(value: Any, kind: str) -> list[Any]:
 
 
 def _key(key: Any) -> list[Any]:
+    if isinstance(key, float):
+        return ["double", repr(key)]
     kinds = {bool: "bool", int: "int", str: "string"}
-    return [kinds.get(type(key), type(key).__name__), key]
+    return [kinds[type(key)], key]
 
 
 def _timestamp(value: Any, kind: str) -> list[Any]:

@@ -3,8 +3,8 @@ Values of several engines in one form, so that they can be compared.
 
 A value becomes a pair of its kind and a content that JSON can hold: `["int", 3]`,
 `["list", [["string", "a"]]]`. Numbers of different kinds stay different, NaN equals itself, the
-order of a map's entries does not matter. Of an optional inside another value only its presence
-is kept, because not every engine lets one look further.
+order of a map's entries does not matter. Of an optional inside another value, or behind dyn, only
+its presence is kept, because not every engine lets one look further.
 """
 
 import json
@@ -23,11 +23,9 @@ from kro_gitops.cel.values import (
 Normal = list[Any]
 
 
-def normal_result(value: Any) -> Normal:
-    """Bring the result of an expression into the common form; an optional shows what it holds."""
-    if isinstance(value, OptionalValue):
-        return ["optional_type", [normal_form(value.value)] if value.present else []]
-    return normal_form(value)
+def normal_optional(value: OptionalValue) -> Normal:
+    """Bring an optional that is the whole result into the common form, with what it holds."""
+    return ["optional_type", [normal_form(value.value)] if value.present else []]
 
 
 def normal_form(value: Any) -> Normal:

@@ -11,10 +11,11 @@ from ipaddress import IPv4Address, IPv6Address
 
 from kro_gitops.cel.library.go_text import quote
 from kro_gitops.cel.library.netip import Address, AddressError, parse_address
-from kro_gitops.cel.library.overloads import global_functions, member_functions
+from kro_gitops.cel.library.overloads import accepts, global_functions, member_functions
 from kro_gitops.cel.values import EvaluationError, Opaque, no_such_overload
 
 _BROADCAST = 2**32 - 1
+_NETWORK_PROBLEM = "network address parse error during conversion from string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +56,6 @@ def parse_ip(text: str) -> IP:
         raise EvaluationError(f"IP address {quote(text)} with zone value is not allowed")
     _refuse_mapped(address, text)
     return IP(address.number, address.bits)
-
-
-def is_ip(text: str) -> bool:
-    """Say whether a text is an address."""
-    try:
-        parse_ip(text)
-    except EvaluationError:
-        return False
-    return True
 
 
 def is_canonical(text: str) -> bool:
@@ -117,15 +109,6 @@ def parse_cidr(text: str) -> CIDR:
         return _parse_cidr(text)
     except EvaluationError as error:
         raise EvaluationError(f"{_NETWORK_PROBLEM}: {error.message}") from None
-
-
-def is_cidr(text: str) -> bool:
-    """Say whether a text is a network."""
-    try:
-        parse_cidr(text)
-    except EvaluationError:
-        return False
-    return True
 
 
 def contains_ip(cidr: CIDR, ip: IP) -> bool:
@@ -196,15 +179,13 @@ def _network(cidr: CIDR, length: int) -> int:
     return cidr.address.number >> (cidr.address.bits - length)
 
 
-_NETWORK_PROBLEM = "network address parse error during conversion from string"
-
 GLOBALS = global_functions(
     {
         "ip(string)": parse_ip,
-        "isIP(string)": is_ip,
+        "isIP(string)": accepts(parse_ip),
         "ip.isCanonical(string)": is_canonical,
         "cidr(string)": parse_cidr,
-        "isCIDR(string)": is_cidr,
+        "isCIDR(string)": accepts(parse_cidr),
     }
 )
 

@@ -32,6 +32,7 @@ DEFAULT_PRECISION = 6
 MAX_PRECISION = 100
 VERBS = "sdfeboxX"
 
+_UNREADABLE = "could not parse formatting clause"
 _MAX_INT = 2**63 - 1
 _DIGITS = frozenset("0123456789")
 
@@ -252,8 +253,6 @@ def _seconds(duration: Duration) -> str:
     seconds = whole + rest / 1e9
     return f"{format_positional(-seconds if duration.nanos < 0 else seconds)}s"
 
-
-_UNREADABLE = "could not parse formatting clause"
 
 _SUITABLE = {
     "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "

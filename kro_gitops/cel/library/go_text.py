@@ -9,7 +9,7 @@ import re
 
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]")
 _UNPRINTABLE = re.compile(r"[^ !#-\[\]-~]")
-_SHORT = {
+SHORT_ESCAPES = {
     "\a": r"\a",
     "\b": r"\b",
     "\f": r"\f",
@@ -42,7 +42,7 @@ def quote(text: str) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     char = match[0]
-    short = _SHORT.get(char)
+    short = SHORT_ESCAPES.get(char)
     if short is not None:
         return short
     code = ord(char)

@@ -15,6 +15,7 @@ from kro_gitops.cel.library.encoders import base64_encode
 from kro_gitops.cel.library.json_reading import JsonError, read_json
 from kro_gitops.cel.library.json_writing import write_json
 from kro_gitops.cel.library.overloads import global_functions, member_functions
+from kro_gitops.cel.library.standard import ANY
 from kro_gitops.cel.numbers import format_double
 from kro_gitops.cel.values import (
     ABSENT,
@@ -106,7 +107,7 @@ def merge(left: Any, right: Any) -> dict[Any, Any]:
 
 def deep_merge(left: Any, right: Any) -> Any:
     """Put two maps together, and the maps in them; the right one wins."""
-    if not is_map(right):
+    if not is_map(left) or not is_map(right):
         raise no_such_overload()
     # Maps still to be merged wait on a stack: data may be nested deeper than Python may call.
     result: dict[str, Any] = {}
@@ -247,8 +248,7 @@ GLOBALS = global_functions(
 MEMBERS = member_functions(
     {
         "merge(map, map)": merge,
-        "deepMerge(map, dyn)": deep_merge,
         "newCondition(kro.run.Runtime, map)": new_condition,
         "condition(kro.run.Runtime, dyn, string)": find_condition,
     }
-)
+) | {("deepMerge", ANY): deep_merge}  # kro refuses receivers that are no maps itself

@@ -10,7 +10,7 @@ dispatched here anew; implementations can then trust their arguments.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kro_gitops.cel.values import kind_of, no_such_overload
+from kro_gitops.cel.values import EvaluationError, kind_of, no_such_overload
 
 Function = Callable[..., Any]
 _Kinds = tuple[str, ...]
@@ -32,6 +32,19 @@ def member_functions(signatures: Mapping[str, Function]) -> dict[tuple[str, str]
         name, kinds = _parse(signature)
         families.setdefault((name, kinds[0]), {})[kinds] = function
     return {key: _dispatch(key[0], overloads) for key, overloads in families.items()}
+
+
+def accepts(parse: Function) -> Callable[..., bool]:
+    """Make a function that says whether another one takes its arguments for what it reads."""
+
+    def is_accepted(*arguments: Any) -> bool:
+        try:
+            parse(*arguments)
+        except EvaluationError:
+            return False
+        return True
+
+    return is_accepted
 
 
 def _parse(signature: str) -> tuple[str, _Kinds]:

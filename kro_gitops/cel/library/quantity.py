@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from kro_gitops.cel.library.overloads import global_functions, member_functions
+from kro_gitops.cel.library.overloads import accepts, global_functions, member_functions
 from kro_gitops.cel.values import EvaluationError, Opaque
 
 _FORM = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
@@ -88,15 +88,6 @@ def parse_quantity(text: str) -> Quantity:
     return _decimal_quantity(parts) if quantity is None else quantity
 
 
-def is_quantity(text: str) -> bool:
-    """Say whether a text is a quantity."""
-    try:
-        parse_quantity(text)
-    except EvaluationError:
-        return False
-    return True
-
-
 def sign(quantity: Quantity) -> int:
     """Return -1, 0 or 1."""
     return (quantity.mantissa > 0) - (quantity.mantissa < 0)
@@ -149,7 +140,7 @@ def as_approximate_float(quantity: Quantity) -> float:
     try:
         base = float(quantity.mantissa)
     except OverflowError:
-        base = math.copysign(math.inf, quantity.mantissa)
+        base = math.inf * sign(quantity)
     return base * _power_of_ten(quantity.exponent) if quantity.exponent else base
 
 
@@ -278,7 +269,7 @@ def _power_of_ten(exponent: int) -> float:
 GLOBALS = global_functions(
     {
         "quantity(string)": parse_quantity,
-        "isQuantity(string)": is_quantity,
+        "isQuantity(string)": accepts(parse_quantity),
         "sign(kubernetes.Quantity)": sign,
     }
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kro_gitops.cel.library.go_text import quote
-from kro_gitops.cel.library.overloads import global_functions, member_functions
+from kro_gitops.cel.library.overloads import accepts, global_functions, member_functions
 from kro_gitops.cel.values import EvaluationError, Opaque
 
 _DIGITS: Final = re.compile(r"[0-9]*")
@@ -56,15 +56,6 @@ def parse_semver(text: str, normalize: bool = False) -> Semver:
     if has_build:
         _check_build(build)
     return Semver(major, minor, patch, not has_pre, identifiers)
-
-
-def is_semver(text: str, normalize: bool = False) -> bool:
-    """Say whether a text is a version."""
-    try:
-        parse_semver(text, normalize)
-    except EvaluationError:
-        return False
-    return True
 
 
 def compare(left: Semver, right: Semver) -> int:
@@ -137,8 +128,8 @@ GLOBALS = global_functions(
     {
         "semver(string)": parse_semver,
         "semver(string, bool)": parse_semver,
-        "isSemver(string)": is_semver,
-        "isSemver(string, bool)": is_semver,
+        "isSemver(string)": accepts(parse_semver),
+        "isSemver(string, bool)": accepts(parse_semver),
     }
 )
 

@@ -8,6 +8,7 @@ ask for more memory than there is.
 from typing import Any
 
 from kro_gitops.cel.library.formatting import text_of
+from kro_gitops.cel.library.go_text import SHORT_ESCAPES
 from kro_gitops.cel.library.overloads import global_functions, member_functions
 from kro_gitops.cel.values import EvaluationError, check_size, no_such_overload
 
@@ -21,18 +22,7 @@ _BLANKS = (
 )
 
 _ESCAPES = str.maketrans(
-    {
-        "\a": r"\a",
-        "\b": r"\b",
-        "\f": r"\f",
-        "\n": r"\n",
-        "\r": r"\r",
-        "\t": r"\t",
-        "\v": r"\v",
-        "\\": r"\\",
-        '"': r"\"",
-        **{chr(half): "\ufffd" for half in range(0xD800, 0xE000)},
-    }
+    {**SHORT_ESCAPES, **{chr(half): "\ufffd" for half in range(0xD800, 0xE000)}}
 )
 
 

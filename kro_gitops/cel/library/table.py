@@ -11,6 +11,7 @@ from typing import Any
 from kro_gitops.cel.library import (
     addresses,
     encoders,
+    formats,
     formatting,
     kro,
     lists,
@@ -30,6 +31,7 @@ Function = Callable[..., Any]
 FAMILIES = (
     addresses,
     encoders,
+    formats,
     formatting,
     kro,
     lists,
