@@ -54,10 +54,15 @@ def _write(path: Path, value: object) -> None:
 
 def _measure_validate(report: Report, command: str, folder: str) -> None:
     runs = [usage_of([command, "validate", folder]) for _ in range(_ROUNDS)]
-    steps = [_steps(folder) for _ in range(_ROUNDS)]
+    try:
+        steps = [_steps(folder) for _ in range(_ROUNDS)]
+    except subprocess.CalledProcessError as error:
+        report.missing("the steps of validate", error.stderr.strip()[-300:])
+        return
     parts = {name: middle([each[name] for each in steps]) for name in steps[0]}
     whole = middle([each.seconds for each in runs])
-    rows = [[name, f"{part:.2f}", f"{part / whole:.0%}"] for name, part in parts.items()]
+    together = sum(parts.values())
+    rows = [[name, f"{part:.2f}", f"{part / together:.0%}"] for name, part in parts.items()]
     report.table(["", "s", "share"], [*rows, ["the command", f"{whole:.2f}", ""]])
     bare = middle([seconds_of(lambda: _bare_yaml(folder)) for _ in range(_ROUNDS)])
     ratio = parts["YAML to manifests"] / bare

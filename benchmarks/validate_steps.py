@@ -10,8 +10,7 @@ from itertools import pairwise
 from time import process_time
 
 from kro_gitops.cli.files import read_paths
-from kro_gitops.cli.loading import Loaded
-from kro_gitops.cli.output import FORMATS, Style
+from kro_gitops.cli.loading import Loaded, show_findings
 from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.preview.instances import check_instance
 from kro_gitops.preview.repository import compile_repository
@@ -28,7 +27,7 @@ def main(folder: str) -> None:
     repository = compile_repository(manifests, catalog)
     marks.append(process_time())
     loaded = Loaded(repository, files)
-    FORMATS["text"](loaded.findings, loaded.lines(), Style(sys.stdout))
+    show_findings(loaded, loaded.findings)
     marks.append(process_time())
     for manifest, graph in repository.instances:
         list(check_instance(manifest.object, graph))

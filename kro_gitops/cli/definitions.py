@@ -3,49 +3,64 @@ One definition, named on the command line by its file: what `graph`, `generate` 
 """
 
 import argparse
-import sys
+import os
 from pathlib import Path
 
-from kro_gitops.cli.loading import load, show_findings
-from kro_gitops.cli.main import PROBLEMS
-from kro_gitops.cli.output import say
+from kro_gitops.cli.files import STDIN
+from kro_gitops.cli.loading import Loaded, load, refuse_findings
+from kro_gitops.cli.output import refuse
 from kro_gitops.engine.graph.nodes import Graph
-
-
-def add_definition_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare how a definition is named."""
-    parser.add_argument("definition", metavar="RGD", help="the file with the definition")
-    parser.add_argument("--name", help="which definition, if the file has several")
+from kro_gitops.preview.printable import printable
+from kro_gitops.preview.repository import CompiledDefinition
+from kro_gitops.source.foreign_files import is_foreign
 
 
 def find_graph(args: argparse.Namespace, file: str, name: str | None = None) -> Graph:
     """
     Compile one definition, or exit saying what is wrong with it.
 
-    Kinds that other files of its folder define are known, so a definition that uses another one,
-    or a CRD beside it, compiles as it does with `validate`.
+    If it does not compile alone, the files beside it are read, too: a definition that uses another
+    one, or a CRD in the same folder, compiles as it does with `validate`.
     """
-    folder = str(Path(file).parent)
-    loaded = load([folder, file] if file != "-" else ["-"], args)
-    own = "<stdin>" if file == "-" else str(Path(file))
-    found = [
+    loaded = load([file], args)
+    found = _chosen(loaded, file, name)
+    if found.graph is None and file != STDIN and not Path(file).is_dir():
+        loaded = load([file, *_beside(file)], args)
+        found = _chosen(loaded, file, name)
+    if found.graph is None:
+        own = loaded.files.name_of(file)
+        errors = [finding for finding in loaded.errors if finding.origin.file == own]
+        refuse_findings(loaded, errors or loaded.errors)
+    return found.graph
+
+
+def _chosen(loaded: Loaded, file: str, name: str | None) -> CompiledDefinition:
+    """Choose the definition that is meant, or exit: there must be exactly one."""
+    own = loaded.files.name_of(file)
+    definitions = [
         each
         for each in loaded.repository.definitions
-        if Path(each.manifest.document.file) == Path(own) and name in (None, each.manifest.ref.name)
+        if each.manifest.document.file == own or Path(file).is_dir()
     ]
-    errors = [finding for finding in loaded.errors if Path(finding.origin.file) == Path(own)]
-    if not found:
-        if errors:
-            show_findings(loaded, errors)
-        else:
-            say(f"no ResourceGraphDefinition{f' named {name}' if name else ''} in {file}")
-        sys.exit(PROBLEMS)
-    if len(found) > 1:
-        names = ", ".join(each.manifest.ref.name for each in found)
-        say(f"{file} has several definitions ({names}): choose one with --name")
-        sys.exit(PROBLEMS)
-    graph = found[0].graph
-    if graph is None:
-        show_findings(loaded, errors or loaded.errors)
-        sys.exit(PROBLEMS)
-    return graph
+    found = [each for each in definitions if name in (None, each.manifest.ref.name)]
+    if not definitions and loaded.errors:
+        refuse_findings(loaded, loaded.errors)
+    if len(found) != 1:
+        names = printable(", ".join(each.manifest.ref.name for each in definitions))
+        refuse(_no_choice(file, name, names, is_ambiguous=bool(found)))
+    return found[0]
+
+
+def _no_choice(file: str, name: str | None, names: str, *, is_ambiguous: bool) -> str:
+    if is_ambiguous:
+        return f"{file} has several definitions ({names}): choose one with --name"
+    if names:
+        return f"{file} has no ResourceGraphDefinition named '{name}', but: {names}"
+    return f"no ResourceGraphDefinition in {file}"
+
+
+def _beside(file: str) -> list[str]:
+    """List the manifest files of a file's folder, not of those below it."""
+    folder = Path(os.path.normpath(file)).parent
+    names = sorted(str(path) for path in folder.iterdir() if path.is_file())
+    return [name for name in names if not is_foreign(name, frozenset())]

@@ -6,10 +6,8 @@ rendered first, so that expressions see the children as they would be.
 """
 
 import argparse
-import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from kro_gitops.cli.options import add_build_options
 
@@ -20,12 +18,14 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   kro-gitops eval "[1, 2, 3].map(x, x * 2)"
-  kro-gitops eval 'schema.spec.name + "-svc"' --rgd rgds/webapp.yaml --instance front.yaml
+  kro-gitops eval 'schema.spec.image.split(":")[1]' --rgd rgds/webapp.yaml --instance front.yaml
   kro-gitops eval 'cm.data.size()' --data data.yaml
 
 --data is a mapping from names to values:
   cm:
     data: {a: "1"}
+
+exit codes: 0 evaluated, 1 problems found, 64 wrong command line
 """
 
 
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `eval`."""
     parser.add_argument("expression", metavar="EXPRESSION", help="CEL, with or without ${…}")
     parser.add_argument("--rgd", metavar="FILE", help="a definition whose names to declare")
-    parser.add_argument("--name", help="which definition, if the file has several")
+    parser.add_argument("--name", help="which definition, if there are several")
     parser.add_argument("--instance", metavar="FILE", help="an instance of that definition")
     parser.add_argument("--data", metavar="FILE", help="values for names, as YAML or JSON")
     parser.add_argument(
@@ -51,49 +51,107 @@ def run(args: argparse.Namespace) -> int:
     from kro_gitops.cel.declarations import Environment
     from kro_gitops.cel.types import DYN
     from kro_gitops.cli.definitions import find_graph
+    from kro_gitops.cli.exits import PROBLEMS, WRONG_USAGE
+    from kro_gitops.cli.output import say
 
+    if not args.rgd and (args.instance or args.name):
+        say("kro-gitops eval: --instance and --name need --rgd\nTry 'kro-gitops eval --help'.")
+        return WRONG_USAGE
     data = _data(args.data)
     environment = Environment.kro()
-    graph = None
     if args.rgd:
         graph = find_graph(args, args.rgd, args.name)
         environment = graph.environment
-        data = {**_graph_data(graph, args), **data}
-    unknown = {name: DYN for name in data if name not in environment.variables}
-    return _report(args, _text(args.expression), environment.extend(types=unknown), data)
-
-
-def _report(
-    args: argparse.Namespace, text: str, environment: "Environment", data: dict[str, Any]
-) -> int:
-    from kro_gitops.cel.engine import compile_text
-    from kro_gitops.cli.main import PROBLEMS
-    from kro_gitops.errors import ExpressionError
-
-    result: dict[str, Any] = {"expression": text}
-    try:
-        program = compile_text(text, environment)
-        result["type"] = str(program.type)
-        result["value"] = program.evaluate(data)
-    except ExpressionError as error:
-        result["error"] = error.message
-        result["pending"] = bool(getattr(error, "pending", False))
-    _print(result, args.output)
+        data = {**_graph_data(graph, args.instance), **data}
+    given = {name: DYN for name in data if name not in environment.variables}
+    result = _result(args, environment.extend(types=given), data)
+    if args.output == "json":
+        _print_json(result)
+    else:
+        _print_text(result)
     return PROBLEMS if "error" in result else 0
 
 
-def _print(result: dict[str, Any], form: str) -> None:
-    from kro_gitops.cli.output import say
+def _result(
+    args: argparse.Namespace, environment: "Environment", data: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what is known of the expression: type and value, or why there is none."""
+    from kro_gitops.cel.engine import compile_text
+    from kro_gitops.cel.failures import MissingVariable, UnknownValue
+    from kro_gitops.errors import ExpressionError
 
-    if form == "json":
-        sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
-        return
+    result: dict[str, Any] = {"expression": args.expression}
+    try:
+        result["expression"] = _text(args.expression)
+        _check_gates(result["expression"], args, environment)
+        program = compile_text(result["expression"], environment)
+        result["type"] = str(program.type)
+        _set_value(result, program.evaluate(data))
+    except UnknownValue as error:
+        result["unknown"] = list(error.paths)
+    except MissingVariable as error:
+        result["missing"] = error.name
+    except ExpressionError as error:
+        result["error"] = error.message
+        result["hint"] = error.hint
+        result["pending"] = bool(getattr(error, "pending", False))
+    return result
+
+
+def _check_gates(text: str, args: argparse.Namespace, environment: "Environment") -> None:
+    from kro_gitops.cel.references import find_references
+    from kro_gitops.cel.syntax import parse
+    from kro_gitops.cli.options import build_options
+    from kro_gitops.engine.options import OMIT_GATE
+    from kro_gitops.errors import ExpressionError
+
+    references = find_references(parse(text), environment.variables, environment.functions)
+    if references.uses_omit and not build_options(args).omit:
+        raise ExpressionError(
+            "feature-gate",
+            f"omit() requires the {OMIT_GATE} feature gate to be enabled",
+            hint=f"enable it with --feature {OMIT_GATE}, in the cluster too",
+        )
+
+
+def _set_value(result: dict[str, Any], value: Any) -> None:
+    """Note a value as it would be written into an object."""
+    from kro_gitops.cel.values import OMIT
+    from kro_gitops.engine.plan.resolve import without_omitted
+    from kro_gitops.preview.render import checked
+
+    checked(value)
+    if value is OMIT:
+        result["omitted"] = True
+    else:
+        result["value"] = without_omitted(value)
+
+
+def _print_json(result: dict[str, Any]) -> None:
+    from kro_gitops.preview.printable import to_json
+
+    sys.stdout.write(to_json(result))
+
+
+def _print_text(result: dict[str, Any]) -> None:
+    from kro_gitops.cli.output import say
+    from kro_gitops.preview.printable import printable, to_json
+
     if "type" in result:
         sys.stdout.write(f"type:  {result['type']}\n")
     if "value" in result:
-        sys.stdout.write(f"value: {json.dumps(result['value'], indent=2, ensure_ascii=False)}\n")
+        sys.stdout.write(f"value: {to_json(result['value'])}")
+    if "omitted" in result:
+        sys.stdout.write("value: (omitted)\n")
+    if "unknown" in result:
+        paths = printable(", ".join(result["unknown"]))
+        sys.stdout.write(f"value: ⟨known after apply: {paths}⟩\n")
+    if "missing" in result:
+        say(f"no value: nothing is known of '{result['missing']}'; give --instance or --data")
     if "error" in result:
-        say(result["error"])
+        say("\n".join(printable(line) for line in result["error"].split("\n")))
+        if result["hint"]:
+            say(f"hint: {printable(result['hint'])}")
         if result["pending"]:
             say("data pending: kro waits until this exists")
 
@@ -111,38 +169,37 @@ def _text(expression: str) -> str:
 
 
 def _data(name: str | None) -> dict[str, Any]:
+    from kro_gitops.cli.loading import load_documents
+    from kro_gitops.cli.output import refuse
+
     if name is None:
         return {}
-    value = _document(name)
+    documents = load_documents(name)
+    value = documents[0].value if documents else {}
     if not isinstance(value, dict):
-        _refuse(f"{name}: expected a mapping from names to values")
+        refuse(f"{name}: expected a mapping from names to values")
     return dict(value)
 
 
-def _document(name: str) -> Any:
-    from kro_gitops.objects.documents import load
-
-    try:
-        found = load(Path(name).read_bytes(), name)
-    except OSError as error:
-        _refuse(f"{name}: {error.strerror}")
-    if found.findings:
-        finding = found.findings[0]
-        _refuse(f"{finding.origin}: {finding.problem.summary}")
-    return found.documents[0].value if found.documents else {}
-
-
-def _graph_data(graph: "Graph", args: argparse.Namespace) -> dict[str, Any]:
+def _graph_data(graph: "Graph", file: str | None) -> dict[str, Any]:
+    """Return what the names of a definition stand for, if an instance says so."""
+    from kro_gitops.cli.loading import load_documents
+    from kro_gitops.cli.output import refuse, say
+    from kro_gitops.objects.refs import ObjectRef
+    from kro_gitops.preview.printable import printable
     from kro_gitops.preview.render import node_values
 
-    if not args.instance:
+    if file is None:
         return {}
-    return node_values(graph, _document(args.instance))
-
-
-def _refuse(text: str) -> NoReturn:
-    from kro_gitops.cli.main import PROBLEMS
-    from kro_gitops.cli.output import say
-
-    say(text)
-    sys.exit(PROBLEMS)
+    served = graph.served.kind
+    found = [
+        document.value
+        for document in load_documents(file)
+        if isinstance(document.value, dict) and ObjectRef.of(document.value).kind == served
+    ]
+    if not found:
+        refuse(f"no {served} in {file}")
+    if len(found) > 1:
+        first = printable(str(ObjectRef.of(found[0])))
+        say(f"{file} has {len(found)} instances: this is about the first, {first}")
+    return node_values(graph, found[0])

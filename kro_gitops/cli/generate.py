@@ -1,10 +1,9 @@
 """Print what a definition generates: its CRD, a sample instance, or a JSON Schema for editors."""
 
 import argparse
-import json
 import sys
 
-from kro_gitops.cli.options import add_build_options
+from kro_gitops.cli.options import add_build_options, add_definition_arguments
 
 EXAMPLES = """\
 examples:
@@ -20,8 +19,7 @@ An editor's YAML plugin uses the schema for files that start with
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `generate`."""
     parser.add_argument("what", choices=["crd", "instance", "schema"], help="what to print")
-    parser.add_argument("definition", metavar="RGD", help="the file with the definition")
-    parser.add_argument("--name", help="which definition, if the file has several")
+    add_definition_arguments(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -35,18 +33,19 @@ def run(args: argparse.Namespace) -> int:
     """Print the generated document."""
     from kro_gitops.cli.definitions import find_graph
     from kro_gitops.objects.yaml_text import to_yaml
+    from kro_gitops.preview.printable import to_json
     from kro_gitops.preview.samples import json_schema, sample_instance
 
     graph = find_graph(args, args.definition, args.name)
     if args.what == "schema":
-        sys.stdout.write(json.dumps(json_schema(graph), indent=2) + "\n")
+        sys.stdout.write(to_json(json_schema(graph)))
         return 0
     comments: dict[tuple[str | int, ...], str] = {}
     document = graph.crd
     if args.what == "instance":
         document, comments = sample_instance(graph)
     if args.output == "json":
-        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        sys.stdout.write(to_json(document))
     else:
         sys.stdout.write(to_yaml(document, comments))
     return 0

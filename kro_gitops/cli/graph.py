@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from kro_gitops.cli.options import add_build_options
+from kro_gitops.cli.options import add_build_options, add_definition_arguments
 
 EXAMPLES = """\
 examples:
@@ -14,8 +14,7 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `graph`."""
-    parser.add_argument("definition", metavar="RGD", help="the file with the definition")
-    parser.add_argument("--name", help="which definition, if the file has several")
+    add_definition_arguments(parser)
     parser.add_argument(
         "-o",
         "--output",

@@ -5,12 +5,16 @@ From paths on the command line to a compiled repository: the first half of most 
 import argparse
 import sys
 from dataclasses import dataclass
+from typing import NoReturn
 
-from kro_gitops.cli.files import FileSet, read_paths
+from kro_gitops.cli.exits import PROBLEMS
+from kro_gitops.cli.files import FileSet, read_file, read_paths, reason
 from kro_gitops.cli.options import build_options
-from kro_gitops.cli.output import FORMATS, Style, counted, say
+from kro_gitops.cli.output import FORMATS, Style, counted, refuse, say
 from kro_gitops.errors import Finding, Severity
+from kro_gitops.objects import documents
 from kro_gitops.objects.builtins.catalog import catalog
+from kro_gitops.objects.documents import Document
 from kro_gitops.objects.positions import SourceText
 from kro_gitops.preview.repository import Repository, compile_repository
 from kro_gitops.source.manifests import read
@@ -52,9 +56,28 @@ def load(paths: list[str], args: argparse.Namespace) -> Loaded:
     return Loaded(repository, files)
 
 
+def load_documents(name: str) -> tuple[Document, ...]:
+    """Read a file of YAML documents that are no manifests, or exit saying what is wrong with it."""
+    try:
+        content = read_file(name)
+    except OSError as error:
+        refuse(f"{name} {reason(error)}")
+    found = documents.load(content, name)
+    if found.findings:
+        sources = {name: SourceText(content.decode("utf-8", "replace"))}
+        refuse(FORMATS["text"](found.findings, sources, Style(sys.stderr)).rstrip("\n"))
+    return found.documents
+
+
 def show_findings(loaded: Loaded, findings: list[Finding]) -> None:
     """Print findings as text to stderr, for verbs whose result is something else."""
     style = Style(sys.stderr)
     say(FORMATS["text"](findings, loaded.sources(), style).rstrip("\n"))
     errors = sum(f.problem.severity is Severity.ERROR for f in findings)
     say(f"\n{counted(errors, 'error')} found")
+
+
+def refuse_findings(loaded: Loaded, findings: list[Finding]) -> NoReturn:
+    """Print findings and give up."""
+    show_findings(loaded, findings)
+    sys.exit(PROBLEMS)

@@ -1,5 +1,5 @@
 """
-The parser, the verbs and the exit codes.
+The parser and the verbs.
 
 A verb's module is imported when the verb is called, and the libraries it needs when it runs, so
 `--help` answers at once.
@@ -9,13 +9,15 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from signal import SIGINT, SIGPIPE
 from typing import Any, NoReturn
 
 from kro_gitops import __version__
-
-PROBLEMS = 1
-WRONG_USAGE = 64
+from kro_gitops.cli.exits import KILLED_BY, PROBLEMS, WRONG_USAGE
 
 VERBS = {
     "validate": "check definitions and instances in files, without a cluster",
@@ -36,7 +38,7 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that exits with 64, the code of sysexits.h for a wrong command line."""
+    """An argument parser with our exit code and layout."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -72,6 +74,7 @@ def build_parser(verb: str | None = None) -> Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
+    _prepare_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in arguments if word in VERBS), None)
     args = build_parser(verb).parse_args(arguments)
@@ -79,9 +82,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = import_module(f"kro_gitops.cli.{args.verb}").run(args)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (`head`, a pager) has seen enough; keep the interpreter from complaining.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        # The reader (`head`, a pager) has seen enough. Not 0: it has not seen everything.
+        _abandon_output()
+        return KILLED_BY + SIGPIPE
+    except OSError as error:
+        # A full disk, a file that went away while it was read: nothing to trace.
+        print(f"kro-gitops: {error}", file=sys.stderr)
+        _abandon_output()
+        return PROBLEMS
     except KeyboardInterrupt:
-        return 130
+        return KILLED_BY + SIGINT
     return code
+
+
+def _prepare_streams() -> None:
+    """See to it that no character of a manifest can make printing fail."""
+    if sys.stdout is None:  # closed by who called us, with `>&-`
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # YAML and JSON are UTF-8 wherever they go; a terminal gets what it can show.
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def _abandon_output() -> None:
+    """Keep the interpreter from trying to write the rest when it ends."""
+    with suppress(OSError):  # streams of tests have no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,6 +7,14 @@ import argparse
 from kro_gitops.engine.options import DEFAULTS, OMIT_GATE, Options
 
 
+def add_definition_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare how one definition is named."""
+    parser.add_argument(
+        "definition", metavar="RGD", help="the file with the definition; '-' is standard input"
+    )
+    parser.add_argument("--name", help="which definition, if there are several")
+
+
 def add_build_options(parser: argparse.ArgumentParser) -> None:
     """Add the switches that change how definitions are compiled."""
     parser.add_argument(
@@ -18,18 +26,24 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-collection-size",
-        type=int,
+        type=_count,
         default=DEFAULTS.max_collection_size,
         metavar="N",
         help="the most objects one forEach may make (default: %(default)s)",
     )
     parser.add_argument(
         "--max-dimensions",
-        type=int,
+        type=_count,
         default=DEFAULTS.max_dimensions,
         metavar="N",
         help="the most dimensions one forEach may have (default: %(default)s)",
     )
+
+
+def _count(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"'{text}' is not a whole number above 0")
 
 
 def build_options(args: argparse.Namespace) -> Options:

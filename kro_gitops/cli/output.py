@@ -9,10 +9,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePosixPath
-from typing import TextIO
+from typing import NoReturn, TextIO
 from urllib.parse import quote
 
 from kro_gitops import __version__
+from kro_gitops.cli.exits import PROBLEMS
 from kro_gitops.errors import Finding, Severity
 from kro_gitops.objects.positions import SourceText
 from kro_gitops.preview.printable import columns, printable, to_json
@@ -209,6 +210,12 @@ def say(text: str) -> None:
     # In a log both streams are one, and the result comes first.
     sys.stdout.flush()
     print(text, file=sys.stderr)
+
+
+def refuse(text: str) -> NoReturn:
+    """Say why there is no result, and give up."""
+    say(text)
+    sys.exit(PROBLEMS)
 
 
 def counted(number: int, word: str) -> str:

@@ -7,6 +7,7 @@ What only a cluster can tell is shown as ⟨known after apply: …⟩ with its t
 import argparse
 import sys
 from collections.abc import Iterator
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,9 @@ exit codes: 0 rendered, 1 problems found, 64 wrong command line
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `render`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files or folders")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="files or folders; '-' is standard input"
+    )
     parser.add_argument(
         "--instance",
         metavar="NS/NAME",
@@ -55,15 +58,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Render what compiles, and report what does not."""
+    from kro_gitops.cli.exits import PROBLEMS, WRONG_USAGE
     from kro_gitops.cli.loading import load, show_findings
-    from kro_gitops.cli.main import PROBLEMS
     from kro_gitops.cli.output import say
 
-    loaded = load(args.paths, args)
+    if args.out and args.output == "json":
+        say("kro-gitops render: --out writes YAML\nTry 'kro-gitops render --help'.")
+        return WRONG_USAGE
     live = _live_data(args.set_status)
+    loaded = load(args.paths, args)
     if loaded.errors:
         show_findings(loaded, loaded.errors)
     renderings = list(_renderings(loaded, args, live))
+    if live is not None:
+        _check_nodes(live, loaded)
     if not renderings and args.instance:
         say(f"no instance '{args.instance}' in these files")
         return PROBLEMS
@@ -76,13 +84,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _live_data(name: str | None) -> "LiveData | None":
-    from kro_gitops.objects.documents import load
+    from kro_gitops.cli.loading import load_documents
     from kro_gitops.preview.live import LiveData
 
     if name is None:
         return None
-    found = load(Path(name).read_bytes(), name)
-    return LiveData.of_documents(document.value for document in found.documents)
+    return LiveData.of_documents(document.value for document in load_documents(name))
+
+
+def _check_nodes(live: "LiveData", loaded: "Loaded") -> None:
+    """Say so if data is given for a node that no definition has: it is a typo."""
+    from kro_gitops.cli.output import say
+    from kro_gitops.preview.printable import printable
+
+    known = {name for graph in loaded.repository.graphs.values() for name in graph.nodes}
+    for name in live.by_node:
+        if name not in known:
+            say(f"--set-status: no definition has a resource with the id '{printable(name)}'")
 
 
 def _renderings(
@@ -107,14 +125,30 @@ def _write_files(renderings: list["Rendering"], out: Path) -> None:
     from kro_gitops.cli.output import counted, say
     from kro_gitops.preview.text import child_yaml, file_name
 
-    count = 0
+    written: set[Path] = set()
     for rendering in renderings:
         for index, child in enumerate(rendering.children, 1):
-            target = out / file_name(rendering, child, index)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(child_yaml(rendering, child), encoding="utf-8")
-            count += 1
-    say(f"{counted(count, 'file')} written below {out}")
+            target = _unused(out / file_name(rendering, child, index), written)
+            _write(target, out, child_yaml(rendering, child))
+            written.add(target)
+    say(f"{counted(len(written), 'file')} written below {out}")
+
+
+def _unused(wanted: Path, taken: set[Path]) -> Path:
+    """Keep names apart that differ only in what file names leave out."""
+    names = (wanted.with_stem(f"{wanted.stem}-{number}") for number in count(2))
+    return next(name for name in chain((wanted,), names) if name not in taken)
+
+
+def _write(target: Path, out: Path, text: str) -> None:
+    from kro_gitops.cli.output import refuse
+
+    below = [path for path in (target, *target.parents) if out in path.parents]
+    link = next((path for path in reversed(below) if path.is_symlink()), None)
+    if link is not None:
+        refuse(f"'{link}' is a link: what it leads to is not written to")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
 
 
 def _report_failures(renderings: list["Rendering"]) -> bool:

@@ -33,8 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print every finding; 1 if one of them is an error."""
+    from kro_gitops.cli.exits import PROBLEMS
     from kro_gitops.cli.loading import load
-    from kro_gitops.cli.main import PROBLEMS
     from kro_gitops.cli.output import FORMATS, Style, counted, say
 
     loaded = load(args.paths, args)

@@ -33,16 +33,22 @@ class LiveData:
 
     @classmethod
     def of_documents(cls, documents: Iterable[Any]) -> "LiveData":
-        """Sort documents into the two forms."""
+        """Sort documents into the two forms; a list of objects is taken apart."""
         data = cls()
         for document in documents:
-            if not isinstance(document, dict):
-                continue
-            if "apiVersion" in document and "kind" in document:
-                data.by_ref[ObjectRef.of(document)] = document
-            else:
-                data.by_node.update(document)
+            if isinstance(document, dict):
+                data._add(document)
         return data
+
+    def _add(self, document: KubeObject) -> None:
+        if "apiVersion" not in document or "kind" not in document:
+            self.by_node.update(document)
+        elif isinstance(document.get("items"), list) and str(document["kind"]).endswith("List"):
+            for item in document["items"]:
+                if isinstance(item, dict):
+                    self._add(item)
+        else:
+            self.by_ref[ObjectRef.of(document)] = document
 
     def of(self, node: str, made: KubeObject, index: int) -> Live | None:
         """Return what is known of the object a node makes or reads."""

@@ -8,6 +8,7 @@ field of a child is unknown, not absent.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from kro_gitops.cel.engine import compile_text
@@ -225,7 +226,7 @@ class _Run:
     def _evaluator(self, node: Node) -> Evaluate:
         def evaluate(expression: Expression, values: Mapping[str, Any]) -> Any:
             try:
-                return expression.program.evaluate(values)
+                return checked(expression.program.evaluate(values))
             except (EvaluationError, ConversionError) as error:
                 unknown = self._unknown(node, error)
                 if unknown is None:
@@ -271,6 +272,21 @@ class _Run:
         if live is not None:
             made = merged(made, live.object)
         return child_data(made, node.served.schema, path)
+
+
+def checked(value: Any) -> Any:
+    """Refuse what no API server would get to see: JSON has no word for it."""
+    if _is_finite(value):
+        return value
+    raise ConversionError("the result is no number that JSON can hold")
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, dict) or all(map(_is_finite, value.values()))
 
 
 def _full(error: UnknownValue, reads: tuple[str, ...]) -> tuple[str, ...]:

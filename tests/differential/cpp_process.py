@@ -47,7 +47,7 @@ def answer(env: Any, text: str) -> dict[str, Any]:
         if str(result.type()) == "ERROR" and not _is_optional(result):
             return {"error": repr(result)}
         value = normal_form(result)
-    except RuntimeError as error:  # also what the engine finds out only when a value is read
+    except RuntimeError as error:
         return {"error": str(error)}
     return {"type": found, "value": ["optional_type", value[1]] if is_optional else value}
 

@@ -1,0 +1,123 @@
+"""
+A module is pure unless it is listed: values in, values out.
+
+The list is short, and everyone sees it grow. Pure modules may read data that comes with packages
+(`importlib.resources`, time zones): it is the same on every run.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "kro_gitops"
+ROOT = Path(__file__).parents[2] / PACKAGE
+
+SHELL = {"__main__", "cli"}
+WORLD = {
+    *("asyncio", "concurrent", "multiprocessing", "threading", "signal", "subprocess"),
+    *("os", "sys", "io", "shutil", "tempfile", "glob", "fileinput", "mmap", "ctypes"),
+    *("socket", "ssl", "http", "requests", "aiohttp", "urllib.request"),
+    *("time", "random", "secrets", "uuid", "locale", "platform", "getpass"),
+    *("logging", "warnings", "kubernetes", "git", "apscheduler"),
+    "pathlib.Path",  # pure paths are fine
+}
+WORLDLY_CALLS = {"open", "print", "input", "eval", "exec", "__import__", "breakpoint"}
+WORLDLY_METHODS = {("datetime", "now"), ("datetime", "today"), ("datetime", "utcnow")}
+
+
+def module_name(file: Path) -> str:
+    """Name a module relative to the package: `cel.check`."""
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts)
+
+
+def is_shell(name: str) -> bool:
+    """Say whether a module may touch the world."""
+    return name in SHELL or name.partition(".")[0] in SHELL
+
+
+def pure_files() -> list[Path]:
+    return [file for file in sorted(ROOT.rglob("*.py")) if not is_shell(module_name(file))]
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Give everything a module imports, wherever it does so: modules, and names in them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def worldly_imports(tree: ast.AST) -> set[str]:
+    """Give the imports by which a module could reach the world, or a module that may."""
+    found = set()
+    for name in imports(tree):
+        parts = name.split(".")
+        prefixes = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+        is_ours = parts[0] == PACKAGE
+        if prefixes & WORLD or (is_ours and is_shell(".".join(parts[1:]))):
+            found.add(name)
+    return found
+
+
+def worldly_calls(tree: ast.AST) -> set[str]:
+    """Give the calls by which a module could reach the world without an import."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in WORLDLY_CALLS:
+                found.add(name)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)) if (
+                owner,
+                name,
+            ) in WORLDLY_METHODS:
+                found.add(f"{owner}.{name}")
+            case _:
+                pass
+    return found
+
+
+@pytest.mark.parametrize("file", pure_files(), ids=module_name)
+def test_pure_modules_do_not_touch_the_world(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    assert not worldly_imports(tree)
+    assert not worldly_calls(tree)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os",
+        "import os.path",
+        "from os import path",
+        "from pathlib import Path",
+        "import urllib.request",
+        "from kro_gitops.cli import files",
+        "from kro_gitops.cli.files import read_paths",
+        "def late():\n    import time",
+        "open('x')",
+        "print('x')",
+        "datetime.now()",
+    ],
+)
+def test_ways_to_the_world_are_noticed(text: str) -> None:
+    tree = ast.parse(text)
+    assert worldly_imports(tree) or worldly_calls(tree)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from pathlib import PurePosixPath",
+        "from urllib.parse import quote",
+        "from kro_gitops.errors import Problem",
+        "from importlib.resources import files",
+        "stream.open('x')",
+    ],
+)
+def test_what_reads_no_world_is_allowed(text: str) -> None:
+    tree = ast.parse(text)
+    assert not worldly_imports(tree)
+    assert not worldly_calls(tree)
