@@ -6,7 +6,7 @@ Starts an API server, reads discovery and the OpenAPI v3 documents, stops it, an
 for the components that all of them share. What neither validation nor CEL typing needs, such as
 descriptions, is left out. The same server gives the same bytes.
 
-    tools/kube/build.sh etcd kube-apiserver && python tools/update_catalog.py
+    tools/kube/build.sh etcd kube-apiserver && python -m tools.update_catalog
 """
 
 import argparse
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kube_server import START_LIMIT, Server, ToolError, api_server, leave_on_signals
+from tools.kube_server import START_LIMIT, Server, ToolError, api_server, leave_on_signals
 
 DATA = Path(__file__).resolve().parents[1] / "kro_gitops" / "objects" / "builtins" / "data"
 
