@@ -140,7 +140,7 @@ def _ingress(n: int) -> KubeObject:
     rule = {"host": f"${{schema.spec.name}}-{n}.${{schema.spec.host}}", "http": {"paths": paths}}
     metadata = {
         "name": f"${{schema.spec.name}}-{n}",
-        "annotations": {"example.com/address": f"${{service{n}.spec.clusterIP}}"},
+        "annotations": {"example.com/address": f"http://${{service{n}.spec.clusterIP}}:8000"},
     }
     made = _resource(
         f"ingress{n}", "networking.k8s.io/v1", "Ingress", metadata=metadata, spec={"rules": [rule]}
