@@ -5,8 +5,8 @@ Signatures come from the engine's overload tables, values from evaluating the ex
 `cel_examples.txt`. A function without an example, or an example without a function, is an error, so
 the page cannot miss one.
 
-    python tools/update_cel_docs.py           rewrite the page
-    python tools/update_cel_docs.py --check   exit with 1 if it is not current
+    python -m tools.update_cel_docs           rewrite the page
+    python -m tools.update_cel_docs --check   exit with 1 if it is not current
 """
 
 import argparse

@@ -70,6 +70,7 @@ def _bash(verbs: Verbs) -> str:
         f"{''.join(cases)}"
         "  esac; fi\n"
         '  COMPREPLY=($(compgen -W "$words" -- "$current"))\n'
+        "  local IFS=$'\\n'\n"
         '  case "$current" in -*) ;; *) COMPREPLY+=($(compgen -f -- "$current"));; esac\n'
         "}\n"
         "complete -o filenames -F _kro_gitops kro-gitops\n"
@@ -81,8 +82,7 @@ def _zsh(verbs: Verbs) -> str:
     cases = []
     for name, (_, actions) in verbs.items():
         specs = [_zsh_option(option, a) for a in actions for option in a.option_strings]
-        words = _words(actions)
-        specs.append(f"'*:argument:({' '.join(words)})'" if words else "'*:file:_files'")
+        specs += [_zsh_argument(a) for a in actions if not a.option_strings]
         joined = " \\\n        ".join(specs)
         cases.append(f"      {name})\n        _arguments {joined};;\n")
     return (
@@ -98,7 +98,12 @@ def _zsh(verbs: Verbs) -> str:
         f"    case $verb in\n{''.join(cases)}    esac\n"
         "  fi\n"
         "}\n"
-        "compdef _kro_gitops kro-gitops\n"
+        # Read from a file of its own name, this is the function; else it declares it.
+        'if [ "$funcstack[1]" = "_kro-gitops" ]; then\n'
+        '  _kro_gitops "$@"\n'
+        "else\n"
+        "  compdef _kro_gitops kro-gitops\n"
+        "fi\n"
     )
 
 
@@ -108,6 +113,11 @@ def _zsh_option(option: str, action: argparse.Action) -> str:
         return f"'{option}[{text}]:value:({' '.join(map(str, action.choices))})'"
     takes_value = action.nargs != 0
     return f"'{option}[{text}]:value:_files'" if takes_value else f"'{option}[{text}]'"
+
+
+def _zsh_argument(action: argparse.Action) -> str:
+    values = f"({' '.join(map(str, action.choices))})" if action.choices else "_files"
+    return f"'{'*' if action.nargs == '+' else ''}:{_zsh_text(action.help or '')}:{values}'"
 
 
 def _zsh_text(text: str) -> str:

@@ -135,7 +135,7 @@ def _print_json(result: dict[str, Any]) -> None:
 
 def _print_text(result: dict[str, Any]) -> None:
     from kro_gitops.cli.output import say
-    from kro_gitops.preview.printable import printable, to_json
+    from kro_gitops.preview.printable import printable, printable_lines, to_json
 
     if "type" in result:
         sys.stdout.write(f"type:  {result['type']}\n")
@@ -149,7 +149,7 @@ def _print_text(result: dict[str, Any]) -> None:
     if "missing" in result:
         say(f"no value: nothing is known of '{result['missing']}'; give --instance or --data")
     if "error" in result:
-        say("\n".join(printable(line) for line in result["error"].split("\n")))
+        say(printable_lines(result["error"]))
         if result["hint"]:
             say(f"hint: {printable(result['hint'])}")
         if result["pending"]:

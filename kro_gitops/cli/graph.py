@@ -29,8 +29,10 @@ def run(args: argparse.Namespace) -> int:
     """Print the drawing."""
     from kro_gitops.cli.definitions import find_graph
     from kro_gitops.preview.drawing import as_dot, as_mermaid, as_text
+    from kro_gitops.preview.printable import printable_lines
     from kro_gitops.preview.svg import as_svg
 
     draw = {"text": as_text, "mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}[args.output]
-    sys.stdout.write(draw(find_graph(args, args.definition, args.name)))
+    graph = find_graph(args, args.definition, args.name)
+    sys.stdout.write(printable_lines(draw(graph)))
     return 0

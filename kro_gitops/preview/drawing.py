@@ -19,6 +19,7 @@ _DOT_SHAPES = {
     NodeKind.EXTERNAL_COLLECTION: "oval",
 }
 _MOST_READS = 3
+_MERMAID_CODES = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;"})
 
 
 def title(graph: Graph) -> str:
@@ -81,10 +82,15 @@ def as_mermaid(graph: Graph) -> str:
         lines.append(f'  {_mermaid_id(name)}{left}"{label}"{right}')
     for name in graph.order:
         for dependency in graph.nodes[name].dependencies:
-            label = short_label(dependency).replace('"', "#quot;")
+            label = _mermaid_text(short_label(dependency))
             start, end = _mermaid_id(dependency.id), _mermaid_id(name)
             lines.append(f'  {start} -->|"{label}"| {end}')
     return "\n".join(lines) + "\n"
+
+
+def _mermaid_text(text: str) -> str:
+    """Write a text so that neither Mermaid nor a browser reads more into it."""
+    return text.translate(_MERMAID_CODES)
 
 
 def _mermaid_id(name: str) -> str:

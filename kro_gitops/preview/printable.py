@@ -23,6 +23,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else _visible(c) for c in text)
 
 
+def printable_lines(text: str) -> str:
+    """Make every line of a text printable, and keep the lines."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def _visible(character: str) -> str:
     return " " if character in _BLANKS else _REPLACEMENT
 

@@ -5,9 +5,13 @@ Documents made from a definition's schema: a sample instance, and a JSON Schema 
 from collections.abc import Iterator
 from typing import Any
 
+from kro_gitops.cel.rules import EXTENSION
 from kro_gitops.engine.graph.nodes import Graph
+from kro_gitops.engine.simpleschema.effects import IMMUTABLE_RULE
 from kro_gitops.errors import Path
 from kro_gitops.objects.refs import KubeObject
+from kro_gitops.objects.value_checks import flaws
+from kro_gitops.preview.printable import printable
 
 Schema = dict[str, Any]
 
@@ -19,6 +23,23 @@ _EXAMPLES: dict[str, Any] = {
     "array": [],
     "object": {},
 }
+# What fields with a pattern often hold; the first that fits is taken.
+_TEXTS = (
+    *("text", "a", "A", "1", "1.0.0", "1Gi", "500m", "30s", "12:00", "2030-01-01"),
+    *("example.com", "10.0.0.1", "10.0.0.0/8", "https://example.com", "team@example.com"),
+    *(
+        "AAA",
+        "AAA-1",
+        "a-1",
+        "example.com/image:1",
+        "example.com/image:1.0.0",
+        "/",
+        "*",
+        "* * * * *",
+    ),
+)
+_MOST_ITEMS = 20
+_MOST_LETTERS = 1000
 
 
 def sample_instance(graph: Graph) -> tuple[KubeObject, dict[Path, str]]:
@@ -61,13 +82,38 @@ def _example(schema: Schema, path: Path, comments: dict[Path, str]) -> Any:
     if kind in ("integer", "number"):
         return _number(schema, kind)
     if kind == "array" and isinstance(schema.get("items"), dict):
-        count = min(max(1, schema.get("minItems", 1)), 20)
-        return [_sample(schema["items"], (*path, index), comments) for index in range(count)]
+        return _list(schema, path, comments)
     if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
         return {"key": _sample(schema["additionalProperties"], (*path, "key"), comments)}
     if kind == "string":
         return _text(schema)
     return _EXAMPLES[kind]
+
+
+def _list(schema: Schema, path: Path, comments: dict[Path, str]) -> list[Any]:
+    count = min(max(1, schema.get("minItems", 1)), schema.get("maxItems", _MOST_ITEMS), _MOST_ITEMS)
+    items = [_sample(schema["items"], (*path, index), comments) for index in range(count)]
+    keys = schema.get("x-kubernetes-list-map-keys")
+    if keys:
+        fields = schema["items"].get("properties") or {}
+        return [
+            {**item, **{key: _another(item[key], index, fields[key]) for key in keys}}
+            for index, item in enumerate(items)
+        ]
+    if schema.get("uniqueItems") or schema.get("x-kubernetes-list-type") == "set":
+        return [_another(item, index, schema["items"]) for index, item in enumerate(items)]
+    return items
+
+
+def _another(value: Any, index: int, schema: Schema) -> Any:
+    """Return a value that differs from those at other indices, where that is easy."""
+    if index == 0 or isinstance(value, bool):
+        return value
+    if schema.get("enum"):
+        return schema["enum"][index % len(schema["enum"])]
+    if isinstance(value, str):
+        return f"{value}{index + 1}"
+    return value + index if isinstance(value, int | float) else value
 
 
 def _number(schema: Schema, kind: str) -> Any:
@@ -76,12 +122,18 @@ def _number(schema: Schema, kind: str) -> Any:
 
 
 def _text(schema: Schema) -> str:
-    shortest, longest = schema.get("minLength", 0), schema.get("maxLength", 100)
-    return "text".ljust(min(shortest, 200), "x")[:longest]
+    """Return the first likely text that fits, or one to be replaced."""
+    fitting = (text for text in _TEXTS if not any(flaws(text, schema, hidden=False)))
+    return next(fitting, "") or _padded(schema)
+
+
+def _padded(schema: Schema) -> str:
+    shortest, longest = schema.get("minLength", 0), schema.get("maxLength", _MOST_LETTERS)
+    return "text".ljust(min(shortest, _MOST_LETTERS), "x")[:longest]
 
 
 def _comment(schema: Schema, required: bool) -> str:
-    return "; ".join(_remarks(schema, required))
+    return printable("; ".join(_remarks(schema, required)))
 
 
 def _remarks(schema: Schema, required: bool) -> Iterator[str]:
@@ -100,6 +152,8 @@ def _remarks(schema: Schema, required: bool) -> Iterator[str]:
         yield f"at most {high}"
     if schema.get("pattern"):
         yield f"matches {schema['pattern']}"
+    for rule in schema.get(EXTENSION) or ():
+        yield "cannot be changed" if rule["rule"] == IMMUTABLE_RULE else f"rule: {rule['rule']}"
 
 
 def json_schema(graph: Graph) -> Schema:

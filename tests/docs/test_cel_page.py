@@ -8,7 +8,7 @@ from tools.update_cel_docs import BEGIN, END, EXAMPLES, MACROS, PAGE, read_examp
 
 def test_the_page_is_current() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page == updated(page), "run: python tools/update_cel_docs.py"
+    assert page == updated(page), "run: python -m tools.update_cel_docs"
 
 
 def test_the_page_shows_each_function_that_can_be_called_by_name() -> None:
