@@ -63,7 +63,8 @@ def check_rules(schema: Schema, value: Any, path: Path) -> Iterator[Problem]:
         except ExpressionError as error:
             text = f"rule {rule.text!r} cannot be evaluated: {error.message}"
         place = format_path(path) or "the object"
-        yield Problem("rule-violated", f"{place}: {text}", Spot(path))
+        hint = f"the rule is: {rule.text}" if rule.text not in text else ""
+        yield Problem("rule-violated", f"{place}: {text}", Spot(path), hint=hint)
 
 
 def rule_problems(schema: Schema) -> Iterator[tuple[int, ExpressionError | str]]:

@@ -269,7 +269,9 @@ def _metadata_problems(spec: ResourceSpec, prefix: str) -> Iterator[Problem]:
                     f'{section} with prefix "{reserved}" are reserved for internal use'
                 )
                 spot = Spot((*spec.body_path, "metadata", section, key), on_key=True)
-                yield Problem("reserved-metadata", text, spot, prefix + text)
+                # Our own prefix is no business of kro's, so there are no words of kro's for it.
+                message = "" if reserved == GITOPS_PREFIX else prefix + text
+                yield Problem("reserved-metadata", text, spot, message)
 
 
 def _read_conditions(draft: NodeDraft, prefix: str) -> Iterator[Problem]:

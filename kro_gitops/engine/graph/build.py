@@ -6,7 +6,7 @@ Unlike kro the build goes on after a fault: what a broken part would have declar
 dyn from there on, so each mistake is reported once, where it was made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +15,18 @@ from kro_gitops.engine.crd import CrdInputs, build_crd
 from kro_gitops.engine.definition import Definition, parse
 from kro_gitops.engine.graph.bodies import NodeDraft, read_bodies
 from kro_gitops.engine.graph.dependencies import Wiring, wire
-from kro_gitops.engine.graph.naming import check_names
+from kro_gitops.engine.graph.naming import check_names, is_kind_name
 from kro_gitops.engine.graph.nodes import Dimension, Field, Graph, Node, StatusField
 from kro_gitops.engine.graph.projection import Projection, project
 from kro_gitops.engine.graph.rulecheck import check_schema_rules
 from kro_gitops.engine.graph.typecheck import Types, check_node, environment_for
 from kro_gitops.engine.options import DEFAULTS, Options
 from kro_gitops.engine.simpleschema.openapi import build_schema
-from kro_gitops.errors import DefinitionError, Problem
+from kro_gitops.errors import DefinitionError, Problem, Spot
 from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.objects.crds import kinds_of_crd
 from kro_gitops.objects.kinds import KindSchema, Schemas
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.objects.refs import KubeObject, is_dns_label
 
 _SPEC_ROOT = ("spec", "schema")
 
@@ -70,6 +70,7 @@ def attempt(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) -> B
     projection = project(definition.schema.status, ids, environment)
     problems += projection.problems
     crd = _crd(definition, spec_schema, projection)
+    problems += _name_problems(crd, definition)
     if problems or instance_schema is None or crd is None:
         return Built(None, _distinct(problems), crd)
     draft = _Draft(definition, nodes, wiring, projection, environment)
@@ -135,6 +136,21 @@ def _crd(
         annotations=schema.annotations,
     )
     return build_crd(inputs, spec_schema, projection.schema)
+
+
+def _name_problems(crd: KubeObject | None, definition: Definition) -> Iterator[Problem]:
+    """Find a kind whose plural, made as kro makes it, no API server would take."""
+    if crd is None or not is_kind_name(definition.schema.kind):
+        return
+    plural = crd["spec"]["names"]["plural"]
+    if not is_dns_label(plural):
+        yield Problem(
+            "unusable-plural",
+            f"the plural of '{definition.schema.kind}' would be '{plural}', "
+            "which the API server refuses",
+            Spot(("spec", "schema", "kind")),
+            hint="choose another kind; one more word in front is enough",
+        )
 
 
 @dataclass(frozen=True, slots=True)

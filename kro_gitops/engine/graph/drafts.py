@@ -126,8 +126,15 @@ class Draft:
             summary=issue.message,
             spot=self.spot(max(issue.start, 0), max(issue.end, 0)),
             message=message,
-            hint=issue.hint,
+            hint=issue.hint or self._brace_hint(error),
         )
+
+    def _brace_hint(self, error: SyntaxProblem | CheckProblem) -> str:
+        """Explain a text that was cut at a brace which its author thought was protected."""
+        cut = any(piece.text.count("'") % 2 for piece in self.template.expressions)
+        if not cut or not isinstance(error, SyntaxProblem):
+            return ""
+        return "single quotes do not protect braces in ${…}: write that string in double quotes"
 
 
 def standalone_drafts(

@@ -36,10 +36,15 @@ _PREFIX = "failed to validate resourcegraphdefinition: "
 _CONVENTION = f"{_PREFIX}naming convention violation: "
 
 
+def is_kind_name(name: str) -> bool:
+    """Say whether a kind is written as kinds are."""
+    return _KIND.fullmatch(name) is not None
+
+
 def check_names(definition: Definition, max_dimensions: int) -> Iterator[Problem]:
     """Yield what is wrong with the kind, the ids and the iterators, in that order."""
     kind = definition.schema.kind
-    if not _KIND.fullmatch(kind):
+    if not is_kind_name(kind):
         text = f"kind '{kind}' is not a valid KRO kind name: must be UpperCamelCase"
         yield Problem(
             "invalid-kind-name",

@@ -149,9 +149,11 @@ def _check_field(
         f'type mismatch in resource "{node.id}" at path {path}: expression {shown} '
         f'returns type "{draft.type}" but expected "{expected}": {misfit}'
     )
-    yield Problem(
-        "type-mismatch", text, draft.spot(), prefix + text, _conversion_hint(draft, expected)
-    )
+    summary = f"{format_path(item.path)} takes {expected}, but the expression yields {draft.type}"
+    if not misfit.startswith("type kind mismatch"):
+        summary = f"{summary}: {misfit}"
+    hint = _conversion_hint(draft, expected)
+    yield Problem("type-mismatch", summary, draft.spot(), prefix + text, hint)
 
 
 def _expected(node: NodeDraft, path: Path, environment: Environment) -> Type:

@@ -172,3 +172,22 @@ def test_a_rule_of_a_custom_type_is_reported_once() -> None:
     obj = definition(spec={"a": "Port", "b": "Port"}, types={"Port": 'integer | validation="self"'})
     (problem,) = problems(obj)
     assert problem.spot.path == ("spec", "schema", "types", "Port")
+
+
+def test_a_kind_whose_plural_no_server_takes_is_refused() -> None:
+    (problem,) = problems(definition(kind="DNS"))
+    assert problem.code == "unusable-plural"
+    assert "dnsDNSes" in problem.summary
+
+
+def test_single_quotes_around_a_brace_are_explained() -> None:
+    found = problems(definition(resource("cm", config_map(a="${'}'}"))))
+    assert found
+    assert all("single quotes" in problem.hint for problem in found)
+
+
+def test_a_type_mismatch_is_put_shortly_and_in_kros_words() -> None:
+    obj = definition(resource("cm", config_map(a="${schema.spec.size}")), spec={"size": "integer"})
+    (problem,) = problems(obj)
+    assert problem.summary == "data.a takes string, but the expression yields int"
+    assert 'returns type "int" but expected "string"' in problem.message
