@@ -111,12 +111,14 @@ class Draft:
     def issue_problems(
         self, error: SyntaxProblem | CheckProblem | BuildProblem, prefix: str
     ) -> list[Problem]:
-        """Make a problem of each issue an error carries; all quote the error's whole text."""
+        """Make problems of what an error carries; all quote the error's whole text."""
         if isinstance(error, BuildProblem):
             message = f"{prefix}compile: {error.message}"
             return [Problem(INVALID_REGEX, error.message, self.spot(), message)]
         message = f"{prefix}{error.message}"
-        return [self._issue_problem(error, issue, message) for issue in error.issues]
+        # After the first place where a text stops making sense, the others are mostly echoes.
+        issues = error.issues[:1] if isinstance(error, SyntaxProblem) else error.issues
+        return [self._issue_problem(error, issue, message) for issue in issues]
 
     def _issue_problem(
         self, error: SyntaxProblem | CheckProblem, issue: Issue, message: str
@@ -126,7 +128,7 @@ class Draft:
             summary=issue.message,
             spot=self.spot(max(issue.start, 0), max(issue.end, 0)),
             message=message,
-            hint=issue.hint or self._brace_hint(error),
+            hint=self._brace_hint(error) or issue.hint,
         )
 
     def _brace_hint(self, error: SyntaxProblem | CheckProblem) -> str:
