@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from kro_gitops.cel.rules import check_rules
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.errors import Problem, Spot
+from kro_gitops.errors import Problem, Severity, Spot
 from kro_gitops.objects.kinds import KindSchema
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.objects.validation import Checks, validate
@@ -20,8 +20,19 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 
 
 def check_instance(instance: KubeObject, graph: Graph) -> Iterator[Problem]:
-    """Yield everything the API server would refuse in an instance of a definition."""
+    """Yield everything the API server would refuse in an instance, and what it should."""
     yield from check_custom_resource(instance, graph.served)
+    required = graph.served.schema["properties"]["spec"].get("required")
+    if "spec" not in instance and required:
+        # The generated CRD does not require `spec` itself, so nobody else will say it.
+        yield Problem(
+            "KG-I01",
+            f"{graph.served.kind.kind} has no spec, although it has required fields: "
+            f"{', '.join(required)}",
+            Spot(("kind",)),
+            hint="the API server accepts this, and every expression that reads them waits forever",
+            severity=Severity.WARNING,
+        )
 
 
 def check_custom_resource(obj: KubeObject, served: KindSchema) -> Iterator[Problem]:

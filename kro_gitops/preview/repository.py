@@ -162,13 +162,12 @@ def _check_other(
     manifest: Manifest, by_kind: Mapping[Kind, Graph | None], own: SchemaSet, repository: Repository
 ) -> Iterator[Finding]:
     kind = manifest.ref.kind
-    graph = by_kind.get(kind)
+    graph, served = by_kind.get(kind), own.schema_of(kind)
     if graph is not None:
         repository.instances.append((manifest, graph))
         problems = list(check_instance(manifest.object, graph))
-    elif kind in by_kind:
-        return
-    elif (served := own.schema_of(kind)) is not None:
+    elif served is not None:
+        # Also an instance of a definition that does not compile, if its schema is known.
         problems = list(check_custom_resource(manifest.object, served))
     else:
         problems = list(_unknown_instance(kind, by_kind))
