@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kro_gitops.cli.options import add_build_options
+from kro_gitops.cli.options import add_build_options, add_timeout, deadline_in
 
 if TYPE_CHECKING:
     from kro_gitops.cel.declarations import Environment
@@ -43,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="how to print the result (default: %(default)s)",
     )
+    add_timeout(parser, "the evaluation")
     add_build_options(parser)
 
 
@@ -76,6 +77,7 @@ def _result(
     args: argparse.Namespace, environment: "Environment", data: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what is known of the expression: type and value, or why there is none."""
+    from kro_gitops.cel.budget import Budget
     from kro_gitops.cel.engine import compile_text
     from kro_gitops.cel.failures import MissingVariable, UnknownValue
     from kro_gitops.errors import ExpressionError
@@ -86,7 +88,7 @@ def _result(
         _check_gates(result["expression"], args, environment)
         program = compile_text(result["expression"], environment)
         result["type"] = str(program.type)
-        _set_value(result, program.evaluate(data))
+        _set_value(result, program.evaluate(data, Budget(deadline=deadline_in(args.timeout))))
     except UnknownValue as error:
         result["unknown"] = list(error.paths)
     except MissingVariable as error:

@@ -46,14 +46,24 @@ class FileSet:
         except OSError as error:
             self.complain(name, "unreadable-file", f"'{name}' {reason(error)}")
 
+    def pass_over(self, name: str) -> None:
+        """Do as if a file had been read already."""
+        self._names[os.path.realpath(name)] = name
+
     def complain(self, name: str, code: str, summary: str, hint: str = "") -> None:
         """Note what is wrong with a file as a whole."""
         self.findings.append(Finding(Problem(code, summary, hint=hint), Origin(name, 1, 1)))
 
 
-def read_paths(paths: Iterable[str]) -> FileSet:
-    """Read every manifest file below the paths; `-` is standard input."""
+def read_paths(paths: Iterable[str], besides: Iterable[str] = ()) -> FileSet:
+    """
+    Read every manifest file below the paths; `-` is standard input.
+
+    Files that serve another purpose, and may stand in the same folders, are named `besides`.
+    """
     found = FileSet()
+    for name in besides:
+        found.pass_over(name)
     for path in paths:
         if path == STDIN:
             found.contents[STDIN_NAME] = sys.stdin.buffer.read(DEFAULT_LIMITS.file_bytes + 1)

@@ -4,6 +4,7 @@ From paths on the command line to a compiled repository: the first half of most 
 
 import argparse
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -48,9 +49,9 @@ class Loaded:
         }
 
 
-def load(paths: list[str], args: argparse.Namespace) -> Loaded:
-    """Read files, compile what they hold."""
-    files = read_paths(paths)
+def load(paths: list[str], args: argparse.Namespace, besides: Iterable[str] = ()) -> Loaded:
+    """Read files, compile what they hold; files `besides` are for something else."""
+    files = read_paths(paths, besides)
     manifests = read(files.contents.items())
     repository = compile_repository(manifests, catalog, build_options(args))
     return Loaded(repository, files)

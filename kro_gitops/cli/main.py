@@ -31,7 +31,7 @@ VERBS = {
 _EXAMPLES = """\
 examples:
   kro-gitops validate .
-  kro-gitops render rgds/ instances/team-a/ --instance shop/front
+  kro-gitops render rgds/ instances/team-shop/ --instance shop/front
 
 `kro-gitops VERB --help` says more about a verb.
 """

@@ -3,6 +3,8 @@ Arguments that several verbs share. Imports nothing heavy: `--help` reads this f
 """
 
 import argparse
+import time
+from collections.abc import Callable
 
 from kro_gitops.engine.options import DEFAULTS, OMIT_GATE, Options
 
@@ -53,3 +55,20 @@ def build_options(args: argparse.Namespace) -> Options:
         max_dimensions=args.max_dimensions,
         max_collection_size=args.max_collection_size,
     )
+
+
+def add_timeout(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the switch that bounds how long expressions may take."""
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=10.0,
+        metavar="SECONDS",
+        help=f"how long {what} may take (default: %(default)s)",
+    )
+
+
+def deadline_in(seconds: float) -> Callable[[], bool]:
+    """Return a question that is answered with yes once the time is up."""
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() > end

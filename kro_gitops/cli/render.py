@@ -11,7 +11,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kro_gitops.cli.options import add_build_options
+from kro_gitops.cli.options import add_build_options, add_timeout, deadline_in
 
 if TYPE_CHECKING:
     from kro_gitops.cli.loading import Loaded
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   kro-gitops render . --instance shop/front
-  kro-gitops render rgds/ instances/ --out /tmp/children
+  kro-gitops render rgds/ instances/ --out children
   kro-gitops render . --set-status live.yaml
 
 --set-status takes objects as `kubectl get -o yaml` prints them, or a mapping of node ids:
@@ -53,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="yaml",
         help="how to print children (default: %(default)s)",
     )
+    add_timeout(parser, "the expressions of one instance")
     add_build_options(parser)
 
 
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         say("kro-gitops render: --out writes YAML\nTry 'kro-gitops render --help'.")
         return WRONG_USAGE
     live = _live_data(args.set_status)
-    loaded = load(args.paths, args)
+    loaded = load(args.paths, args, besides=[args.set_status] if args.set_status else [])
     if loaded.errors:
         show_findings(loaded, loaded.errors)
     renderings = list(_renderings(loaded, args, live))
@@ -106,13 +107,16 @@ def _check_nodes(live: "LiveData", loaded: "Loaded") -> None:
 def _renderings(
     loaded: "Loaded", args: argparse.Namespace, live: "LiveData | None"
 ) -> Iterator["Rendering"]:
-    from kro_gitops.preview.render import render
+    from kro_gitops.cel.budget import Budget
+    from kro_gitops.preview.render import Bounds, render
 
     for manifest, graph in loaded.repository.instances:
         ref = manifest.ref
         wanted = (ref.name, f"{ref.namespace}/{ref.name}")
         if not args.instance or args.instance in wanted:
-            yield render(graph, manifest.object, live, args.max_collection_size)
+            budget = Budget(deadline=deadline_in(args.timeout))
+            bounds = Bounds(args.max_collection_size, budget)
+            yield render(graph, manifest.object, live, bounds)
 
 
 def _printed(renderings: list["Rendering"], form: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from kro_gitops.cel.budget import DEFAULT_BUDGET, Budget
 from kro_gitops.cel.engine import compile_text
 from kro_gitops.cel.failures import (
     ConversionError,
@@ -77,12 +78,26 @@ class _Stopped(Exception):  # noqa: N818 - it stops a node, it is nobody's error
     failure: Failure
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How large a collection may be, and what the evaluations of one instance may cost."""
+
+    collection_size: int = 1000
+    budget: Budget = DEFAULT_BUDGET
+
+
+DEFAULT_BOUNDS = Bounds()
+
+
 def render(
-    graph: Graph, instance: KubeObject, live: LiveData | None = None, limit: int = 1000
+    graph: Graph,
+    instance: KubeObject,
+    live: LiveData | None = None,
+    bounds: Bounds = DEFAULT_BOUNDS,
 ) -> Rendering:
     """Work out every child of an instance."""
     read = frozenset(need.id for node in graph.nodes.values() for need in node.dependencies)
-    run = _Run(graph, instance, live or LiveData(), limit, read)
+    run = _Run(graph, instance, live or LiveData(), bounds, read)
     for name in graph.order:
         run.node(graph.nodes[name])
     return run.rendering
@@ -90,7 +105,7 @@ def render(
 
 def node_values(graph: Graph, instance: KubeObject, live: LiveData | None = None) -> dict[str, Any]:
     """Return what expressions of this graph would see for an instance, name by name."""
-    run = _Run(graph, instance, live or LiveData(), limit=1000, read=frozenset(graph.nodes))
+    run = _Run(graph, instance, live or LiveData(), DEFAULT_BOUNDS, frozenset(graph.nodes))
     for name in graph.order:
         run.node(graph.nodes[name])
     return run.values
@@ -108,14 +123,14 @@ class _Run:
         graph: Graph,
         instance: KubeObject,
         live: LiveData,
-        limit: int,
+        bounds: Bounds,
         read: frozenset[str],
     ) -> None:
         self.rendering = Rendering(ObjectRef.of(instance))
         self.values: dict[str, Any] = {SCHEMA: instance_data(with_defaults(graph, instance))}
         self._graph = graph
         self._live = live
-        self._limit = limit
+        self._bounds = bounds
         self._read = read
         self._uncertain: dict[str, Unknown] = {}
         # Lists of which not even the length is known are absent from the values.
@@ -206,13 +221,13 @@ class _Run:
                 return
             lists.append((dimension.name, found))
         try:
-            yield from ((binding, None) for binding in expand(lists, self._limit))
+            yield from ((binding, None) for binding in expand(lists, self._bounds.collection_size))
         except RefusedError as error:
             raise _Stopped(Failure(node.id, None, error)) from None
 
     def _list(self, node: Node, expression: Expression) -> list[Any] | Placeholder:
         try:
-            found = expression.program.value(self.values)
+            found = expression.program.value(self.values, self._bounds.budget)
         except EvaluationError as error:
             unknown = self._unknown(node, error)
             if unknown is None:
@@ -258,7 +273,7 @@ class _Run:
                 continue
             program = compile_text(piece.text, expression.environment)
             try:
-                pieces.append(str(program.evaluate(values)))
+                pieces.append(str(program.evaluate(values, self._bounds.budget)))
             except (EvaluationError, ConversionError) as failure:
                 unknown = self._unknown(node, failure) or error
                 paths = _full(unknown, expression.reads)

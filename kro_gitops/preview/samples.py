@@ -196,9 +196,18 @@ def _closed(schema: Schema) -> Schema:
         closed["uniqueItems"] = True
     if "properties" in schema:
         closed["properties"] = {k: _closed(v) for k, v in schema["properties"].items()}
+        # The API server fills in a default before it looks for what is missing.
+        needed = [name for name in schema.get("required") or () if not _has_default(schema, name)]
+        closed.pop("required", None)
+        if needed:
+            closed["required"] = needed
         if not schema.get("x-kubernetes-preserve-unknown-fields"):
             closed["additionalProperties"] = False
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
             closed[key] = _closed(schema[key])
     return closed
+
+
+def _has_default(schema: Schema, name: str) -> bool:
+    return "default" in schema["properties"].get(name, {})

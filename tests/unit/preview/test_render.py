@@ -2,10 +2,11 @@ from typing import Any
 
 import pytest
 
+from kro_gitops.cel.budget import Budget
 from kro_gitops.engine.options import Options
 from kro_gitops.engine.plan.placeholder import PartText, Placeholder, shown
 from kro_gitops.preview.live import LiveData
-from kro_gitops.preview.render import Child, Rendering, render
+from kro_gitops.preview.render import Bounds, Child, Rendering, render
 from tests.builders import config_map, definition, graph, instance, resource
 
 DEPLOYMENT = {
@@ -242,7 +243,7 @@ def test_a_collection_over_the_limit_is_a_failure_of_its_node() -> None:
             resource("c", config_map("x-${string(i)}"), forEach=[{"i": "${lists.range(11)}"}])
         )
     )
-    (failure,) = render(compiled, instance(), limit=10).failures
+    (failure,) = render(compiled, instance(), bounds=Bounds(collection_size=10)).failures
     assert "collection size of 11 is over the maximum collection size of 10" in str(failure.error)
 
 
@@ -255,3 +256,12 @@ def test_fields_of_listed_objects_are_known_one_by_one() -> None:
     found = data_of(resource("d", body), resource("cm", reader))
     assert found["i"] == "x:1"
     assert isinstance(found["p"], Placeholder)
+
+
+def test_an_instance_may_not_keep_the_process_busy() -> None:
+    text = "${string(lists.range(1000).map(a, lists.range(1000).map(b, a + b)).size())}"
+    compiled = graph(definition(resource("cm", config_map("x", v=text))))
+    bounds = Bounds(budget=Budget(deadline=lambda: True))
+    (failure,) = render(compiled, instance(), bounds=bounds).failures
+    assert not failure.is_pending
+    assert "evaluation stopped" in failure.error.message
