@@ -13,7 +13,7 @@ from kro_gitops.cel.types import INT, list_of
 
 _TEXT = "items.filter(x, x % 2 == 0)"
 _SHORT, _LONG = 1_000, 8_000
-_ROUNDS = 5
+_ROUNDS = 9
 _PEER_ROUNDS = 2  # some take seconds for one evaluation
 _SPEND = 0.1
 
@@ -21,7 +21,8 @@ _SPEND = 0.1
 def run(report: Report, peers: Sequence[Peer]) -> None:
     """Measure, print, compare."""
     report.heading(f"3. `{_TEXT}`, ms")
-    short, long = (middle([_ours(size) for _ in range(_ROUNDS)]) for size in (_SHORT, _LONG))
+    rounds = [(_ours(_SHORT), _ours(_LONG)) for _ in range(_ROUNDS)]
+    short, long = (middle(seconds) for seconds in zip(*rounds, strict=True))
     rows = [_row("ours", short, long)]
     for peer in peers:
         try:
@@ -32,7 +33,7 @@ def run(report: Report, peers: Sequence[Peer]) -> None:
         rows.append(_row(peer.name, *theirs))
     heads = [f"{_SHORT:,} elements", f"{_LONG:,} elements", "growth of an element's cost"]
     report.table(["", *heads], rows)
-    growth = (long / _LONG) / (short / _SHORT)
+    growth = middle([_growth(*pair) for pair in rounds])
     report.goal(Goal(f"cost of an element, {_LONG:,} against {_SHORT:,}", 1.3, growth))
 
 
@@ -55,5 +56,9 @@ def _theirs(peer: Peer, size: int) -> float:
 
 
 def _row(name: str, short: float, long: float) -> list[str]:
-    growth = (long / _LONG) / (short / _SHORT)
-    return [name, f"{short * 1e3:.2f}", f"{long * 1e3:,.2f}", f"{growth:.2f} ×"]
+    growth = f"{_growth(short, long):.2f} ×"
+    return [name, f"{short * 1e3:.2f}", f"{long * 1e3:,.2f}", growth]
+
+
+def _growth(short: float, long: float) -> float:
+    return (long / _LONG) / (short / _SHORT)

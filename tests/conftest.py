@@ -1,18 +1,43 @@
 """
-What tests tell beyond pass and fail.
+What tests tell beyond pass and fail, and the files they compare with.
 
 Tests that compare us with others record what they found, and the end of the run shows it:
 `record_property("tally: CEL specification", "passed")` is counted, a list `["passed", 3]` counts
 three, and `record_property("notice", text)` is shown as it is. Properties reach this place also
 from the workers of a distributed run, which prints could not.
+
+`--update-golden` writes the files below `tests/golden` anew; the difference is for review.
 """
 
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 _TALLY = "tally: "
+_GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add our option."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Give a function that compares a text with a golden file, or writes the file anew."""
+
+    def compare(name: str, text: str) -> None:
+        path = _GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"{name} does not exist: run pytest --update-golden"
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

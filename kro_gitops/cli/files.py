@@ -3,8 +3,8 @@ Files and folders named on the command line, read with care.
 
 The contents may come from anybody: links that lead out of a folder are not followed, devices
 and pipes are not opened, and a file larger than the limit is reported instead of read. In a
-folder, files that are not meant for a cluster are passed over silently; what somebody named and
-is not read is reported, because «0 errors» must mean that the file was looked at.
+folder, files that are not meant for a cluster are passed over silently; what somebody named is
+read whatever it is called, because «0 errors» must mean that the file was looked at.
 """
 
 import os
@@ -19,8 +19,7 @@ from kro_gitops.objects.yaml_limits import DEFAULT_LIMITS
 from kro_gitops.source.foreign_files import chart_folders, is_foreign
 
 STDIN = "-"
-# Ends as manifests do, because they are told by their names.
-STDIN_NAME = "<stdin>.yaml"
+STDIN_NAME = "<stdin>"
 
 
 @dataclass(slots=True)
@@ -70,9 +69,10 @@ def read_paths(paths: Iterable[str], besides: Iterable[str] = ()) -> FileSet:
         elif not os.path.lexists(path):
             found.complain(path, "no-such-file", f"'{path}' does not exist")
         elif Path(path).is_dir():
-            _read_folder(os.path.normpath(path), found)
+            for name in _files_below(os.path.normpath(path)):
+                found.read(name)
         else:
-            _read_named(os.path.normpath(path), found)
+            found.read(os.path.normpath(path))
     return found
 
 
@@ -87,24 +87,6 @@ def read_file(name: str) -> bytes:
 def reason(error: OSError) -> str:
     """Say why a file cannot be read, as the second half of a sentence."""
     return f"cannot be read: {error.strerror}" if error.strerror else str(error)
-
-
-def _read_named(name: str, found: FileSet) -> None:
-    if not is_foreign(name, frozenset()):
-        found.read(name)
-        return
-    summary = f"'{name}' is not read: this is no name of a manifest file"
-    hint = "manifests end with .yaml, .yml or .json, and nothing on their path begins with a dot"
-    found.complain(name, "file-passed-over", summary, hint)
-
-
-def _read_folder(folder: str, found: FileSet) -> None:
-    if is_foreign(os.path.join(folder, "any.yaml"), frozenset()):  # noqa: PTH118 - keeps `..`
-        summary = f"'{folder}' is not read: a name on its path begins with a dot"
-        found.complain(folder, "file-passed-over", summary, "run kro-gitops inside this folder")
-        return
-    for name in _files_below(folder):
-        found.read(name)
 
 
 def _files_below(folder: str) -> Iterator[str]:

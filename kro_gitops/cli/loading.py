@@ -52,7 +52,7 @@ class Loaded:
 def load(paths: list[str], args: argparse.Namespace, besides: Iterable[str] = ()) -> Loaded:
     """Read files, compile what they hold; files `besides` are for something else."""
     files = read_paths(paths, besides)
-    manifests = read(files.contents.items())
+    manifests = read(files.contents.items(), chosen=True)
     repository = compile_repository(manifests, catalog, build_options(args))
     return Loaded(repository, files)
 

@@ -114,7 +114,7 @@ class _Loader:
     def _decode(self, text: bytes | str) -> str:
         size = len(text) if isinstance(text, bytes) else len(text.encode(errors="replace"))
         if size > self.limits.file_bytes:
-            summary = f"the file has {size:,} bytes; at most {self.limits.file_bytes:,} are read"
+            summary = f"the file has more than {self.limits.file_bytes:,} bytes"
             raise _Unreadable("file-too-large", summary, "split it")
         if isinstance(text, bytes):
             text = _utf8(text)

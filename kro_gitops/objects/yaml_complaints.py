@@ -42,6 +42,11 @@ _INDENT = "check the indentation against the lines above"
 
 _RULES = (
     _Rule(
+        "found a tab character that violates indentation",
+        "a tab stands where only spaces may indent",
+        "indent with spaces",
+    ),
+    _Rule(
         "did not find expected alphabetic or numeric character",
         "'*' begins an alias, and no name follows it",
         "put values such as '*.example.org' in quotes",

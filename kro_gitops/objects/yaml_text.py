@@ -20,8 +20,12 @@ from kro_gitops.errors import Path
 _NO_COMMENTS: Mapping[Path, str] = MappingProxyType({})
 _INDENT = "  "
 
-# What may stand in YAML as itself and is no line break to any parser.
-_CHARACTERS = " -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+# What may stand in YAML as itself, is no line break to any parser, and does not turn the
+# direction of the text around it (a reader must see what a parser sees).
+_CHARACTERS = (
+    " -~\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff"
+    "\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+)
 _ONE_LINE = re.compile(f"[{_CHARACTERS}]*")
 _LINES = re.compile(f"[\t\n{_CHARACTERS}]*")
 _TO_ESCAPE = re.compile(f"[^{_CHARACTERS}]")
@@ -86,7 +90,9 @@ class _Writer:
 
     def _comment(self, path: Path) -> str:
         text = self._comments.get(path)
-        return "" if text is None else f" # {' '.join(text.split())}"
+        if text is None:
+            return ""
+        return f" # {_TO_ESCAPE.sub('�', ' '.join(text.split()))}"
 
 
 def _has_lines(value: Any) -> bool:

@@ -20,6 +20,7 @@ from kro_gitops.errors import Finding, Problem, SchemaError, Spot
 from kro_gitops.objects.crds import is_crd, kinds_of_crd
 from kro_gitops.objects.kinds import KindSchema, Layered, Schemas, SchemaSet
 from kro_gitops.objects.refs import Kind
+from kro_gitops.preview.crds import check_crd, named_kinds
 from kro_gitops.preview.instances import check_custom_resource, check_instance
 from kro_gitops.preview.lints import lint_graph
 from kro_gitops.source.manifests import Manifest, Manifests
@@ -66,7 +67,7 @@ def compile_repository(
         if is_crd(manifest.object):
             repository.findings.extend(_learn_crd(manifest, own))
     by_kind: dict[Kind, Graph | None] = {}
-    for manifest, parsed in _in_order(manifests, repository):
+    for manifest, parsed in _in_order(manifests, repository, own):
         graph = _compile(manifest, parsed, repository, own, options)
         by_kind[parsed.definition.schema.served] = graph
     for manifest in manifests.manifests:
@@ -77,14 +78,24 @@ def compile_repository(
 
 
 def _learn_crd(manifest: Manifest, own: SchemaSet) -> Iterator[Finding]:
+    problems = list(check_crd(manifest.object))
     try:
-        for served in kinds_of_crd(manifest.object):
-            own.add(served)
+        kinds = kinds_of_crd(manifest.object) if not problems else []
     except SchemaError as error:
-        yield manifest.finding(Problem(error.code, error.message, error.spot, hint=error.hint))
+        problems = [Problem(error.code, error.message, error.spot, hint=error.hint)]
+        kinds = []
+    yield from (manifest.finding(problem) for problem in problems)
+    for served in kinds:
+        own.add(served)
+    if problems:
+        # Others may use its kinds: that is one mistake, not two.
+        for kind in named_kinds(manifest.object):
+            own.add(KindSchema(kind, "", True, _ANYTHING))
 
 
-def _in_order(manifests: Manifests, repository: Repository) -> Iterator[tuple[Manifest, Parsed]]:
+def _in_order(
+    manifests: Manifests, repository: Repository, own: SchemaSet
+) -> Iterator[tuple[Manifest, Parsed]]:
     """Put definitions after those whose kinds they use; report kinds claimed twice, and rings."""
     makers: dict[Kind, int] = {}
     found = [(m, parse(m.object)) for m in manifests.manifests if is_definition(m.object)]
@@ -107,6 +118,9 @@ def _in_order(manifests: Manifests, repository: Repository) -> Iterator[tuple[Ma
         manifest = found[int(cycle[0])][0]
         names = [found[int(index)][1].definition.name for index in cycle]
         repository.findings.append(manifest.finding(_ring(names)))
+        # Whoever is first in the ring uses a kind that is not there yet: that is said already.
+        for _, parsed in found:
+            own.add(_unseen(parsed))
         order: tuple[str, ...] = tuple(needs)
     else:
         order = dag.order(needs)
@@ -153,9 +167,14 @@ def _compile(
     if built.crd is not None:
         own.add(served_kind(built.crd))
     else:
-        schema = parsed.definition.schema
-        own.add(KindSchema(schema.served, "", schema.is_namespaced, _ANYTHING))
+        own.add(_unseen(parsed))
     return built.graph
+
+
+def _unseen(parsed: Parsed) -> KindSchema:
+    """Return a kind of which nothing is known, so anything is right."""
+    schema = parsed.definition.schema
+    return KindSchema(schema.served, "", schema.is_namespaced, _ANYTHING)
 
 
 def _check_other(

@@ -70,10 +70,16 @@ def read(
     limits: SourceLimits = DEFAULT_SOURCE_LIMITS,
     *,
     revision: str = "",
+    chosen: bool = False,
 ) -> Manifests:
-    """Read the manifests in files, given as pairs of path and content."""
+    """
+    Read the manifests in files, given as pairs of path and content.
+
+    Files that are certainly not meant for a cluster are passed over by their names, unless
+    somebody has chosen each file already.
+    """
     reader = _Reader(limits, revision)
-    reader.read(list(files))
+    reader.read([*files] if chosen else _own_files(list(files)))
     findings = sorted(reader.findings, key=lambda finding: finding.order)
     return Manifests(tuple(reader.manifests), tuple(findings))
 
@@ -89,9 +95,7 @@ class _Reader:
     _documents: int = 0
 
     def read(self, files: list[tuple[str, bytes]]) -> None:
-        charts = chart_folders(name for name, _ in files)
-        ours = [each for each in files if not is_foreign(each[0], charts)]
-        for number, (name, content) in enumerate(ours, 1):
+        for number, (name, content) in enumerate(files, 1):
             self._bytes += len(content)
             excess = self._excess(number)
             if excess:
@@ -153,6 +157,11 @@ class _Reader:
     def _refuse(self, file: str, code: str, summary: str) -> None:
         problem = Problem(code, summary, hint="files from here on are not read")
         self.findings.append(Finding(problem, Origin(file, 1, 1, self.revision)))
+
+
+def _own_files(files: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    charts = chart_folders(name for name, _ in files)
+    return [each for each in files if not is_foreign(each[0], charts)]
 
 
 _ENCRYPTED = Problem(

@@ -121,7 +121,7 @@ def instance_schema_for(spec_schema: dict[str, Any], definition: Definition) -> 
 def _crd(
     definition: Definition, spec_schema: dict[str, Any] | None, projection: Projection
 ) -> KubeObject | None:
-    if spec_schema is None or not definition.schema.kind:
+    if spec_schema is None or not definition.schema.kind or not definition.schema.api_version:
         return None
     schema = definition.schema
     inputs = CrdInputs(

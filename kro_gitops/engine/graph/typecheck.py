@@ -6,7 +6,7 @@ it fills, a list for `forEach`, a bool for conditions.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kro_gitops.cel.declarations import Environment
@@ -196,7 +196,8 @@ def _check_condition(
     if problems or draft.program is None or draft.type in _CONDITION_TYPES:
         return
     text = f'{quoted} must return bool or optional_type(bool), but returns "{draft.type}"'
-    hint = f"compare it: ${{{draft.text} == true}}" if draft.type.kind == "dyn" else ""
+    is_plain = draft.type.kind == "dyn" and not (draft.references and draft.references.uses_omit)
+    hint = f"compare it: ${{{draft.text} == true}}" if is_plain else ""
     yield Problem("not-a-bool", text, draft.spot(), prefix + text, hint)
 
 
@@ -209,7 +210,10 @@ def _check_ready_when(node: NodeDraft, environment: Environment, prefix: str) ->
         else:
             environment = environment.extend(schemas={EACH: node.served.schema})
     for draft in node.ready_when:
-        problems = inspect_restricted(draft, (allowed,), environment, wrapping)
+        problems = [
+            replace(problem, hint=problem.hint or f"readyWhen may read only '{allowed}'")
+            for problem in inspect_restricted(draft, (allowed,), environment, wrapping)
+        ]
         yield from problems
         if not problems:
             yield from _check_condition(node, draft, "readyWhen", environment)

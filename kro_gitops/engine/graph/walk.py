@@ -7,6 +7,7 @@ will). Where a schema says nothing (`x-kubernetes-preserve-unknown-fields`), and
 without one, everything is scanned freely. Unlike kro, the walk goes on after a fault.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -21,6 +22,12 @@ Schema = dict[str, Any]
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 INT_OR_STRING = "x-kubernetes-int-or-string"
 _ANY = ("any",)
+# Texts that would be what the field takes, had they been written without quotes.
+_UNQUOTED = {
+    "integer": re.compile(r"[+-]?[0-9]+"),
+    "number": re.compile(r"[+-]?[0-9]+(\.[0-9]+)?"),
+    "boolean": re.compile(r"true|false"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +176,7 @@ class _Walk:
         if template is None:
             return
         if not template.is_standalone and "string" not in expected and expected != _ANY:
-            self._wrong_type(expected, path, "string", _string_hint(template, expected))
+            self._wrong_type(expected, path, "string", _string_hint(template, value, expected))
         elif not template.is_literal:
             self._walked.fields.append(FoundField(path, template, value))
 
@@ -179,8 +186,9 @@ class _Walk:
         self._walked.problems.append(
             Problem(
                 "unknown-field",
-                f"error getting field schema for path {shown}: schema not found for field {key}",
+                f"'{_show((*path, key))}' is not a field of this kind",
                 Spot((*path, key), on_key=True),
+                f"error getting field schema for path {shown}: schema not found for field {key}",
                 hint=_field_hint(key, properties),
             )
         )
@@ -267,10 +275,13 @@ def _show(path: Path) -> str:
     return format_path(path)
 
 
-def _string_hint(template: Template, expected: tuple[str, ...]) -> str:
-    if template.is_literal:
-        return f"write the {expected[0]} without quotes" if len(expected) == 1 else ""
-    return "a field that is not a string takes one expression alone: ${…} and nothing around it"
+def _string_hint(template: Template, text: str, expected: tuple[str, ...]) -> str:
+    if not template.is_literal:
+        return "a field that is not a string takes one expression alone: ${…}, nothing around it"
+    unquoted = _UNQUOTED.get(expected[0])
+    if unquoted is None or not unquoted.fullmatch(text):
+        return ""
+    return f"write the {expected[0]} without quotes"
 
 
 def _field_hint(key: str, properties: Schema) -> str:

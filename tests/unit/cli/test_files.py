@@ -49,18 +49,18 @@ def test_what_is_not_meant_for_a_cluster_is_passed_over_in_a_folder(name: str) -
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("path", "names"),
     [
-        pytest.param("notes.txt", id="a file that is no manifest"),
-        pytest.param(".cache/repo/a.yaml", id="a file in a hidden folder"),
-        pytest.param(".cache/repo", id="a folder in a hidden one"),
+        pytest.param("notes.txt", ["notes.txt"], id="a file of another ending"),
+        pytest.param(".cache/repo/a.yaml", [".cache/repo/a.yaml"], id="in a hidden folder"),
+        pytest.param(".cache/repo", [".cache/repo/a.yaml"], id="a folder in a hidden one"),
     ],
 )
-def test_what_was_named_and_is_not_read_is_reported(path: str) -> None:
+def test_what_was_named_is_read_whatever_its_name(path: str, names: list[str]) -> None:
     write("notes.txt", ".cache/repo/a.yaml")
     found = read_paths([path])
-    assert found.contents == {}
-    assert codes(found) == [(path, "file-passed-over")]
+    assert list(found.contents) == names
+    assert found.findings == []
 
 
 def test_a_file_of_a_chart_is_read_if_it_is_named() -> None:

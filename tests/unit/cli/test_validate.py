@@ -1,7 +1,9 @@
+import json
 from pathlib import Path
 
 import pytest
 
+from tests.builders import config_map, definition, resource
 from tests.command import EXAMPLES, run
 
 GOOD = (EXAMPLES / "rgds" / "webapp.yaml").read_bytes()
@@ -57,14 +59,14 @@ def test_standard_input_is_read_like_a_file() -> None:
     assert run("validate", "-", stdin=GOOD).code == 0
     done = run("validate", "-", "-o", "json", stdin=BAD)
     assert done.code == 1
-    assert [(each["file"], each["line"]) for each in done.json] == [("<stdin>.yaml", 47)]
+    assert [(each["file"], each["line"]) for each in done.json] == [("<stdin>", 47)]
 
 
 def test_standard_input_and_files_are_one_repository() -> None:
     Path("webapp.yaml").write_bytes(GOOD)
     shop = (EXAMPLES / "instances" / "team-shop" / "front.yaml").read_bytes()
     done = run("validate", "webapp.yaml", "-", stdin=shop.replace(b"replicas: 3", b"replicas: 99"))
-    assert "<stdin>.yaml:8:13: error[out-of-range]" in done.out
+    assert "<stdin>:8:13: error[out-of-range]" in done.out
 
 
 def test_a_file_over_the_limit_is_reported() -> None:
@@ -96,5 +98,8 @@ def test_features_of_the_cluster_can_be_switched_on() -> None:
 
 
 def test_dimensions_can_be_limited() -> None:
-    done = run("validate", "--max-dimensions", "1", EXAMPLES)
-    assert done.code == 0
+    lists = [{"a": "${['x']}"}, {"b": "${['y']}"}]
+    grid = resource("grid", config_map("${a}-${b}"), forEach=lists)
+    Path("grid.yaml").write_text(json.dumps(definition(grid)), encoding="utf-8")
+    assert run("validate", "--max-dimensions", "2", ".").code == 0
+    assert "error[too-many-dimensions]" in run("validate", "--max-dimensions", "1", ".").out

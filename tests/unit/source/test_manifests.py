@@ -278,7 +278,7 @@ def test_json_is_read_too() -> None:
         (
             SourceLimits(file=Limits(file_bytes=10)),
             "file-too-large",
-            "the file has 70 bytes; at most 10 are read",
+            "the file has more than 10 bytes",
         ),
     ],
 )

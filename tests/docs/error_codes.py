@@ -1,0 +1,264 @@
+"""
+Every code the command line can report, read off the source of all that it imports.
+
+A code is what is handed to a parameter or a dataclass field `code: str`: a string, a constant, a
+class attribute. Functions that only pass their own `code` on are followed to their callers. What
+cannot be understood is an error here, so that no code slips through.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "kro_gitops"
+PARAMETER = "code"
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A parsed file and the names at its top."""
+
+    name: str
+    tree: ast.Module
+    parents: dict[ast.AST, ast.AST]
+    constants: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Source:
+    """The package: its files, and which of its callables take a code, at which position."""
+
+    modules: list[Module] = field(default_factory=list)
+    functions: dict[tuple[str, str], int] = field(default_factory=dict)
+    classes: dict[str, ast.ClassDef] = field(default_factory=dict)
+    constants: dict[str, str] = field(default_factory=dict)
+
+
+def emitted_codes() -> dict[str, set[str]]:
+    """Return every code, with the files that report it."""
+    source = _read()
+    found: dict[str, set[str]] = {}
+    for module in source.modules:
+        for call in ast.walk(module.tree):
+            if isinstance(call, ast.Call):
+                for code in _codes_of_call(call, module, source):
+                    found.setdefault(code, set()).add(module.name)
+    return found
+
+
+def _read() -> Source:
+    source = Source()
+    for path, tree in sorted(_reachable().items()):
+        parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        module = Module(path.relative_to(PACKAGE).as_posix(), tree, parents)
+        source.modules.append(module)
+        for node in ast.walk(tree):
+            _learn(node, module, source)
+    return source
+
+
+def _reachable() -> dict[Path, ast.Module]:
+    """Parse the files of the command line, and all that they import, at once or later."""
+    found: dict[Path, ast.Module] = {}
+    waiting = sorted((PACKAGE / "cli").rglob("*.py"))
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found[path] = ast.parse(path.read_text(encoding="utf-8"))
+            waiting.extend(_imported(found[path]))
+    return found
+
+
+def _imported(tree: ast.Module) -> Iterator[Path]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE.name):
+            module = PACKAGE.parent.joinpath(*(node.module or "").split("."))
+            files = (module.with_suffix(".py"), *(module / f"{n.name}.py" for n in node.names))
+            yield from (file for file in files if file.exists())
+
+
+def _learn(node: ast.AST, module: Module, source: Source) -> None:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            names = _parameters(node)
+            if PARAMETER in names and node.name != "__init__" and not _adds_prefix(node):
+                source.functions[module.name, node.name] = names.index(PARAMETER)
+        case ast.ClassDef():
+            source.classes[node.name] = node
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
+            if name.isupper():
+                module.constants[name] = source.constants[name] = text
+        case _:
+            pass
+
+
+def _parameters(function: Function) -> list[str]:
+    arguments = function.args
+    listed = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    names = [_named(each.arg, each.annotation) for each in listed]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def _named(name: str, annotation: ast.expr | None) -> str:
+    """Return a name, but another one for codes that are no text: those of HTTP."""
+    is_text = isinstance(annotation, ast.Name) and annotation.id == "str"
+    return name if name != PARAMETER or is_text else f"{name} of another kind"
+
+
+def _adds_prefix(function: Function) -> bool:
+    """Say whether a function makes codes of its own from those it gets."""
+    return any(
+        isinstance(node, ast.FormattedValue)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == PARAMETER
+        for node in ast.walk(function)
+    )
+
+
+def _fields(name: str, source: Source) -> list[str]:
+    """Return what is handed over to make an object of a class: its own `__init__`, or inherited."""
+    found = source.classes.get(name)
+    if found is None:
+        return []
+    for item in found.body:
+        if isinstance(item, ast.FunctionDef) and item.name == "__init__":
+            return _parameters(item)
+    own = [
+        _named(item.target.id, item.annotation)
+        for item in found.body
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+    ]
+    if any("dataclass" in ast.unparse(each) for each in found.decorator_list):
+        return own
+    return next((names for base in _bases(found) if (names := _fields(base, source))), [])
+
+
+def _bases(found: ast.ClassDef) -> list[str]:
+    return [base.id for base in found.bases if isinstance(base, ast.Name)]
+
+
+def _codes_of_call(call: ast.Call, module: Module, source: Source) -> Iterator[str]:
+    position = _position(call, module, source)
+    if position is None:
+        return
+    named = [keyword.value for keyword in call.keywords if keyword.arg == PARAMETER]
+    given = named or call.args[position : position + 1]
+    for value in given:
+        yield from _codes(value, call, module, source)
+
+
+def _position(call: ast.Call, module: Module, source: Source) -> int | None:
+    """Say which argument of a call is a code, if one is."""
+    match call.func:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__"):
+            around = _enclosing(call, module)
+            owner = next(each for each in around if isinstance(each, ast.ClassDef))
+            names = next((n for base in _bases(owner) if (n := _fields(base, source))), [])
+            return names.index(PARAMETER) if PARAMETER in names else None
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            names = _fields(name, source)
+            if names:
+                return names.index(PARAMETER) if PARAMETER in names else None
+            if (module.name, name) in source.functions:
+                return source.functions[module.name, name]
+            # A public method of another file: its name must be enough to know it by.
+            elsewhere = {at for (_, other), at in source.functions.items() if other == name}
+            return elsewhere.pop() if len(elsewhere) == 1 and not name.startswith("_") else None
+        case _:
+            return None
+
+
+def _codes(value: ast.expr, call: ast.AST, module: Module, source: Source) -> Iterator[str]:
+    match value:
+        case ast.Constant(value=str(text)):
+            if text:
+                yield text
+        case ast.Name(id=name) if name in module.constants or name in source.constants:
+            yield module.constants.get(name, source.constants.get(name, ""))
+        case ast.Name(id=name):
+            yield from _codes_of_variable(name, call, module)
+        case ast.BoolOp(values=values):
+            for each in values:
+                yield from _codes(each, call, module, source)
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            yield from _class_attributes(name, source)
+        case ast.Attribute(attr="code"):
+            pass  # what somebody else reported
+        case ast.JoinedStr(values=[ast.Constant(value=str(prefix)), ast.FormattedValue()]):
+            yield from (prefix + code for code in _codes_of_callers(call, module))
+        case _:
+            raise AssertionError(f"{module.name}: no code can be read off {ast.unparse(value)}")
+
+
+def _codes_of_variable(name: str, call: ast.AST, module: Module) -> Iterator[str]:
+    owner = _enclosing_function(call, module)
+    if name in _parameters(owner):
+        return  # passed on: the calls of the owner are looked at themselves
+    for node in ast.walk(owner):
+        match node:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Name(id=maker))
+            ):
+                listed = [each.id for each in names if isinstance(each, ast.Name)]
+                if name in listed:
+                    yield from _returned(maker, listed.index(name), module)
+            case _:
+                pass
+
+
+def _codes_of_callers(call: ast.AST, module: Module) -> Iterator[str]:
+    """Return what the callers of a function that puts a prefix before its code hand over."""
+    owner = _enclosing_function(call, module)
+    position = _parameters(owner).index(PARAMETER)
+    for other in ast.walk(module.tree):
+        if isinstance(other, ast.Call) and _called(other) == owner.name:
+            value = other.args[position]
+            assert isinstance(value, ast.Constant)
+            yield str(value.value)
+
+
+def _called(call: ast.Call) -> str:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
+
+
+def _returned(maker: str, index: int, module: Module) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef) and node.name == maker:
+            for item in ast.walk(node):
+                match item:
+                    case ast.Return(value=ast.Tuple(elts=values)):
+                        text = values[index]
+                        assert isinstance(text, ast.Constant)
+                        if text.value:
+                            yield str(text.value)
+                    case _:
+                        pass
+
+
+def _class_attributes(name: str, source: Source) -> Iterator[str]:
+    for found in source.classes.values():
+        for item in found.body:
+            match item:
+                case ast.Assign(targets=[ast.Name(id=other)], value=ast.Constant(value=str(text))):
+                    if other == name and text:
+                        yield text
+                case _:
+                    pass
+
+
+def _enclosing(node: ast.AST, module: Module) -> Iterator[ast.AST]:
+    """Go outwards from a node, to the module."""
+    while (parent := module.parents.get(node)) is not None:
+        yield parent
+        node = parent
+
+
+def _enclosing_function(node: ast.AST, module: Module) -> Function:
+    return next(each for each in _enclosing(node, module) if isinstance(each, Function))

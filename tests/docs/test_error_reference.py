@@ -1,0 +1,61 @@
+"""Every code has its heading in docs/reference/errors.md, and its example prints what is shown."""
+
+import re
+
+import pytest
+
+from tests.docs.error_codes import emitted_codes
+from tools.error_page import PAGE, Example, examples, headings, kiosk, printed
+
+TEXT = PAGE.read_text(encoding="utf-8")
+
+# Codes whose cause cannot be shown in a few lines of YAML.
+WITHOUT_EXAMPLE = {
+    *("alias-bomb", "control-character", "file-too-large", "no-such-file"),
+    *("not-utf8", "source-too-large", "too-deep", "too-many-documents", "unreadable-file"),
+    *("cyclic-type", "expression-build", "schema-too-deep"),
+    *("schema-too-large", "unknown-reference"),
+    *("collection-too-large", "data-missing", "evaluation-failed", "evaluation-stopped"),
+    *("result-unusable", "value-unknown"),
+}
+
+
+def test_every_code_has_a_heading() -> None:
+    assert set(emitted_codes()) - set(headings(TEXT)) == set()
+
+
+def test_every_heading_is_a_code() -> None:
+    assert set(headings(TEXT)) - set(emitted_codes()) == set()
+
+
+def test_no_code_is_explained_twice() -> None:
+    assert len(headings(TEXT)) == len(set(headings(TEXT)))
+
+
+def test_codes_are_sorted_within_their_group() -> None:
+    for group in re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]:
+        assert headings(group) == sorted(headings(group))
+
+
+def test_every_explanation_says_how_to_fix_it() -> None:
+    for section in re.split(r"^### ", TEXT, flags=re.MULTILINE)[1:]:
+        assert "\n**Fix:** " in section, section.split("\n")[0]
+
+
+@pytest.mark.parametrize("example", list(examples(TEXT)), ids=lambda example: example.code)
+def test_an_example_prints_what_is_shown(example: Example) -> None:
+    said = printed(example.text, kiosk(TEXT))
+    assert said == example.shown, "run python -m tools.update_docs"
+    assert set(re.findall(r"^\w+\[(\S+)\]", said, re.MULTILINE)) == {example.code}
+
+
+def test_every_code_that_can_be_shown_has_an_example() -> None:
+    shown = {example.code for example in examples(TEXT)}
+    assert shown | WITHOUT_EXAMPLE == set(headings(TEXT))
+    assert not shown & WITHOUT_EXAMPLE
+
+
+def test_links_lead_to_headings() -> None:
+    lines = re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)
+    anchors = {line.lower().replace(" ", "-") for line in lines}
+    assert set(re.findall(r"\]\(#([^)]+)\)", TEXT)) <= anchors

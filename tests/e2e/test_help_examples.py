@@ -1,0 +1,62 @@
+"""Every example in the help of every verb works as it is printed."""
+
+import os
+import re
+import shutil
+import subprocess
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from kro_gitops.cli import main
+from kro_gitops.cli.main import VERBS
+from tests.command import EXAMPLES, PROGRAM
+
+_COMMAND = re.compile(r"^  (\S.*kro-gitops .*|kro-gitops .*)$", re.MULTILINE)
+
+DATA = 'cm:\n  data: {a: "1"}\n'
+LIVE = "deployment:\n  status: {availableReplicas: 3}\n"
+
+
+def examples() -> list[str]:
+    texts = [import_module(f"kro_gitops.cli.{verb}").EXAMPLES for verb in VERBS]
+    return [command for text in (main._EXAMPLES, *texts) for command in _COMMAND.findall(text)]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Make a repository, and in it the files that examples name."""
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    # Links for examples that name a file without its folder.
+    (tmp_path / "front.yaml").symlink_to("instances/team-shop/front.yaml")
+    (tmp_path / "webapp.yaml").symlink_to("rgds/webapp.yaml")
+    for folder in (".schemas", ".zfunc", ".config/fish/completions"):
+        (tmp_path / folder).mkdir(parents=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", examples())
+def test_an_example_works(command: str, home: Path) -> None:
+    for name, text in (("data.yaml", DATA), ("live.yaml", LIVE)):
+        if name in command:
+            (home / name).write_text(text, encoding="utf-8")
+    path = f"{PROGRAM.parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=home,
+        env={**os.environ, "PATH": path, "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert done.returncode == 0, done.stderr
+    written = re.search(r"> *(\S+)$", command)
+    if written:
+        assert (home / written[1].replace("~/", "")).stat().st_size > 0
+
+
+def test_every_verb_has_two_examples_or_more() -> None:
+    for verb in VERBS:
+        assert sum(f"kro-gitops {verb} " in command for command in examples()) >= 2, verb

@@ -1,0 +1,64 @@
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kro_gitops.cli.main import VERBS
+from tests.command import run
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_names_every_verb_and_its_options(shell: str) -> None:
+    script = run("completion", shell).out
+    for verb in VERBS:
+        assert verb in script
+    for option in ("set-status", "max-collection-size", "strict", "instance"):
+        assert option in script
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_can_read_its_script(shell: str, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    script = tmp_path / "script"
+    script.write_text(run("completion", shell).out, encoding="utf-8")
+    done = subprocess.run([shell, "-n", script], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+COMPLETE = """
+source "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+_kro_gitops
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def completed(folder: Path, *words: str) -> list[str]:
+    script = folder / ".script"
+    script.write_text(run("completion", "bash").out, encoding="utf-8")
+    command = ["bash", "-c", COMPLETE, "bash", str(script), "kro-gitops", *words]
+    done = subprocess.run(command, capture_output=True, check=True, text=True, cwd=folder)
+    assert done.stderr == ""
+    return done.stdout.split("\n")[:-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "choices"),
+    [
+        pytest.param(["va"], ["validate"], id="a verb"),
+        pytest.param(["--v"], ["--version"], id="an option without a verb"),
+        pytest.param(["render", "--se"], ["--set-status"], id="an option"),
+        pytest.param(["graph", "-o", "s"], ["svg"], id="a value of an option"),
+        pytest.param(["graph", "--output", "me"], ["mermaid"], id="by its long name"),
+        pytest.param(["generate", "cr"], ["crd"], id="a word"),
+        pytest.param(["completion", "z"], ["zsh"], id="a shell"),
+        pytest.param(["validate", "my"], ["my file.yaml"], id="a file with a blank in its name"),
+    ],
+)
+def test_bash_completes(words: list[str], choices: list[str], tmp_path: Path) -> None:
+    (tmp_path / "my file.yaml").touch()
+    assert completed(tmp_path, *words) == choices
