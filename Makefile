@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev check format test test-full golden bench fuzz clean
+.PHONY: help install dev check format test test-full kube-bin kube-bin-if-go cluster golden bench fuzz clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -37,11 +37,22 @@ format: $(VENV)/.dev  ## put the code in order
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: $(VENV)/.dev  ## the CI tier
+test: $(VENV)/.dev kube-bin-if-go  ## the CI tier
 	$(BIN)/pytest --numprocesses $(WORKERS)
 
-test-full: $(VENV)/.dev  ## everything, with larger budgets
+test-full: $(VENV)/.dev kube-bin-if-go  ## everything, with larger budgets
 	KRO_GITOPS_TESTS=full $(BIN)/pytest --numprocesses $(WORKERS)
+
+kube-bin:  ## build the Kubernetes binaries that tests run, once
+	tools/kube/build.sh
+
+kube-bin-if-go:
+	@if [ -n "$$KUBE_BIN$$KUBECONFIG_TEST" ]; then :; \
+	elif command -v go >/dev/null; then tools/kube/build.sh; \
+	else echo "NOTE: no Go here, so tests that need a cluster will not run"; fi
+
+cluster: $(VENV)/.dev kube-bin  ## a control plane to play with, until Ctrl-C
+	$(BIN)/python -m tools.cluster
 
 golden: $(VENV)/.dev  ## compare with outcomes of kro: make golden FILE=outcomes.jsonl
 	$(BIN)/python tools/golden.py $(FILE)

@@ -10,8 +10,11 @@ The exception tree. The branch decides what follows, the leaf names the subject:
     │   ├── ExpressionError      a CEL expression: syntax, types, evaluation
     │   ├── DefinitionError      a ResourceGraphDefinition; carries every problem found
     │   └── RefusedError         allowed by no rule of ours
-    └── NotYet           nothing is wrong, wait
-        └── DataPending          an expression reads what does not exist yet
+    ├── NotYet           nothing is wrong, wait
+    │   ├── DataPending          an expression reads what does not exist yet
+    │   └── NotServed            a kind the API server does not know (yet)
+    └── Unavailable      the world failed, try again
+        └── ClusterUnavailable   no answer from the API server, or one that says: later
 
 Beside it stand the three values every message is made of. A `Spot` is a place inside
 an object (field path, offset in its text), known to the pure core, which has never heard
@@ -158,3 +161,15 @@ class NotYet(KroGitopsError):  # noqa: N818 - a state to wait in, not an error o
 
 class DataPending(NotYet):
     """An expression reads what does not exist yet."""
+
+
+class NotServed(NotYet):
+    """A kind that the API server does not know, or not yet."""
+
+
+class Unavailable(KroGitopsError):  # noqa: N818 - a state of the world, not an error of anybody
+    """The world failed; try again."""
+
+
+class ClusterUnavailable(Unavailable):
+    """The API server gave no answer, or asked to come back later."""

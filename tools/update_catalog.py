@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.kube_server import START_LIMIT, Server, ToolError, api_server, leave_on_signals
+from tools.cluster.control_plane import START_LIMIT, ControlPlane, control_plane, leave_on_signals
+from tools.cluster.parts import ToolError
 
 DATA = Path(__file__).resolve().parents[1] / "kro_gitops" / "objects" / "builtins" / "data"
 
@@ -75,7 +76,7 @@ def main() -> None:
     arguments = parser.parse_args()
     leave_on_signals()
     try:
-        with api_server() as server:
+        with control_plane() as server:
             version = server.get("version")["gitVersion"].removeprefix("v")
             documents = list(read_documents(server))
         files = catalogue(version, documents)
@@ -89,7 +90,7 @@ def main() -> None:
     print(f"{arguments.data}: Kubernetes {version}, {kinds} kinds, {size:.0f} KiB")
 
 
-def read_documents(server: Server) -> Iterator[Document]:
+def read_documents(server: ControlPlane) -> Iterator[Document]:
     """Read every group and version the server has kinds in."""
     served = {path: tuple(resources(server, path)) for path in group_versions(server)}
     served = {path: found for path, found in served.items() if found}
@@ -99,7 +100,7 @@ def read_documents(server: Server) -> Iterator[Document]:
         yield Document(found[0].api_version, found, components)
 
 
-def group_versions(server: Server) -> list[str]:
+def group_versions(server: ControlPlane) -> list[str]:
     """Return the paths of all groups and versions: `api/v1`, `apis/apps/v1` …."""
     core = [f"api/{version}" for version in server.get("api")["versions"]]
     named = [
@@ -110,7 +111,7 @@ def group_versions(server: Server) -> list[str]:
     return sorted(core + named)
 
 
-def resources(server: Server, path: str) -> Iterator[Resource]:
+def resources(server: ControlPlane, path: str) -> Iterator[Resource]:
     """Yield the kinds of one group and version; subresources are no kinds of their own."""
     answer = server.get(path)
     for entry in answer["resources"]:
@@ -120,7 +121,7 @@ def resources(server: Server, path: str) -> Iterator[Resource]:
             )
 
 
-def published_documents(server: Server, wanted: Iterable[str]) -> dict[str, str]:
+def published_documents(server: ControlPlane, wanted: Iterable[str]) -> dict[str, str]:
     """Return path → URL of the OpenAPI documents; some are published a moment after readiness."""
     deadline = time.monotonic() + START_LIMIT
     while True:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kro_gitops.cel.containers import MixedMap
 from kro_gitops.cel.failures import EvaluationStopped
 from kro_gitops.cel.limits import MAX_SIZE, check_size
 from kro_gitops.cel.scalars import OptionalValue
@@ -26,6 +27,8 @@ FIRST_SLOT = 2
 UNCOUNTED = 128
 _CHARACTERS_PER_STEP = 64
 _STEPS_PER_GLANCE = 256
+
+_WEIGHTLESS = frozenset({int, float, bool, type(None)})
 
 Frame = list[Any]
 
@@ -95,10 +98,10 @@ def count_read(frame: Frame, value: Any) -> None:
 
     A list may hold another one many times over, and so weigh far more than it takes to build.
     """
-    spend(frame, _weight(value, frame[LEFT]))
+    spend(frame, weight_of(value, frame[LEFT]))
 
 
-def _weight(value: Any, limit: int) -> int:
+def weight_of(value: Any, limit: int) -> int:
     """Estimate the work of walking a value; stop where it exceeds the limit."""
     waiting = [value]
     total = 0
@@ -108,9 +111,13 @@ def _weight(value: Any, limit: int) -> int:
         if type(part) is dict:
             total += 1 + len(part)
             waiting.extend(part.values())
+        elif type(part) is MixedMap:
+            total += 1 + len(part)
+            waiting.extend(value for _, value in part.items())
         elif type(part) is list:
             total += 1 + len(part)
-            waiting.extend(part)
+            if not _WEIGHTLESS.issuperset(map(type, part)):
+                waiting.extend(part)
         elif type(part) is str or type(part) is bytes:
             total += len(part) // _CHARACTERS_PER_STEP
         elif type(part) is OptionalValue:

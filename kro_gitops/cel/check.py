@@ -26,6 +26,7 @@ from kro_gitops.cel.tree import (
     Literal,
     Macro,
     MapLiteral,
+    Message,
     Node,
     Select,
     dotted,
@@ -112,7 +113,7 @@ class _Checker:
         return self._typed(node, found)
 
     def _type_name(self, name: str) -> Type | None:
-        described = self.env.profile.type_names.get(name)
+        described = self.env.type_names.get(name)
         return None if described is None else type_of(described)
 
     def select(self, node: Select) -> Type:
@@ -122,14 +123,23 @@ class _Checker:
         while isinstance(operand, Select):
             chain.append(operand)
             operand = operand.operand
-        if isinstance(operand, Ident) and not self._is_variable(operand):
-            found = self._type_name(dotted(node) or "")
-            if found is not None:
-                return self._typed(node, found)
-        found = _VISITS[operand.__class__](self, operand)
+        found = self._dotted_type(chain, operand)
+        if found is None:
+            found = _VISITS[operand.__class__](self, operand)
         for selection in reversed(chain):
             found = self._typed(selection, self.inference.field(selection, found, selection.name))
         return found
+
+    def _dotted_type(self, chain: list[Select], root: Node) -> Type | None:
+        """Find the type that a chain, outermost selection first, names; leave what is behind."""
+        if not isinstance(root, Ident) or self._is_variable(root):
+            return None
+        for place, selection in enumerate(chain):
+            found = self._type_name(dotted(selection) or "")
+            if found is not None:
+                del chain[place:]
+                return self._typed(selection, found)
+        return None
 
     def _is_variable(self, node: Ident) -> bool:
         return node.name in self.env.variables or node.name in self._scope
@@ -201,6 +211,10 @@ class _Checker:
         fresh = self.inference.substitution.fresh
         return self._typed(node, map_of(key or fresh(), value or fresh()))
 
+    def message(self, node: Message) -> Type:
+        """A message has no type that anybody could know."""
+        return self._typed(node, self.inference.no_message(node, node.name))
+
     def macro(self, node: Macro) -> Type:
         """A macro's bodies see the names it binds; its operand does not."""
         if node.name == "cel.bind" and not self.env.profile.has_bindings:
@@ -228,5 +242,6 @@ _VISITS: dict[type[Node], Callable[[_Checker, Any], Type]] = {
     Call: _Checker.call,
     ListLiteral: _Checker.list_literal,
     MapLiteral: _Checker.map_literal,
+    Message: _Checker.message,
     Macro: _Checker.macro,
 }

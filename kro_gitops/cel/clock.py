@@ -24,6 +24,7 @@ _RFC3339 = re.compile(
     r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60))(?:\.([0-9]+))?"
     r"([Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 )
+_LONGEST_DURATION = 10_000  # characters, which are read one unit after the other
 _UNITS = {
     "ns": 1,
     "us": 10**3,
@@ -104,6 +105,8 @@ def format_timestamp_utc(moment: Timestamp) -> str:
 
 def parse_duration(text: str) -> int:
     """Read Go's form (`1h30m`, `-1.5s`, `0`) as nanoseconds."""
+    if len(text) > _LONGEST_DURATION:
+        raise ValueError(text[:20])
     sign, rest = (-1, text[1:]) if text[:1] == "-" else (1, text.removeprefix("+"))
     if rest == "0":
         return 0
@@ -121,6 +124,8 @@ def parse_duration(text: str) -> int:
 
 def parse_wordy_duration(text: str) -> int:
     """Read a `duration` as Kubernetes does: Go's form, or words such as `2 weeks`."""
+    if len(text) > _LONGEST_DURATION:
+        raise ValueError(text[:20])
     try:
         return parse_duration(text)
     except ValueError:

@@ -5,15 +5,21 @@ A plain `list` or `dict` is a value of its own. Data that comes with a schema is
 a view instead: it keeps the raw JSON and converts an element when it is read, so that what is
 never read costs nothing, and a map that leaves the engine is still the author's own text.
 How to convert is decided by `views`, which knows schemas; here a converter is a function.
+What contradicts its schema is `Unreadable`, and an error only for who reads it.
+
+`MixedMap` is a map that a `dict` cannot hold, because its keys are not all texts, as those of
+data are, or a value of it is unreadable. A `dict` holds neither, so that reading one is quick.
 
 `PartialMap` is a map of which only some keys are known. Whoever reads another one, or asks for
 the map as a whole, raises `UnknownValue`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from kro_gitops.cel.failures import UnknownValue
+from kro_gitops.cel.failures import EvaluationError, UnknownValue
+from kro_gitops.cel.scalars import Duration, Timestamp, TypeValue, UInt
+from kro_gitops.cel.unreadable import Unreadable, attempt, readable
 
 Converter = Callable[[Any], Any]
 
@@ -35,9 +41,10 @@ class ListView:
         self.keys = keys
 
     def __getitem__(self, index: int) -> Any:
-        return self.convert(self.raw[index])
+        return readable(self.convert(self.raw[index]))
 
     def __iter__(self) -> Iterator[Any]:
+        """Walk the elements, unreadable ones among them."""
         return map(self.convert, self.raw)
 
     def __len__(self) -> int:
@@ -56,7 +63,7 @@ class MapView:
     def find(self, key: str) -> Any:
         """Return the value of `key`, or `ABSENT`."""
         value = self.raw.get(key, ABSENT)
-        return value if value is ABSENT else self.convert(value)
+        return value if value is ABSENT else readable(self.convert(value))
 
     def keys(self) -> list[str]:
         """List the keys."""
@@ -66,7 +73,7 @@ class MapView:
         return iter(self.raw)
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Walk keys and converted values."""
+        """Walk keys and converted values, unreadable ones among them."""
         return ((key, self.convert(value)) for key, value in self.raw.items())
 
     def __len__(self) -> int:
@@ -115,14 +122,97 @@ class ObjectView:
         return iter(self.keys())
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Walk names and converted values, leaving null properties out."""
+        """Walk names and converted values, unreadable ones too, leaving null properties out."""
         for name in self.keys():
-            value = self.find(name)
+            value = attempt(self.find, name)
             if value is not ABSENT:
                 yield name, value
 
     def __len__(self) -> int:
         return len(self.raw)
+
+
+class MixedMap:
+    """
+    A map with keys of any kind but bytes.
+
+    Python takes 1, 1.0 and True for one key. CEL tells them apart, and yet an integer finds the
+    entry of an equal one of another type, and a double that of an equal integer.
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: Iterable[tuple[Any, Any]] = ()) -> None:
+        self._entries: dict[Any, tuple[Any, Any]] = {}
+        for key, value in entries:
+            self[key] = value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._entries[exact_key(key)] = (key, value)
+
+    def __contains__(self, key: Any) -> bool:
+        return any(twin in self._entries for twin in _twins(key))
+
+    def find(self, key: Any) -> Any:
+        """Return the value of `key`, or of its twin, or `ABSENT`."""
+        for twin in _twins(key):
+            entry = self._entries.get(twin)
+            if entry is not None:
+                return readable(entry[1])
+        return ABSENT
+
+    def keys(self) -> list[Any]:
+        """List the keys."""
+        return [key for key, _ in self._entries.values()]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Walk keys and values, unreadable ones among them."""
+        return iter(self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def new_map(entries: Sequence[tuple[Any, Any]]) -> dict[str, Any] | MixedMap:
+    """Make a map that no more is known of; of equal keys of one type the last counts."""
+    if all(type(key) is str and type(value) is not Unreadable for key, value in entries):
+        return dict(entries)
+    return MixedMap(entries)
+
+
+def exact_key(key: Any) -> Any:
+    """Return something hashable that only the same key, of the same type, has."""
+    kind = type(key)
+    if kind is str:
+        return key
+    if kind in _KEYS_BY_VALUE:
+        return (kind, key)
+    if kind is Timestamp:
+        return (kind, key.nanos, key.offset)
+    if kind is bytes:  # kro's words: it does not expect this either
+        raise EvaluationError(
+            "internal error: runtime error: hash of unhashable type types.Bytes",
+            hint="bytes cannot be a key; base64.encode(…) makes a text of them",
+        )
+    return (kind, id(key))  # lists, maps and others are no key but to themselves
+
+
+def _twins(key: Any) -> tuple[Any, ...]:
+    """List which exact keys a key finds, in this order."""
+    kind = type(key)
+    if kind is int:
+        return (int, key), (UInt, key)
+    if kind is UInt:
+        return (UInt, key), (int, key)
+    if kind is float and key.is_integer():
+        return (float, key), (int, int(key)), (UInt, int(key))
+    return (exact_key(key),)
+
+
+_KEYS_BY_VALUE = frozenset({int, UInt, float, bool, type(None), Duration, TypeValue})
 
 
 class PartialMap(dict[str, Any]):
@@ -224,7 +314,7 @@ def _below(path: str, key: str) -> str:
 
 
 LISTS = (list, ListView)
-MAPS = (dict, ObjectView, MapView, PartialMap)
+MAPS = (dict, ObjectView, MapView, PartialMap, MixedMap)
 
 
 def is_list(value: object) -> bool:
@@ -238,30 +328,13 @@ def is_map(value: object) -> bool:
 
 
 def find_key(mapping: Any, key: Any) -> Any:
-    """
-    Look `key` up in a CEL map; return the value or `ABSENT`.
-
-    Numbers meet across their types (`1`, `1u` and `1.0` are one key), booleans are no numbers.
-    """
+    """Look `key` up in a CEL map; return the value or `ABSENT`."""
     if type(key) is str:
         if type(mapping) is dict or type(mapping) is PartialMap:
             return mapping.get(key, ABSENT)
         return mapping.find(key)
-    if type(mapping) is dict:
-        return _find_number(mapping, key)
+    if type(mapping) is MixedMap:
+        return mapping.find(key)
     if type(mapping) is PartialMap:
         raise mapping.unknown()
-    return ABSENT
-
-
-def _find_number(mapping: dict[Any, Any], key: Any) -> Any:
-    """Look up a key that is no string, telling `True` from `1`."""
-    try:
-        value = mapping.get(key, ABSENT)
-    except TypeError:  # a list or a map, which no map has as a key
-        return ABSENT
-    if value is ABSENT or (key != 0 and key != 1):
-        return value
-    is_bool = type(key) is bool
-    same = any(held == key and (type(held) is bool) is is_bool for held in mapping)
-    return value if same else ABSENT
+    return ABSENT  # all other maps have texts as keys

@@ -8,18 +8,35 @@ Nothing here calls itself, because data may be nested deeper than Python may cal
 still to be filled wait on a stack, and what is made is counted.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from kro_gitops.cel.clock import MIN_SECONDS, SECOND, format_timestamp_utc
-from kro_gitops.cel.containers import ListView, MapView, ObjectView, PartialMap
-from kro_gitops.cel.failures import ConversionError, EvaluationError, UnknownValue
+from kro_gitops.cel.containers import (
+    LISTS,
+    MAPS,
+    ListView,
+    MapView,
+    MixedMap,
+    ObjectView,
+    PartialMap,
+)
+from kro_gitops.cel.failures import ConversionError
 from kro_gitops.cel.kinds import kind_of
 from kro_gitops.cel.numbers import format_duration
-from kro_gitops.cel.scalars import OMIT, Duration, OptionalValue, Timestamp, UInt
+from kro_gitops.cel.scalars import OMIT, Duration, Omit, OptionalValue, Timestamp, UInt
 
 _AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
-_GO_KEYS = {int: "int64", UInt: "uint64", float: "float64", bool: "bool", type(None): "<nil>"}
+_GO_KEYS: dict[type, str] = {
+    int: "int64",
+    UInt: "uint64",
+    float: "float64",
+    bool: "bool",
+    type(None): "<nil>",
+    **dict.fromkeys(LISTS, "[]interface {}"),
+    **dict.fromkeys(MAPS, "map[string]interface {}"),
+    Omit: "sentinels.Omit",
+}
 _BYTES = (
     "unsupported type: bytes value cannot be used directly in a resource template or status "
     "field; encode it explicitly, e.g. base64.encode(...)"
@@ -71,35 +88,37 @@ def _begin(value: Any, depth: int, waiting: _Waiting, strict: bool) -> Any:
     if kind is ObjectView or kind is MapView:
         value, kind = value.raw, type(value.raw)
     if kind is dict:
-        _check_keys(value)
         flat = _AS_THEY_ARE.issuperset(map(type, value.values()))
         made = value.copy() if flat else {}
         waiting.append((made, () if flat else value.items(), depth))
         return made
     if kind is list or kind is ListView:
-        elements = list(_elements(value) if kind is ListView else value)
+        elements = list(value)
         flat = _AS_THEY_ARE.issuperset(map(type, elements))
         waiting.append((elements, () if flat else enumerate(elements), depth))
         return elements
+    if kind is MixedMap:
+        entries = [(_text_key(key), child) for key, child in value.items()]
+        made = {}
+        waiting.append((made, entries, depth))
+        return made
     if kind is PartialMap:
         raise value.unknown()
     return _scalar(value, strict=strict)
 
 
-def _check_keys(built: dict[Any, Any]) -> None:
-    for key in built:
-        if type(key) is not str:
-            found = _GO_KEYS.get(type(key)) or kind_of(key)
-            raise ConversionError(f"map key must be string, got {found}")
-
-
-def _elements(value: Any) -> Iterator[Any]:
-    try:
-        yield from value
-    except UnknownValue:
-        raise
-    except EvaluationError:  # an element that contradicts its schema
-        raise ConversionError("unsupported type: error") from None
+def _text_key(key: Any) -> Any:
+    """Convert a key, of which only a text will do; times have one."""
+    while type(key) is OptionalValue:
+        key = key.value if key.present else None
+    if type(key) is Timestamp or type(key) is Duration:
+        key = _scalar(key, strict=True)
+    if type(key) is str:
+        return key
+    found = _GO_KEYS.get(type(key))
+    if found is not None:
+        raise ConversionError(f"map key must be string, got {found}")
+    raise ConversionError(f"failed to convert map key: unsupported type: {kind_of(key)}")
 
 
 def _scalar(value: Any, *, strict: bool) -> Any:

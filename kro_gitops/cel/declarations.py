@@ -76,6 +76,15 @@ _TYPE_NAMES = {
     "net.CIDR": object_of("net.CIDR"),
 }
 
+# In an environment with schemas kro knows two more, and names what they hold differently.
+_ANY = object_of("any")
+_TYPE_NAMES_BESIDE_SCHEMAS = {
+    "duration": DURATION,
+    "timestamp": TIMESTAMP,
+    "list": list_of(_ANY),
+    "map": map_of(_ANY, _ANY),
+}
+
 _STRING_SCHEMA: Schema = {"type": "string"}
 _CONDITION_SCHEMA: Schema = {
     "type": "object",
@@ -135,6 +144,7 @@ class Profile:
     library: Library
     library_after_macro: Library
     type_names: Mapping[str, Type]
+    type_names_beside_schemas: Mapping[str, Type]
     exposes_unknown_fields: bool
     mixes_literals: bool
     has_bindings: bool
@@ -310,6 +320,14 @@ class Environment:
         """All overloads by function name, namespaces included: `hash.sha256`."""
         return self.profile.library.functions
 
+    @property
+    def type_names(self) -> Mapping[str, Type]:
+        """The names of types that are values: `int`, `google.protobuf.Duration`."""
+        names = self.profile.type_names
+        if any(name.startswith(TYPE_NAME_PREFIX) for name in self._schema_types):
+            return {**names, **self.profile.type_names_beside_schemas}
+        return names
+
     def extend(
         self,
         schemas: Mapping[str, Schema] = _NOTHING,
@@ -355,6 +373,7 @@ def _kro_environment() -> Environment:
         Library(read_tables(KRO_TABLES)),
         Library(read_tables(KRO_TABLES_AFTER_MACRO)),
         type_names={**_TYPE_NAMES, CONDITION.name: CONDITION},
+        type_names_beside_schemas=_TYPE_NAMES_BESIDE_SCHEMAS,
         exposes_unknown_fields=True,
         mixes_literals=True,
         has_bindings=True,
@@ -371,6 +390,7 @@ def _rules_environment() -> Environment:
         library,
         library,
         type_names=_TYPE_NAMES,
+        type_names_beside_schemas=_NOTHING,
         exposes_unknown_fields=False,
         mixes_literals=False,
         has_bindings=False,

@@ -20,6 +20,7 @@ from kro_gitops.cel.scalars import (
     TypeValue,
     UInt,
 )
+from kro_gitops.cel.unreadable import readable
 
 NUMBERS = frozenset({int, UInt, float})
 _SCALARS = frozenset(
@@ -35,6 +36,8 @@ def equals(left: Any, right: Any) -> bool:
         return bool(left == right)
     if left_type in NUMBERS and right_type in NUMBERS:
         return _equal_numbers(left, right)
+    if left is None or right is None:
+        return False
     if left is OMIT:
         raise EvaluationError("omit() is a field-removal sentinel and cannot be compared")
     if left_type in LISTS:
@@ -45,6 +48,7 @@ def equals(left: Any, right: Any) -> bool:
         return _equal_optionals(left, right)
     if left_type is right_type and isinstance(left, Opaque):
         return bool(left == right)
+    readable(left)
     return False
 
 

@@ -114,6 +114,13 @@ class Inference:
         hint = hint_for_name((*in_scope, *self.environment.variables), name)
         return self._undeclared(node, name, hint)
 
+    def no_message(self, node: Node, name: str) -> Type:
+        """Report a message literal; kro has those of protobuf itself, which nobody needs."""
+        hint = f"write a map, {{'field': value}}, instead of {name}{{field: value}}"
+        if name.startswith("google.protobuf."):
+            return self.report(node, "message literals are not supported", hint)
+        return self._undeclared(node, name, hint)
+
     def _undeclared(self, node: Node, name: str, hint: str) -> Type:
         message = f"undeclared reference to '{name}' (in container '')"
         return self.report(node, message, hint, "undeclared-reference")

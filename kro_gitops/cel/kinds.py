@@ -4,7 +4,7 @@ What values are called: the names `type(x)` gives and error texts use.
 
 from typing import Any
 
-from kro_gitops.cel.containers import ListView, MapView, ObjectView, PartialMap
+from kro_gitops.cel.containers import ListView, MapView, MixedMap, ObjectView, PartialMap
 from kro_gitops.cel.failures import EvaluationError, MissingData
 from kro_gitops.cel.numbers import format_double
 from kro_gitops.cel.scalars import (
@@ -32,6 +32,7 @@ KINDS: dict[type, str] = {
     MapView: "map",
     ObjectView: "map",
     PartialMap: "map",
+    MixedMap: "map",
     Timestamp: "google.protobuf.Timestamp",
     Duration: "google.protobuf.Duration",
     OptionalValue: "optional_type",
@@ -66,9 +67,11 @@ def conversion_failed(value: Any, target: str) -> EvaluationError:
     return EvaluationError(f"type conversion error from '{kind_of(value)}' to '{target}'")
 
 
-def no_such_key(key: Any) -> MissingData:
-    """Make `no such key: k`, with the key as Go prints it."""
-    return MissingData(f"no such key: {key_text(key)}")
+def no_such_key(key: Any) -> EvaluationError:
+    """Make `no such key: k`, with the key as Go prints it; or say that it can be none."""
+    if type(key) in KEY_TYPES:
+        return MissingData(f"no such key: {key_text(key)}")
+    return EvaluationError(f"invalid qualifier type: {go_type(key)}")
 
 
 def key_text(key: Any) -> str:
@@ -80,11 +83,18 @@ def key_text(key: Any) -> str:
 
 def not_iterable(value: Any, *, pairs: bool = False) -> EvaluationError:
     """Make the error for a loop over something that has no elements."""
-    found = _GO_TYPES.get(type(value)) or kind_of(value)
     if pairs:
-        return EvaluationError(f"unsupported comprehension range type: {found}")
-    return EvaluationError(f"got '{found}', expected iterable type")
+        return EvaluationError(f"unsupported comprehension range type: {go_type(value)}")
+    return EvaluationError(f"got '{go_type(value)}', expected iterable type")
 
+
+def go_type(value: Any) -> str:
+    """Name the Go type of a value; those of libraries are Kubernetes' own, in a package `cel`."""
+    return _GO_TYPES.get(type(value)) or f"cel.{kind_of(value).rpartition('.')[2]}"
+
+
+KEY_TYPES = frozenset({str, int, UInt, float, bool})
+"""What may stand in brackets; other keys can only be looked for with `in`."""
 
 _GO_TYPES: dict[type, str] = {
     bool: "types.Bool",
@@ -98,4 +108,12 @@ _GO_TYPES: dict[type, str] = {
     Duration: "types.Duration",
     OptionalValue: "*types.Optional",
     TypeValue: "*types.Type",
+    list: "*types.baseList",
+    ListView: "*unstructured.unstructuredList",
+    dict: "*types.baseMap",
+    MixedMap: "*types.baseMap",
+    MapView: "*unstructured.unstructuredMap",
+    ObjectView: "*unstructured.unstructuredMap",
+    Omit: "*library.omitVal",
+    Runtime: "*library.runtimeValue",
 }

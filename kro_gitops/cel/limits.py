@@ -2,14 +2,18 @@
 How long a single value may become, whoever builds it.
 
 An expression of a few characters can ask for more memory than there is. Functions that make
-something longer than what they were given work out its length and ask here first. How much an
-evaluation may do altogether is `budget`'s business.
+something longer than what they were given work out its length and ask here first; so do those
+that take long for what they are given. How much an evaluation may do altogether is `budget`'s
+business, but it cannot look into a call: none may take more than about half a second.
 """
 
 from kro_gitops.cel.failures import EvaluationStopped
 
 MAX_SIZE = 4 * 1024 * 1024
 """Characters of a text, bytes, elements of a list or entries of a map."""
+
+MAX_PARTS = 200_000
+"""Parts that are read, written or found one by one: values in a text, matches of a pattern."""
 
 
 def check_size(count: int, limit: int = MAX_SIZE) -> None:

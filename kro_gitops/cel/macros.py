@@ -43,32 +43,32 @@ class _Loop:
     variables: int = 1
     complaint: str = "argument must be a simple name"
     keeps_accumulator: bool = True
+    takes_dot: bool = True  # `.x` is a name, too, but one that nobody can read
 
     def __call__(self, call: Call) -> Expansion:
-        names = call.arguments[: self.variables]
         if call.target is None:
             return call
-        return self._mistake(names) or Macro(
+        names: list[str] = []
+        for written in call.arguments[: self.variables]:
+            if not isinstance(written, Ident) or (written.absolute and not self.takes_dot):
+                return _issue(written, self.complaint)
+            names.append(f".{written.name}" if written.absolute else written.name)
+        return self._mistake(names, call.arguments) or Macro(
             call.offset,
             call.start,
             call.end,
             call.function,
             call.target,
-            [name.name for name in names if isinstance(name, Ident)],
+            names,
             call.arguments[self.variables :],
         )
 
-    def _mistake(self, names: list[Node]) -> Issue | None:
-        seen: set[str] = set()
-        for name in names:
-            if not isinstance(name, Ident) or name.absolute:
-                return _issue(name, self.complaint)
-            if name.name in seen:
-                return _issue(name, f"duplicate variable name: {name.name}")
-            seen.add(name.name)
-        for name in names:
-            if self.keeps_accumulator and isinstance(name, Ident) and name.name == _ACCUMULATOR:
-                return _issue(name, "iteration variable overwrites accumulator variable")
+    def _mistake(self, names: list[str], written: list[Node]) -> Issue | None:
+        if len(set(names)) < len(names):
+            return _issue(written[len(names) - 1], f"duplicate variable name: {names[-1]}")
+        if self.keeps_accumulator and _ACCUMULATOR in names:
+            culprit = written[names.index(_ACCUMULATOR)]
+            return _issue(culprit, "iteration variable overwrites accumulator variable")
         return None
 
 
@@ -149,12 +149,13 @@ def _issue(node: Node, message: str) -> Issue:
 
 _QUANTIFIER = _Loop()
 _MAPPING = _Loop(complaint="argument is not an identifier")
+_FILTER = _Loop(complaint="argument is not an identifier", takes_dot=False)
 _PAIRS = _Loop(variables=2)
 
 
 def _optional(name: str) -> _Loop:
     complaint = f"{name}() variable name must be a simple identifier"
-    return _Loop(complaint=complaint, keeps_accumulator=False)
+    return _Loop(complaint=complaint, keeps_accumulator=False, takes_dot=False)
 
 
 # (name, number of arguments, has a receiver)
@@ -165,7 +166,7 @@ _MACROS: dict[tuple[str, int, bool], _Expander] = {
     ("exists_one", 2, True): _QUANTIFIER,
     ("map", 2, True): _MAPPING,
     ("map", 3, True): _MAPPING,
-    ("filter", 2, True): _MAPPING,
+    ("filter", 2, True): _FILTER,
     ("all", 3, True): _PAIRS,
     ("exists", 3, True): _PAIRS,
     ("existsOne", 3, True): _PAIRS,

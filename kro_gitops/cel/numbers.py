@@ -40,8 +40,11 @@ def format_json_double(number: float) -> str:
 
 def format_seconds(nanos: int) -> str:
     """Print a duration as CEL's `string()` does, in seconds: `90s`, `-0.5s`."""
+    # Through a double, as Go does it: long spans lose their last nanoseconds.
+    whole, rest = divmod(abs(nanos), _SECOND)
+    _, digits, exponent = _shortest_digits(whole + rest / 1e9)
     sign = "-" if nanos < 0 else ""
-    return f"{sign}{_decimal(abs(nanos), _SECOND)}s"
+    return f"{sign}{_positional(digits, exponent) if digits else 0}s"
 
 
 def format_duration(nanos: int) -> str:

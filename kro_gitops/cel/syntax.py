@@ -7,7 +7,7 @@ The grammar, the limits and the positions are cel-go's; its rules, loosest first
     chain      = operand { operator operand }         || && relations + - * / %
     operand    = { "!" } member | { "-" } member
     member     = primary { .name | .?name | .name(…) | [index] | [?index] }
-    primary    = name | name(…) | literal | ( … ) | [ … ] | { … }
+    primary    = name | name(…) | literal | ( … ) | [ … ] | { … } | name{field: …}
 
 Operators are put together by precedence with two stacks, not with a function a level: three
 Python frames a bracket keep the 250 levels that are allowed within Python's own limit.
@@ -17,7 +17,6 @@ is noted and parsing goes on; the tree is returned only if nothing was noted.
 """
 
 from collections.abc import Callable, Mapping
-from typing import NoReturn
 
 from kro_gitops.cel import expectations as expect
 from kro_gitops.cel.cursor import Cursor, GivenUp
@@ -38,7 +37,17 @@ from kro_gitops.cel.tokens import (
     Tokens,
     tokenize,
 )
-from kro_gitops.cel.tree import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from kro_gitops.cel.tree import (
+    Call,
+    Entry,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+)
 
 LONGEST_TEXT = 100_000
 
@@ -213,6 +222,7 @@ class _Parser(Cursor):
         self.demand(expect.OPERAND)
         first, kinds = self.at, self.kinds
         prefix = self._prefix() if kinds[first] in _PREFIXES else ""
+        begin = self.at
         node = self._call(None) if self._is_call() else _PRIMARIES[kinds[self.at]](self)
         while (kind := kinds[self.at]) in _SUFFIXES:
             if kind == ".":
@@ -220,8 +230,9 @@ class _Parser(Cursor):
                 node = self._call(node) if is_call else self._select(node)
             elif kind == "[":
                 node = self._index(node)
+            elif self._is_name(begin):
+                node = self._message(begin)
             else:
-                self._brace_after(node)
                 break
         if not prefix:
             return node
@@ -341,21 +352,7 @@ class _Parser(Cursor):
         meant = expand(Call(parenthesis, start, end, target, function, arguments))
         return self.note(meant) if isinstance(meant, Issue) else meant
 
-    def _brace_after(self, node: Node) -> None:
-        """Refuse `a.b.C{…}`; after anything else a brace is simply unexpected."""
-        name = node
-        while isinstance(name, Select):
-            name = name.operand
-        if isinstance(name, Ident):
-            self._refuse_message(name.start)
-
-    def _refuse_message(self, start: int) -> NoReturn:
-        brace = self.starts[self.at]
-        name = self.text[start:brace].strip()
-        hint = f"write a map, {{'field': value}}, instead of {name}{{field: value}}"
-        self.give_up(Issue("message literals are not supported", brace, start, brace, hint))
-
-    # Lists and maps.
+    # Lists, maps and messages.
 
     def _list(self) -> Node:
         start = self.starts[self.at]
@@ -388,6 +385,29 @@ class _Parser(Cursor):
             going_on = self.skip(",")
         end = self.take("}", expect.BRACE)
         return MapLiteral(start, start, end, entries)
+
+    def _is_name(self, begin: int) -> bool:
+        """Say whether the tokens from `begin` on are `a.b.C`, or the same with a leading dot."""
+        kinds = self.kinds[begin + (self.kinds[begin] == ".") : self.at]
+        return kinds == [IDENTIFIER, *([".", IDENTIFIER] * (len(kinds) // 2))]
+
+    def _message(self, begin: int) -> Node:
+        start, brace = self.starts[begin], self.starts[self.at]
+        name = "".join(self.texts[begin : self.at])
+        self.at += 1
+        self.demand(expect.MESSAGE_ENTRY)
+        values: list[Node] = []
+        going_on = not self.skip(",")  # `C{,}` has no fields
+        while going_on and self.kinds[self.at] in expect.MESSAGE_FIELD.kinds:
+            self.skip("?")
+            self.demand(expect.FIELD)
+            self.at += 1
+            self.take(":", expect.COLON)
+            values.append(self._expression())
+            self.demand(expect.AFTER_ENTRY)
+            going_on = self.skip(",")
+        self.take("}", expect.BRACE)
+        return Message(brace, start, brace, name, values)
 
 
 _PRIMARIES: Mapping[str, Callable[[_Parser], Node]] = {

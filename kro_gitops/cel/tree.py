@@ -99,6 +99,14 @@ class MapLiteral(Node):
 
 
 @dataclass(slots=True, eq=False)
+class Message(Node):
+    """`name{field: value}`, which is grammar and nothing else: there are no such types."""
+
+    name: str
+    values: list[Node]
+
+
+@dataclass(slots=True, eq=False)
 class Macro(Node):
     """
     A macro that binds names: a comprehension, `cel.bind`, `optMap`, `optFlatMap`, `sortBy`.
@@ -126,6 +134,8 @@ def children(node: Node) -> list[Node]:
             return elements
         case MapLiteral(entries=entries):
             return [part for entry in entries for part in (entry.key, entry.value)]
+        case Message(values=values):
+            return values
         case Macro(operand=operand, bodies=bodies):
             return [operand, *bodies]
         case _:

@@ -12,11 +12,14 @@ from kro_gitops.cel.containers import (
     MAPS,
     ListView,
     MapView,
+    MixedMap,
     ObjectView,
     PartialMap,
+    exact_key,
     find_key,
     is_list,
     is_map,
+    new_map,
     partial,
 )
 from kro_gitops.cel.convert import to_json
@@ -30,7 +33,7 @@ from kro_gitops.cel.failures import (
     UnknownValue,
 )
 from kro_gitops.cel.kinds import conversion_failed, kind_of, no_such_key, no_such_overload
-from kro_gitops.cel.limits import MAX_SIZE, check_size
+from kro_gitops.cel.limits import MAX_PARTS, MAX_SIZE, check_size
 from kro_gitops.cel.scalars import (
     NONE,
     OMIT,
@@ -43,11 +46,13 @@ from kro_gitops.cel.scalars import (
     TypeValue,
     UInt,
 )
+from kro_gitops.cel.unreadable import Unreadable
 
 __all__ = [
     "ABSENT",
     "LISTS",
     "MAPS",
+    "MAX_PARTS",
     "MAX_SIZE",
     "NONE",
     "NUMBERS",
@@ -62,6 +67,7 @@ __all__ = [
     "ListView",
     "MapView",
     "MissingData",
+    "MixedMap",
     "ObjectView",
     "Opaque",
     "OptionalValue",
@@ -70,14 +76,17 @@ __all__ = [
     "TypeValue",
     "UInt",
     "UnknownValue",
+    "Unreadable",
     "check_size",
     "compare",
     "conversion_failed",
     "equals",
+    "exact_key",
     "find_key",
     "is_list",
     "is_map",
     "kind_of",
+    "new_map",
     "no_such_key",
     "no_such_overload",
     "partial",

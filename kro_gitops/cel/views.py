@@ -22,6 +22,7 @@ from kro_gitops.cel.escaping import escape, unescape
 from kro_gitops.cel.failures import EvaluationError
 from kro_gitops.cel.numbers import format_double
 from kro_gitops.cel.scalars import Duration
+from kro_gitops.cel.unreadable import Unreadable
 
 Schema = Mapping[str, Any]
 
@@ -35,6 +36,7 @@ _GO_TYPES = {
     list: "[]interface {}",
     type(None): "<nil>",
 }
+NULL = "invalid data, got null for schema with nullable=false"
 _NOT_A_MAP = "invalid data, expected a map for the provided schema with type=object"
 _NO_TYPE = (
     "invalid type, expected object, array, number, integer, boolean or string, or no type with "
@@ -200,18 +202,23 @@ def _array_shape(schema: Schema) -> Shape:
 
 
 def _element_converter(schema: Schema) -> tuple[Converter, type | None]:
-    """Return how to convert elements, null among them, and their exact type if there is one."""
+    """
+    Return how to convert elements, null among them, and their exact type if there is one.
+
+    An element that contradicts the schema becomes `Unreadable`.
+    """
     nullable = bool(schema.get("nullable"))
     made: list[Shape] = []  # made at the first element: schemas may contain themselves
 
     def convert(raw: Any) -> Any:
         if raw is None:
-            if nullable:
-                return None
-            raise EvaluationError("invalid data, got null for schema with nullable=false")
+            return None if nullable else Unreadable(EvaluationError(NULL))
         if not made:
             made.append(shape_of(schema))
-        return made[0].value(raw)
+        try:
+            return made[0].value(raw)
+        except EvaluationError as error:
+            return Unreadable(error)
 
     return convert, shape_of(schema).exact if schema.get("type") in _SCALAR_TYPES else None
 

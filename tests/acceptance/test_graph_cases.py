@@ -1,6 +1,8 @@
 """
-The acceptance cases of the authoring engine by number: ids, structure, scope, expressions, types,
-graph, collections, status, conditions, CRD. The definitions are in `tests/golden/graph-cases.jsonl`.
+The acceptance cases of the authoring engine by number: ids, structure, scope, expressions,
+types, graph, collections, status, conditions, CRD.
+
+The definitions are in `tests/golden/graph-cases.jsonl`.
 """
 
 from typing import Any

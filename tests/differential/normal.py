@@ -34,7 +34,7 @@ def normal_form(value: Any) -> Normal:
     if is_list(value):
         return ["list", [normal_form(element) for element in value]]
     if is_map(value):
-        return normal_map((normal_form(key), normal_form(value[key])) for key in value)
+        return normal_map((normal_form(key), normal_form(held)) for key, held in value.items())
     if isinstance(value, Timestamp | Duration):
         return [kind, value.nanos]
     if isinstance(value, OptionalValue):
@@ -56,6 +56,6 @@ def normal_scalar(kind: str, value: Any) -> Normal:
 
 
 def normal_map(entries: Any) -> Normal:
-    """Sort a map's entries. Keys forget whether they were unsigned: Python's dicts do."""
+    """Sort a map's entries. Keys forget whether they were unsigned: other engines' do."""
     plain = [[["int" if key[0] == "uint" else key[0], key[1]], value] for key, value in entries]
     return ["map", sorted(plain, key=json.dumps)]

@@ -14,7 +14,11 @@ import pytest
 PACKAGE = "kro_gitops"
 ROOT = Path(__file__).parents[2] / PACKAGE
 
-SHELL = {"__main__", "cli"}
+SHELL = {
+    *("__main__", "cli"),
+    *("control.leader", "control.loop"),
+    *("kube.client", "kube.credentials", "kube.discovery", "kube.informer", "kube.transport"),
+}
 WORLD = {
     *("asyncio", "concurrent", "multiprocessing", "threading", "signal", "subprocess"),
     *("os", "sys", "io", "shutil", "tempfile", "glob", "fileinput", "mmap", "ctypes"),

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cel_grammar import LEAVES, Grammar, scope_of
+from tools.oracle.cel_grammar import LEAVES, Grammar, scope_of
 
 Line = dict[str, Any]
 

@@ -12,23 +12,24 @@ who needs the optional itself puts it into a box.
 from typing import Any
 
 from kro_gitops.cel.budget import Frame
-from kro_gitops.cel.compiler.scope import Builder, Step
+from kro_gitops.cel.compiler.literals import check_key
+from kro_gitops.cel.compiler.scope import Builder, Place, Step
 from kro_gitops.cel.compiler.walks import Walk, extend_walk, find_walk, raw_step, step_of
 from kro_gitops.cel.containers import (
     ABSENT,
     LISTS,
-    MAPS,
     MapView,
+    MixedMap,
     ObjectView,
     PartialMap,
-    find_key,
 )
 from kro_gitops.cel.escaping import unescape
 from kro_gitops.cel.failures import MissingVariable
 from kro_gitops.cel.kinds import no_such_key, no_such_overload
-from kro_gitops.cel.library.operators import list_position, select
+from kro_gitops.cel.library.operators import find_at, list_position, select
 from kro_gitops.cel.scalars import NONE, RUNTIME, Condition, OptionalValue, Runtime, TypeValue
 from kro_gitops.cel.tree import Call, Has, Ident, Literal, Node, Select, dotted
+from kro_gitops.cel.unreadable import Unreadable
 from kro_gitops.cel.views import Shape, properties_of, shape_of
 
 
@@ -36,11 +37,28 @@ def build_ident(builder: Builder, node: Ident) -> Step:
     """Compile a name."""
     place = builder.scope.find(node)
     if place is None:
-        return _constant(TypeValue(node.name))
+        return _constant(TypeValue(_described(node) or node.name))
     if node.type is not None and node.type.name == Runtime.KIND:
         return _constant(RUNTIME)  # the only value of its type, whatever the data holds
     if place.schema is not None:
         return step_of(Walk(place, (), place.schema))
+    is_data = builder.scope.variables.get(place.name) is place
+    return _data_variable(place) if is_data else local_variable(place.slot)
+
+
+def local_variable(slot: int) -> Step:
+    """Compile the variable of a macro, whose value may be one that cannot be read."""
+
+    def read(frame: Frame) -> Any:
+        value = frame[slot]
+        if type(value) is Unreadable:
+            value.refuse()
+        return value
+
+    return read
+
+
+def _data_variable(place: Place) -> Step:
     slot = place.slot
 
     def read(frame: Frame) -> Any:
@@ -58,7 +76,7 @@ def build_select(builder: Builder, node: Select) -> Step:
     if walk is not None:
         return step_of(walk)
     if node.type is not None and node.type.kind == "type" and _names_a_type(builder, node):
-        return _constant(TypeValue(dotted(node) or ""))
+        return _constant(TypeValue(_described(node) or dotted(node) or ""))
     operand = builder.build(node.operand)
     return _select_field(builder, operand, node.operand, node.name)
 
@@ -100,12 +118,13 @@ def build_optional_select(builder: Builder, node: Call) -> Step:
 
 def build_optional_index(builder: Builder, node: Call) -> Step:
     """Compile `operand[?key]`, or `operand[key]` on an optional, to the value or `ABSENT`."""
+    check_key(node.arguments[1])
     operand = _operand(builder, node.arguments[0])
     key = builder.build(node.arguments[1])
 
     def read(frame: Frame) -> Any:
         value = operand(frame)
-        return value if value is ABSENT else take(value, key(frame))
+        return value if value is ABSENT else find_at(value, key(frame))
 
     return read
 
@@ -149,20 +168,12 @@ def is_optional(node: Node) -> bool:
     return node.type is not None and node.type.kind == "optional_type"
 
 
-def take(value: Any, key: Any) -> Any:
-    """Return what is at a key or position of any value, or `ABSENT`."""
-    if type(value) in LISTS:
-        position = list_position(key)
-        return value[position] if 0 <= position < len(value) else ABSENT
-    return find_key(value, key) if type(value) in MAPS else _take(value, key)
-
-
 def _take(value: Any, name: Any) -> Any:
     """Return a field of any value, or `ABSENT`."""
     kind = type(value)
     if kind is dict or kind is PartialMap:
         return value.get(name, ABSENT)
-    if kind is ObjectView or kind is MapView:
+    if kind is ObjectView or kind is MapView or kind is MixedMap:
         return value.find(name)
     if kind is Condition:
         return getattr(value, name, ABSENT)
@@ -252,6 +263,12 @@ def _names_a_type(builder: Builder, node: Select) -> bool:
     while isinstance(root, Select):
         root = root.operand
     return isinstance(root, Ident) and builder.scope.find(root) is None
+
+
+def _described(node: Node) -> str:
+    """Return the name of the type that a node of type `type(…)` stands for."""
+    described = node.type.parameters[0] if node.type is not None and node.type.parameters else None
+    return "" if described is None else described.name or described.kind
 
 
 def _name_of(node: Call) -> str:

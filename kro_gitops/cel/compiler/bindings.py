@@ -9,11 +9,17 @@ from kro_gitops.cel.compiler.access import is_optional, unbox
 from kro_gitops.cel.compiler.scope import Builder, Step
 from kro_gitops.cel.compiler.walks import find_walk, raw_step
 from kro_gitops.cel.containers import ABSENT
+from kro_gitops.cel.failures import EvaluationError, EvaluationStopped
 from kro_gitops.cel.tree import Macro
+from kro_gitops.cel.unreadable import Unreadable
 
 
 def build_bind(builder: Builder, node: Macro) -> Step:
-    """Compile `cel.bind(name, value, body)`; data with a schema is bound as it is."""
+    """
+    Compile `cel.bind(name, value, body)`; data with a schema is bound as it is.
+
+    A value that fails is an error only where the body reads it.
+    """
     walk = find_walk(node.operand, builder.scope)
     if walk is not None and walk.schema is not None:
         value = raw_step(walk)
@@ -26,7 +32,12 @@ def build_bind(builder: Builder, node: Macro) -> Step:
     slot = place.slot
 
     def bind(frame: Frame) -> Any:
-        frame[slot] = value(frame)
+        try:
+            frame[slot] = value(frame)
+        except EvaluationStopped:
+            raise
+        except EvaluationError as error:
+            frame[slot] = Unreadable(error)
         return body(frame)
 
     return bind

@@ -12,14 +12,15 @@ from typing import Any
 from kro_gitops.cel.budget import UNCOUNTED, Frame, count_built, count_read
 from kro_gitops.cel.compiler.literals import constant_of
 from kro_gitops.cel.compiler.scope import Builder, Step
-from kro_gitops.cel.containers import ABSENT, LISTS, MAPS
+from kro_gitops.cel.containers import ABSENT, LISTS, MAPS, MixedMap
 from kro_gitops.cel.failures import BuildProblem, EvaluationError
 from kro_gitops.cel.kinds import kind_of, no_such_overload
 from kro_gitops.cel.library.regex import compile_pattern
 from kro_gitops.cel.library.standard import ANY
 from kro_gitops.cel.library.table import FUNCTIONS, METHODS
-from kro_gitops.cel.scalars import OptionalValue
+from kro_gitops.cel.scalars import Duration, OptionalValue, UInt
 from kro_gitops.cel.tree import Call, Node
+from kro_gitops.cel.types import DOUBLE, DURATION, UINT
 
 Function = Callable[..., Any]
 
@@ -36,9 +37,15 @@ _DEEP = frozenset(
 """Functions that look at the elements of elements."""
 _PRECOMPILED = frozenset({"find", "findAll"})
 """Functions whose constant pattern must be a good one for the program to be made at all."""
-_LONG = frozenset({str, bytes, dict, *LISTS})
+_ZEROS = {
+    DOUBLE.kind: 0.0,
+    UINT.kind: UInt(0),
+    DURATION.kind: Duration(0),
+}
+"""What nothing adds up to, where it is not 0."""
+_LONG = frozenset({str, bytes, dict, MixedMap, *LISTS})
 _DEEP_TYPES = frozenset({*LISTS, *MAPS, OptionalValue})
-_GROWN = frozenset({str, bytes, list, dict})
+_GROWN = frozenset({str, bytes, list, dict, MixedMap})
 
 
 def build_call(builder: Builder, node: Call) -> Step:
@@ -51,6 +58,8 @@ def build_call(builder: Builder, node: Call) -> Step:
         function = FUNCTIONS.get(node.function) or _missing(node.function)
     else:
         function = _method(node.function)
+    if node.function == "sum":
+        function = _sum_of(function, node)
     if node.function in _IMMEDIATE:
         return _call(function, steps)
     if len(steps) == 1 and node.function not in _DEEP:
@@ -136,6 +145,14 @@ def _method(name: str) -> Function:
         return function(*arguments)
 
     return dispatch
+
+
+def _sum_of(function: Function, node: Call) -> Function:
+    """Let nothing add up to the zero of the promised type: no element could tell it."""
+    zero = _ZEROS.get(node.type.kind) if node.type is not None else None
+    if zero is None:
+        return function
+    return lambda elements: function(elements) if len(elements) else zero
 
 
 def _missing(name: str) -> Function:

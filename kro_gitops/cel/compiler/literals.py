@@ -6,9 +6,9 @@ from typing import Any
 
 from kro_gitops.cel.budget import UNCOUNTED, Frame, spend
 from kro_gitops.cel.compiler.scope import Builder, Step
-from kro_gitops.cel.containers import ABSENT
-from kro_gitops.cel.failures import EvaluationError
-from kro_gitops.cel.kinds import kind_of
+from kro_gitops.cel.containers import ABSENT, new_map
+from kro_gitops.cel.failures import BuildProblem
+from kro_gitops.cel.kinds import KEY_TYPES, no_such_key
 from kro_gitops.cel.scalars import UInt
 from kro_gitops.cel.tree import Entry, ListLiteral, Literal, MapLiteral, Node
 
@@ -18,6 +18,13 @@ def constant_of(node: Node) -> Any:
     if not isinstance(node, Literal):
         return ABSENT
     return UInt(node.value) if node.kind == "uint" and type(node.value) is int else node.value
+
+
+def check_key(node: Node) -> None:
+    """Refuse a constant in brackets that no key may be."""
+    value = constant_of(node)
+    if value is not ABSENT and type(value) not in KEY_TYPES:
+        raise BuildProblem(no_such_key(value).message)
 
 
 def build_literal(_builder: Builder, node: Literal) -> Step:
@@ -75,17 +82,9 @@ def _any_map(builder: Builder, entries: list[Entry]) -> Step:
         for entry in entries
     )
 
-    def make(frame: Frame) -> dict[Any, Any]:
+    def make(frame: Frame) -> Any:
         spend(frame, len(pairs))
-        made: dict[Any, Any] = {}
-        for key_step, value_step in pairs:
-            key, value = key_step(frame), value_step(frame)
-            if value is ABSENT:
-                continue
-            try:
-                made[key] = value
-            except TypeError:  # a list or a map, which Python cannot hash
-                raise EvaluationError(f"unsupported key type: {kind_of(key)}") from None
-        return made
+        entries = [(key(frame), value(frame)) for key, value in pairs]
+        return new_map([entry for entry in entries if entry[1] is not ABSENT])
 
     return make

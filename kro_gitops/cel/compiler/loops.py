@@ -5,7 +5,8 @@ A loop pays for all its rounds before the first, by their number and the length 
 Where the range is a list of typed objects, read straight from the data, the loop variable
 holds raw JSON and its fields are read by walks.
 
-In `all` and `exists` an error does not matter if another round decides.
+In `all` and `exists` an error does not matter if another round decides. An element that cannot
+be read matters only to a body that reads it.
 
 `for frame[slot] in items` is the whole binding of a loop variable: Python assigns the next
 item to the slot, and the body reads it from there.
@@ -16,13 +17,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from kro_gitops.cel.budget import UNCOUNTED, Frame, count_built, rounds
+from kro_gitops.cel.compiler.access import local_variable
 from kro_gitops.cel.compiler.scope import Builder, Place, Step
 from kro_gitops.cel.compiler.walks import Walk, find_walk, raw_step, step_of
-from kro_gitops.cel.containers import ABSENT, LISTS, MAPS, find_key
+from kro_gitops.cel.containers import LISTS, MAPS, MixedMap
 from kro_gitops.cel.failures import EvaluationError, worse
 from kro_gitops.cel.kinds import key_text, no_such_overload, not_iterable
 from kro_gitops.cel.library.lists import sort_by
 from kro_gitops.cel.tree import Macro
+from kro_gitops.cel.unreadable import Unreadable, attempt
 from kro_gitops.cel.views import Schema, properties_of
 
 _CHARACTERS_PER_STEP = 128
@@ -103,10 +106,9 @@ def _list_only(operand: Step) -> Step:
 
 
 def _reader(place: Place) -> Step:
-    slot = place.slot
     if place.schema is not None:
         return step_of(Walk(place, (), place.schema))
-    return lambda frame: frame[slot]
+    return local_variable(place.slot)
 
 
 def _items(operand: Step, cost: int) -> Callable[[Frame], Iterable[Any]]:
@@ -202,12 +204,16 @@ def _transform_map(loop: Loop) -> Step:
     slot, items, body = loop.slot, loop.items, loop.body
     holds = None if loop.test is None else _boolean(loop.test)
 
-    def transform(frame: Frame) -> dict[Any, Any]:
-        made = {}
+    def transform(frame: Frame) -> Any:
+        made: dict[Any, Any] | MixedMap = {}
         found = items(frame)
         for frame[slot] in found:
             if holds is None or holds(frame):
-                made[frame[slot]] = body(frame)
+                key, value = frame[slot], body(frame)
+                if type(key) is str:  # a key of the map looped over: there is no other
+                    made[key] = value
+                else:
+                    made = _insert(made, key, value)
         return made
 
     return transform
@@ -216,25 +222,35 @@ def _transform_map(loop: Loop) -> Step:
 def _transform_entries(loop: Loop) -> Step:
     entries_of = _map(loop)
 
-    def merge(frame: Frame) -> dict[Any, Any]:
-        merged: dict[Any, Any] = {}
+    def merge(frame: Frame) -> Any:
+        merged: dict[Any, Any] | MixedMap = {}
         for entries in entries_of(frame):
             if type(entries) not in MAPS:
                 raise no_such_overload()
             if len(entries) > UNCOUNTED:
                 count_built(frame, entries)
             for key, value in entries.items():
-                if find_key(merged, key) is not ABSENT:
-                    raise EvaluationError(f"insert failed: key {key_text(key)} already exists")
-                merged[key] = value
+                merged = _insert(merged, key, value)
         return merged
 
     return merge
 
 
+def _insert(made: dict[Any, Any] | MixedMap, key: Any, value: Any) -> dict[Any, Any] | MixedMap:
+    """Add an entry that may not be there yet; return the map, which may have to be another."""
+    if type(made) is dict and (type(key) is not str or type(value) is Unreadable):
+        made = MixedMap(made.items())
+    if key in made:
+        raise EvaluationError(f"insert failed: key {key_text(key)} already exists")
+    made[key] = value
+    return made
+
+
 def _sort_by(loop: Loop) -> Step:
     slot, items, body, read = loop.slot, loop.items, loop.body, loop.read
-    return lambda frame: sort_by([(body(frame), read(frame)) for frame[slot] in items(frame)])
+    return lambda frame: sort_by(
+        [(body(frame), attempt(read, frame)) for frame[slot] in items(frame)]
+    )
 
 
 def _boolean(step: Step) -> Step:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from kro_gitops.cel.budget import UNCOUNTED, Frame, count_built, count_read
-from kro_gitops.cel.compiler.literals import constant_of
+from kro_gitops.cel.compiler.literals import check_key, constant_of
 from kro_gitops.cel.compiler.scope import Builder, Step
 from kro_gitops.cel.containers import ABSENT, LISTS, MAPS
 from kro_gitops.cel.failures import EvaluationError, worse
@@ -122,6 +122,8 @@ def build_binary(builder: Builder, node: Call) -> Step:
         return _calculate(builder, node)
     first, second = builder.build(left), builder.build(right)
     apply = BINARY[name]
+    if name == "_[_]":
+        check_key(right)
     if name == "_==_" or name == "_!=_":
         return _equality(first, second, apply)
     return lambda frame: apply(first(frame), second(frame))

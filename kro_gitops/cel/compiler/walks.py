@@ -17,9 +17,8 @@ from kro_gitops.cel.escaping import unescape
 from kro_gitops.cel.failures import EvaluationError, MissingData, MissingVariable
 from kro_gitops.cel.kinds import no_such_key
 from kro_gitops.cel.tree import Call, Ident, Literal, Node, Select
-from kro_gitops.cel.views import PLAIN, Schema, Shape, properties_of, shape_of
-
-_NULL = "invalid data, got null for schema with nullable=false"
+from kro_gitops.cel.unreadable import Unreadable, readable
+from kro_gitops.cel.views import NULL, PLAIN, Schema, Shape, properties_of, shape_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +52,11 @@ class Walk:
 
     def raw(self, frame: Frame) -> Any:
         """Go step by step; raise what is wrong, or return the data at the end."""
-        value = frame[self.place.slot]
+        value = readable(frame[self.place.slot])
         if value is ABSENT:
             raise MissingVariable(self.place.name)
         if value is None and not self.place.nullable:
-            raise EvaluationError(_NULL)
+            raise EvaluationError(NULL)
         for hop in self.hops:
             value = _take(value, hop)
         return value
@@ -149,7 +148,7 @@ def _take(value: Any, hop: Hop) -> Any:
     if found is ABSENT or (found is None and hop.of_object):
         raise no_such_key(hop.name)
     if found is None and not hop.nullable:
-        raise EvaluationError(_NULL)
+        raise EvaluationError(NULL)
     return found
 
 
@@ -157,7 +156,7 @@ def step_of(walk: Walk) -> Step:
     """Compile a walk to the value at its end."""
     shape = walk.shape
     if not walk.hops:
-        return _read_variable(walk.place, shape)
+        return _read_variable(walk)
     if shape.exact is not None and not _has_index(walk):
         return _read_scalar(walk, shape.exact)
     read = raw_step(walk)
@@ -174,6 +173,8 @@ def step_of(walk: Walk) -> Step:
 
 def raw_step(walk: Walk) -> Step:
     """Compile a walk to the data at its end: null only where the schema allows it."""
+    if not walk.hops:
+        return _read_raw_variable(walk)
     if _has_index(walk):
         return _read_indexed(walk)
     slot = walk.place.slot
@@ -187,7 +188,18 @@ def raw_step(walk: Walk) -> Step:
                 value = value[key]
         except (KeyError, TypeError):
             return slowly(frame)
-        return slowly(frame) if value is None or value is ABSENT else value
+        return slowly(frame) if value is None else value
+
+    return read_raw
+
+
+def _read_raw_variable(walk: Walk) -> Step:
+    slot = walk.place.slot
+    slowly = walk.raw
+
+    def read_raw(frame: Frame) -> Any:
+        value = frame[slot]
+        return value if type(value) is dict or type(value) is list else slowly(frame)
 
     return read_raw
 
@@ -235,18 +247,15 @@ def _read_indexed(walk: Walk) -> Step:
     return read_indexed
 
 
-def _read_variable(place: Place, shape: Shape) -> Step:
-    slot = place.slot
+def _read_variable(walk: Walk) -> Step:
+    slot = walk.place.slot
+    convert, slowly = walk.shape.value, walk.raw
 
     def read_variable(frame: Frame) -> Any:
         raw = frame[slot]
-        if raw is ABSENT:
-            raise MissingVariable(place.name)
-        if raw is None:
-            if place.nullable:
-                return None
-            raise EvaluationError(_NULL)
-        return shape.value(raw)
+        if raw is None or raw is ABSENT or type(raw) is Unreadable:
+            return slowly(frame)  # raises, or returns a null that is allowed
+        return convert(raw)
 
     return read_variable
 

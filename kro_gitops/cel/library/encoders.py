@@ -2,7 +2,8 @@
 Base64, and `json.encode`: values as text for other programs.
 
 `json.encode` is cel-go's, not kro's `json.marshal`: it follows protobuf's JSON, where integers
-that a double cannot hold become strings and there is no value for an absent optional.
+that a double cannot hold become strings and there is no value for an absent optional. Unlike
+kro's, it also writes data that comes with a schema.
 """
 
 import base64
@@ -16,14 +17,18 @@ from kro_gitops.cel.library.json_writing import UnwritableValue, write_json
 from kro_gitops.cel.library.overloads import Function, global_functions
 from kro_gitops.cel.numbers import format_double, format_seconds
 from kro_gitops.cel.values import (
+    OMIT,
     Duration,
     EvaluationError,
+    ListView,
     MapView,
+    MixedMap,
     ObjectView,
     OptionalValue,
     Timestamp,
     TypeValue,
     UInt,
+    Unreadable,
     check_size,
     kind_of,
 )
@@ -31,6 +36,9 @@ from kro_gitops.cel.values import (
 _PADDED: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _FOREIGN: Final = re.compile(rb"[^A-Za-z0-9+/\r\n]")
 _LINE_ENDS = str.maketrans("", "", "\r\n")
+
+_TYPE = "type conversion not supported for 'type'"
+_KEY_NAMES = {float: "Double", bool: "bool", list: "list", ListView: "list"}
 
 _MAX_EXACT = 2**53 - 1
 
@@ -78,11 +86,20 @@ def _finite(number: float) -> float:
     return number
 
 
-def _with_string_keys(entries: dict[Any, Any]) -> dict[Any, Any]:
+def _with_text_keys(entries: MixedMap) -> dict[str, Any]:
     for key in entries:
         if type(key) is not str:
-            raise EvaluationError(f"unsupported type conversion from '{kind_of(key)}' to string")
-    return entries
+            raise EvaluationError(_no_text(key))
+    return dict(entries.items())
+
+
+def _no_text(key: Any) -> str:
+    if type(key) is int or type(key) is UInt:
+        return f"unsupported type conversion from '{kind_of(key)}' to string"
+    if type(key) is TypeValue:
+        return _TYPE
+    name = _KEY_NAMES.get(type(key)) or f"'{kind_of(key).rpartition('.')[2]}'"
+    return f"type conversion error from {name} to 'string'"
 
 
 def _unwrapped(optional: OptionalValue) -> Any:
@@ -97,7 +114,11 @@ def _unwrapped(optional: OptionalValue) -> Any:
 
 def _no_json_form(value: Any) -> str:
     if type(value) is TypeValue:
-        return "type conversion not supported for 'type'"
+        return _TYPE
+    if type(value) is Unreadable:
+        return "type conversion error from list to '*structpb.Value'"
+    if value is OMIT:
+        return "unsupported native conversion from omit to *structpb.Value"
     name = kind_of(value).rpartition(".")[2]
     return f"type conversion error from '{name}' to '*structpb.Value'"
 
@@ -110,7 +131,7 @@ _SUBSTITUTES: dict[type, Any] = {
     Timestamp: format_timestamp,
     Duration: lambda duration: format_seconds(duration.nanos),
     OptionalValue: _unwrapped,
-    dict: _with_string_keys,
+    MixedMap: _with_text_keys,
     # Data leaves as it came, as everywhere: names unescaped, dates untouched.
     ObjectView: lambda view: view.raw,
     MapView: lambda view: view.raw,

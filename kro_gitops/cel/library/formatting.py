@@ -16,9 +16,11 @@ from typing import Any
 from kro_gitops.cel.clock import format_timestamp
 from kro_gitops.cel.library import go_text
 from kro_gitops.cel.library.overloads import Function, member_functions
+from kro_gitops.cel.numbers import format_seconds
 from kro_gitops.cel.values import (
     LISTS,
     MAPS,
+    MAX_PARTS,
     Duration,
     EvaluationError,
     Timestamp,
@@ -48,6 +50,7 @@ class Clause:
 
 def format_string(template: str, arguments: Any) -> str:
     """Fill the clauses of a template, each with the next argument."""
+    check_size(template.count("%"), MAX_PARTS)
     parts: list[str] = []
     total = 0
     position = 0
@@ -84,10 +87,10 @@ def text_of(value: Any) -> str:
         if text is not None:
             parts.append(text(current))
             total += len(parts[-1])
-        elif kind in LISTS:
-            waiting.extend(reversed(_list_pieces(current)))
-        elif kind in MAPS:
-            waiting.extend(reversed(_map_pieces(current)))
+        elif kind in LISTS or kind in MAPS:
+            check_size(len(parts) + len(current), MAX_PARTS)
+            pieces = _list_pieces(current) if kind in LISTS else _map_pieces(current)
+            waiting.extend(reversed(pieces))
         else:
             raise _unsuitable("s", current)
         check_size(total)
@@ -247,13 +250,6 @@ def _not_finite(number: float) -> str:
     return "Infinity" if number > 0 else "-Infinity"
 
 
-def _seconds(duration: Duration) -> str:
-    # Through a double, as Go does it: long spans lose their last nanoseconds.
-    whole, rest = divmod(abs(duration.nanos), 10**9)
-    seconds = whole + rest / 1e9
-    return f"{format_positional(-seconds if duration.nanos < 0 else seconds)}s"
-
-
 _SUITABLE = {
     "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
     "types, durations, and timestamps",
@@ -286,7 +282,7 @@ _TEXTS: dict[type, Callable[[Any], str]] = {
     bytes: go_text.decode,
     type(None): lambda _: "null",
     TypeValue: lambda value: str(value.name),
-    Duration: _seconds,
+    Duration: lambda value: format_seconds(value.nanos),
     Timestamp: lambda value: format_timestamp(Timestamp(value.nanos)),  # in UTC
 }
 

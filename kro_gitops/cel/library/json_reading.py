@@ -4,7 +4,8 @@ JSON text → values, with the results and the complaints of Go's `encoding/json
 Numbers become doubles, all of them; of equal keys the last wins. Most texts go through Python's
 own decoder; what it refuses, and what is nested deeply, is read here, without recursion and
 with Go's words for what is wrong. Go looks at bytes: of a character beyond ASCII it names the
-first one, and an unfinished word or number it sees followed by a blank.
+first one, and an unfinished word or number it sees followed by a blank. That takes time, and is
+done for texts of reasonable length only.
 """
 
 import json
@@ -19,6 +20,7 @@ MAX_DEPTH = 10_000
 
 # As many levels as Python's decoder, which calls itself for each of them, may always be given.
 _SHALLOW = 200
+_LONGEST_READ_HERE = 200_000
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
@@ -26,6 +28,12 @@ _BRACKET: Final = re.compile(r"[\[\]{}]")
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 _SPECIAL_IN_STRING: Final = re.compile(r'["\\\x00-\x1f]')
 _HALF_PAIR: Final = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+_LONE_HALF: Final = re.compile(
+    r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
+    r"|[\ud800-\udfff]"
+    r"|\\\\u[dD][89a-fA-F]"  # which only looks like an escape: the backslash is escaped itself
+)
+_MAY_BE_TOO_LARGE: Final = re.compile(r"[0-9]{300}|[eE]\+?[0-9]{3}")
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 _HEX = frozenset("0123456789abcdefABCDEF")
 _ESCAPED = frozenset('bfnrt\\/"')
@@ -42,12 +50,19 @@ class JsonError(ValueError):
 
 def read_json(text: str) -> Any:
     """Parse one JSON document; raise `JsonError` in Go's words."""
-    if _is_shallow(text) and not _HALF_PAIR.search(text):
+    if _is_shallow(text) and not _has_half_pairs(text):
         try:
-            return _DECODER.decode(text)
+            return (_CAREFUL if _MAY_BE_TOO_LARGE.search(text) else _QUICK).decode(text)
         except ValueError:
             pass  # read it again for the right words
+    if len(text) > _LONGEST_READ_HERE:
+        reasons = f"is not JSON, nests more than {_SHALLOW} levels or has half a surrogate pair"
+        raise JsonError(f"a text of {len(text)} characters {reasons}")
     return _Reader(text).document()
+
+
+def _has_half_pairs(text: str) -> bool:
+    return _HALF_PAIR.search(text) is not None and _LONE_HALF.search(text) is not None
 
 
 def _is_shallow(text: str) -> bool:
@@ -152,7 +167,7 @@ class _Reader:
 
     def _string(self) -> str:
         try:
-            value, self.position = _DECODER.raw_decode(self.text, self.position)
+            value, self.position = _QUICK.raw_decode(self.text, self.position)
         except ValueError:
             self._refuse_string()
         return _HALVES.sub("\ufffd", value)
@@ -240,4 +255,5 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)  # Python would read NaN and Infinity
 
 
-_DECODER = json.JSONDecoder(parse_float=_double, parse_int=_double, parse_constant=_no_constant)
+_QUICK = json.JSONDecoder(parse_float=float, parse_int=float, parse_constant=_no_constant)
+_CAREFUL = json.JSONDecoder(parse_float=_double, parse_int=_double, parse_constant=_no_constant)

@@ -11,19 +11,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kro_gitops.cel.numbers import format_json_double
-from kro_gitops.cel.values import LISTS, MAPS, check_size
+from kro_gitops.cel.values import LISTS, MAPS, MAX_PARTS, check_size
 
 Substitutes = Mapping[type, Callable[[Any], Any]]
 
 _UNSAFE: Final = re.compile('["\\\\\x00-\x1f<>&\u2028\u2029\ud800-\udfff]')
-_SHORT = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
+_ESCAPES = {
+    **{ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"},
+    **{code: f"\\u{code:04x}" for code in range(0x20)},
+    **dict.fromkeys(range(0xD800, 0xE000), "\\ufffd"),
+    **{ord(char): f"\\{char}" for char in '"\\'},
+    **{ord(char): f"\\{letter}" for char, letter in zip("\b\f\n\r\t", "bfnrt", strict=True)},
 }
 
 
@@ -68,10 +66,10 @@ def write_json(value: Any, substitutes: Substitutes) -> str:
             parts.append(written(current))
             total += len(parts[-1])
             check_size(total)
-        elif kind in LISTS:
-            waiting.extend(reversed(_list_pieces(current)))
-        elif kind in MAPS:
-            waiting.extend(reversed(_map_pieces(current)))
+        elif kind in LISTS or kind in MAPS:
+            check_size(len(parts) + len(current), MAX_PARTS)
+            pieces = _list_pieces(current) if kind in LISTS else _map_pieces(current)
+            waiting.extend(reversed(pieces))
         else:
             raise UnwritableValue(current)
     return "".join(parts)
@@ -79,14 +77,7 @@ def write_json(value: Any, substitutes: Substitutes) -> str:
 
 def quote_json(text: str) -> str:
     """Write a string as JSON."""
-    return f'"{_UNSAFE.sub(_escape, text)}"'
-
-
-def _escape(match: re.Match[str]) -> str:
-    char = match[0]
-    if "\ud800" <= char <= "\udfff":
-        return "\\ufffd"
-    return _SHORT.get(char) or f"\\u{ord(char):04x}"
+    return f'"{text.translate(_ESCAPES) if _UNSAFE.search(text) else text}"'
 
 
 def _list_pieces(elements: Any) -> list[Any]:

@@ -20,15 +20,19 @@ from kro_gitops.cel.numbers import format_double
 from kro_gitops.cel.values import (
     ABSENT,
     MAPS,
+    MAX_PARTS,
     OMIT,
     Condition,
     ConversionError,
     EvaluationError,
+    MixedMap,
     check_size,
+    exact_key,
     find_key,
     is_list,
     is_map,
     kind_of,
+    new_map,
     no_such_overload,
     to_json,
 )
@@ -36,13 +40,17 @@ from kro_gitops.cel.values import (
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 _UINT = 2**64
+_LONGEST_FNV = 2**20  # its bytes are taken one by one
+_MOST_VALUES = 500_000
 _STATUSES = ("True", "False", "Unknown")
 
 
 def fnv64a(text: str) -> bytes:
     """Return the FNV-1a hash of a text, 8 bytes."""
+    data = go_text.encode(text)
+    check_size(len(data), _LONGEST_FNV)
     digest = _FNV_OFFSET
-    for byte in go_text.encode(text):
+    for byte in data:
         digest = (digest ^ byte) * _FNV_PRIME % _UINT
     return digest.to_bytes(8, "big")
 
@@ -79,7 +87,7 @@ def seeded_int(least: int, limit: int, seed: str) -> int:
 def json_marshal(value: Any) -> str:
     """Write a value as JSON, as Go does."""
     try:
-        plain = to_json(value, strict=False)
+        plain = to_json(value, strict=False, max_nodes=MAX_PARTS)
     except ConversionError as error:
         raise EvaluationError(f"json.marshal failed to convert value: {error.message}") from None
     return write_json(plain, _SUBSTITUTES)
@@ -87,21 +95,23 @@ def json_marshal(value: Any) -> str:
 
 def json_unmarshal(text: str) -> Any:
     """Read JSON; every number becomes a double."""
-    check_size(text.count(",") + text.count("[") + text.count("{"))
+    check_size(text.count(",") + text.count("[") + text.count("{"), _MOST_VALUES)
     try:
         return read_json(text)
     except JsonError as error:
         raise EvaluationError(f"json.unmarshal failed to parse JSON: {error}") from None
 
 
-def merge(left: Any, right: Any) -> dict[Any, Any]:
+def merge(left: Any, right: Any) -> Any:
     """Put two maps together; the right one wins."""
     check_size(len(left) + len(right))
-    merged = dict(left.items())
-    for key, value in right.items():
-        if type(key) is not str:
-            _drop_equal_key(merged, key)
-        merged[key] = value
+    if type(left) is dict and type(right) is dict:
+        return {**left, **right}
+    merged = new_map([*left.items(), *right.items()])
+    if type(merged) is MixedMap:  # a number of the right wins over its twin of another type
+        others = right if type(right) is MixedMap else MixedMap(right.items())
+        kept = [entry for entry in left.items() if entry[0] not in others]
+        return MixedMap([*kept, *right.items()])
     return merged
 
 
@@ -111,22 +121,21 @@ def deep_merge(left: Any, right: Any) -> Any:
         raise no_such_overload()
     # Maps still to be merged wait on a stack: data may be nested deeper than Python may call.
     result: dict[str, Any] = {}
-    waiting: list[tuple[dict[Any, Any], Any, Any, Any]] = [(result, "", left, right)]
+    waiting: list[tuple[Any, Any, Any, Any]] = [(result, "", left, right)]
     made = 0
     while waiting:
         holder, key, one, other = waiting.pop()
         if not len(one) or not len(other):
             holder[key] = one if len(one) else other
             continue
-        merged = holder[key] = dict(one.items())
         made += len(one) + len(other)
-        check_size(made)
+        check_size(made, MAX_PARTS)
+        merged = holder[key] = new_map([*one.items(), *other.items()])
+        known = {exact_key(name): value for name, value in one.items()}
         for name, value in other.items():
-            known = merged.get(name)
-            if type(known) in MAPS and type(value) in MAPS:
-                waiting.append((merged, name, known, value))
-            else:
-                merged[name] = value
+            twin = known.get(exact_key(name))
+            if type(twin) in MAPS and type(value) in MAPS:
+                waiting.append((merged, name, twin, value))
     return result[""]
 
 
@@ -182,11 +191,6 @@ def _copied(function: str, elements: Any, index: int) -> list[Any]:
         bounds = f"[0, {len(elements)})"
         raise EvaluationError(f"{function}: index {index} out of bounds {bounds}")
     return list(elements)
-
-
-def _drop_equal_key(entries: dict[Any, Any], key: Any) -> None:
-    """Remove an entry whose key Python takes for `key`, so that the newer key is kept."""
-    entries.pop(key, None)
 
 
 def _conditions(owner: Any) -> Any:

@@ -11,8 +11,9 @@ from functools import reduce
 from typing import Any
 
 from kro_gitops.cel.library.membership import Members
-from kro_gitops.cel.library.operators import add
+from kro_gitops.cel.library.operators import add, differs
 from kro_gitops.cel.library.overloads import global_functions, member_functions
+from kro_gitops.cel.unreadable import readable
 from kro_gitops.cel.values import (
     LISTS,
     NONE,
@@ -23,12 +24,12 @@ from kro_gitops.cel.values import (
     UInt,
     check_size,
     compare,
-    equals,
     no_such_overload,
 )
 
 _COMPARABLE = frozenset({bool, int, UInt, float, str, bytes, Duration, Timestamp})
 _HASHED_AS_COMPARED = frozenset({str, int})
+_LONGEST_RANGE = 1_000_000
 _SUMMABLE = frozenset({int, UInt, float, Duration})
 
 
@@ -42,7 +43,7 @@ def slice_list(elements: Any, start: int, end: int) -> list[Any]:
     elif end > size:
         reason = f"list is length {size}"
     else:
-        return [elements[index] for index in range(start, end)]
+        return list(elements)[start:end]
     raise EvaluationError(f"cannot slice({start}, {end}), {reason}")
 
 
@@ -84,13 +85,19 @@ def numbers_below(count: int) -> list[int]:
     """Return 0, 1, … up to, not including, `count`."""
     if count < 0:
         raise EvaluationError(f"lists.range: size must be non-negative, got {count}")
-    check_size(count)
+    if count > _LONGEST_RANGE:
+        limit = f"exceeds maximum allowed ({_LONGEST_RANGE})"
+        raise EvaluationError(f"lists.range: size {count} {limit}")
     return list(range(count))
 
 
 def sort(elements: Any) -> list[Any]:
     """Sort elements of one comparable type."""
-    return sort_by([(element, element) for element in elements])
+    known = list(elements)
+    kinds = set(map(type, known))
+    if len(kinds) == 1 and kinds <= _COMPARABLE:
+        return sorted(known)
+    return sort_by([(element, element) for element in known])
 
 
 def sort_by(pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
@@ -107,8 +114,14 @@ def sort_by(pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
 
 def is_sorted(elements: Any) -> bool:
     """Say whether no element is greater than the next."""
-    known = _comparable("isSorted", elements)
-    return all(_order(known[i], known[i + 1]) <= 0 for i in range(len(known) - 1))
+    previous: Any = None
+    for position, element in enumerate(elements):
+        if type(element) not in _COMPARABLE:
+            raise _not_comparable("isSorted", elements, position)
+        if position and _order(previous, element) > 0:
+            return False
+        previous = element
+    return True
 
 
 def least(elements: Any) -> Any:
@@ -131,13 +144,14 @@ def total(elements: Any) -> Any:
 
 def index_of(elements: Any, wanted: Any) -> int:
     """Return where the first equal element is, or -1."""
-    return next((i for i, element in enumerate(elements) if equals(element, wanted)), -1)
+    return next((i for i, element in enumerate(elements) if not differs(element, wanted)), -1)
 
 
 def last_index_of(elements: Any, wanted: Any) -> int:
     """Return where the last equal element is, or -1."""
-    positions = range(len(elements) - 1, -1, -1)
-    return next((i for i in positions if equals(elements[i], wanted)), -1)
+    known = list(elements)
+    positions = range(len(known) - 1, -1, -1)
+    return next((i for i in positions if not differs(known[i], wanted)), -1)
 
 
 def first(elements: Any) -> OptionalValue:
@@ -152,11 +166,15 @@ def last(elements: Any) -> OptionalValue:
 
 def _comparable(function: str, elements: Any) -> list[Any]:
     known = list(elements)
-    if known and type(known[0]) not in _COMPARABLE:
-        raise no_such_overload(function, elements)
-    if any(type(element) not in _COMPARABLE for element in known):
-        raise no_such_overload()
+    for position, element in enumerate(known):
+        if type(element) not in _COMPARABLE:
+            raise _not_comparable(function, known, position)
     return known
+
+
+def _not_comparable(function: str, elements: Any, position: int) -> EvaluationError:
+    readable(list(elements)[position])  # raises what is wrong with the element itself
+    return no_such_overload() if position else no_such_overload(function, elements)
 
 
 def _extreme(name: str, elements: Any, is_worse: Callable[[Any, Any], bool]) -> Any:

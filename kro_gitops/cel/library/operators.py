@@ -12,12 +12,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kro_gitops.cel.clock import MAX_SECONDS, MIN_SECONDS, SECOND
-from kro_gitops.cel.containers import ABSENT, LISTS, MAPS, ListView, find_key
+from kro_gitops.cel.containers import (
+    ABSENT,
+    LISTS,
+    MAPS,
+    ListView,
+    MapView,
+    MixedMap,
+    ObjectView,
+    find_key,
+)
 from kro_gitops.cel.equality import NUMBERS, compare, equals, merge_key
 from kro_gitops.cel.failures import EvaluationError, MissingData, UnknownValue
-from kro_gitops.cel.kinds import kind_of, no_such_key, no_such_overload
+from kro_gitops.cel.kinds import KEY_TYPES, kind_of, no_such_key, no_such_overload
 from kro_gitops.cel.numbers import format_double
 from kro_gitops.cel.scalars import NONE, Condition, Duration, OptionalValue, Timestamp, UInt
+from kro_gitops.cel.unreadable import Unreadable, readable
 
 Binary = Callable[[Any, Any], Any]
 
@@ -58,7 +68,7 @@ def add(left: Any, right: Any) -> Any:
         return _moment(left.nanos + right.nanos, left.offset)
     if kind is Duration and type(right) is Timestamp:
         return _moment(left.nanos + right.nanos, right.offset)
-    raise _refused("_+_", kind, _ADDERS)
+    raise refused("_+_", kind, _ADDERS)
 
 
 def subtract(left: Any, right: Any) -> Any:
@@ -75,7 +85,7 @@ def subtract(left: Any, right: Any) -> Any:
             return Duration(int_in_range(left.nanos - right.nanos))
     if kind is Timestamp and type(right) is Duration:
         return _moment(left.nanos - right.nanos, left.offset)
-    raise _refused("_-_", kind, _SUBTRACTORS)
+    raise refused("_-_", kind, _SUBTRACTORS)
 
 
 def multiply(left: Any, right: Any) -> Any:
@@ -88,14 +98,14 @@ def multiply(left: Any, right: Any) -> Any:
             return left * right
         if kind is UInt:
             return uint_in_range(int(left) * int(right))
-    raise _refused("_*_", kind, NUMBERS)
+    raise refused("_*_", kind, NUMBERS)
 
 
 def divide(left: Any, right: Any) -> Any:
     """`left / right`, integers towards zero."""
     kind = type(left)
     if kind is not type(right) or kind not in NUMBERS:
-        raise _refused("_/_", kind, NUMBERS)
+        raise refused("_/_", kind, NUMBERS)
     if kind is float:
         return _divide_doubles(left, right)
     if right == 0:
@@ -110,7 +120,7 @@ def modulo(left: Any, right: Any) -> Any:
     """`left % right`, with the sign of the left."""
     kind = type(left)
     if kind is not type(right) or (kind is not int and kind is not UInt):
-        raise _refused("_%_", kind, _INTEGERS)
+        raise refused("_%_", kind, _INTEGERS)
     if right == 0:
         raise EvaluationError("modulus by zero")
     if kind is int and right == -1:
@@ -129,7 +139,7 @@ def negate(value: Any) -> Any:
         return -value
     if type(value) is Duration:
         return Duration(int_in_range(-value.nanos))
-    raise _refused("-_", type(value), _BOOLS)
+    raise refused("-_", type(value), _BOOLS)
 
 
 def _ordering(name: str, holds: Callable[[int], bool]) -> Callable[[Any, Any], bool]:
@@ -141,6 +151,16 @@ def _ordering(name: str, holds: Callable[[int], bool]) -> Callable[[Any, Any], b
         return not _is_nan(left, right) and holds(compare(left, right))
 
     return ordered
+
+
+def equal(left: Any, right: Any) -> bool:
+    """`left == right`; data that comes with a schema is compared with its own kind only."""
+    if equals(left, right):
+        return True
+    partners = _PARTNERS.get(type(left))
+    if partners is not None and right is not None and type(right) not in partners:
+        raise no_such_overload()
+    return False
 
 
 def differs(left: Any, right: Any) -> bool:
@@ -159,15 +179,14 @@ def contained(element: Any, container: Any) -> bool:
         return find_key(container, element) is not ABSENT
     if type(container) not in LISTS:
         raise no_such_overload()
-    failure: EvaluationError | None = None
-    for held in _readable(container):
-        if isinstance(held, EvaluationError):
-            failure = failure or held
-            continue
+    unreadable: Unreadable | None = None
+    for held in container:
         if equals(element, held):
             return True
-    if failure is not None:
-        raise failure
+        if type(held) is Unreadable:
+            unreadable = unreadable or held
+    if unreadable is not None:
+        unreadable.refuse()
     return False
 
 
@@ -176,13 +195,13 @@ def index(container: Any, key: Any) -> Any:
     kind = type(container)
     if kind in MAPS:
         value = find_key(container, key)
-        if value is ABSENT:
+        if value is ABSENT or type(key) not in KEY_TYPES:
             raise no_such_key(key)
         return value
     if kind in LISTS:
         position = list_position(key)
         if 0 <= position < len(container):
-            return container[position]
+            return readable(container[position])
         raise MissingData(f"index out of bounds: {position}")
     if kind is OptionalValue:
         return optional_index(container, key)
@@ -195,24 +214,32 @@ def optional_index(container: Any, key: Any) -> OptionalValue:
         if not container.present:
             return NONE
         container = container.value
+    value = find_at(container, key)
+    return NONE if value is ABSENT else OptionalValue(value)
+
+
+def find_at(container: Any, key: Any) -> Any:
+    """Return what is at a key or position of any value, or `ABSENT`."""
+    if type(key) not in KEY_TYPES:
+        raise no_such_key(key)
     kind = type(container)
     if kind in MAPS:
-        value = find_key(container, key)
-        return NONE if value is ABSENT else OptionalValue(value)
+        return find_key(container, key)
     if kind in LISTS:
         position = list_position(key)
-        inside = 0 <= position < len(container)
-        return OptionalValue(container[position]) if inside else NONE
+        return readable(container[position]) if 0 <= position < len(container) else ABSENT
     if kind is Condition and key in Condition.__slots__:
-        return OptionalValue(getattr(container, key))
-    return NONE
+        return getattr(container, key)
+    return ABSENT
 
 
 def select(holder: Any, name: Any) -> Any:
-    """`holder.name` on anything that is no map."""
+    """`holder.name` on anything that is no ordinary map."""
     kind = type(holder)
     if kind is OptionalValue:
         return optional_index(holder, name)
+    if kind is MixedMap and name in holder:
+        return holder.find(name)
     if kind is Condition and name in Condition.__slots__:
         return getattr(holder, name)
     if kind in LISTS:
@@ -228,23 +255,9 @@ def list_position(key: Any) -> int:
         return int(key)
     if type(key) is float:
         raise EvaluationError(f"unsupported index value {format_double(key)} in list")
+    if type(key) not in KEY_TYPES:
+        raise no_such_key(key)
     raise EvaluationError(f"unsupported index type '{kind_of(key)}' in list")
-
-
-def _readable(container: Any) -> Any:
-    """Walk a list's elements, with the error in place of one that contradicts its schema."""
-    if type(container) is list:
-        return container
-    return (_try_convert(container, raw) for raw in container.raw)
-
-
-def _try_convert(view: ListView, raw: Any) -> Any:
-    try:
-        return view.convert(raw)
-    except UnknownValue:
-        raise
-    except EvaluationError as error:
-        return error
 
 
 def _concatenate(left: Any, right: Any) -> Any:
@@ -284,7 +297,8 @@ def _is_nan(left: Any, right: Any) -> bool:
     return (type(left) is float and left != left) or (type(right) is float and right != right)
 
 
-def _refused(operator: str, left: type, able: frozenset[type]) -> EvaluationError:
+def refused(operator: str, left: type, able: frozenset[type] = frozenset()) -> EvaluationError:
+    """Make the error for operands that do not go together; `able` types know the operator."""
     if left in able or left in RECEIVERS:
         return no_such_overload()
     return EvaluationError(f"no such overload: {operator}")
@@ -293,6 +307,7 @@ def _refused(operator: str, left: type, able: frozenset[type]) -> EvaluationErro
 RECEIVERS = frozenset({str, Timestamp, Duration})
 """Types with methods of their own in cel-go, which words their refusals differently."""
 
+_PARTNERS: Mapping[type, tuple[type, ...]] = {ListView: LISTS, MapView: MAPS, ObjectView: MAPS}
 _BOOLS = frozenset({bool})
 _COMPARERS = frozenset({bool, bytes, str, Timestamp, Duration}) | NUMBERS
 _INTEGERS = frozenset({int, UInt})
@@ -305,7 +320,7 @@ BINARY: Mapping[str, Binary] = {
     "_*_": multiply,
     "_/_": divide,
     "_%_": modulo,
-    "_==_": equals,
+    "_==_": equal,
     "_!=_": differs,
     "_<_": _ordering("_<_", lambda order: order < 0),
     "_<=_": _ordering("_<=_", lambda order: order <= 0),

@@ -6,14 +6,19 @@ RE2 finds what Go finds, and its complaints are put into Go's words.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import re2
 
 from kro_gitops.cel.library import go_text
-from kro_gitops.cel.library.overloads import global_functions, member_functions
-from kro_gitops.cel.values import EvaluationError, check_size
+from kro_gitops.cel.library.operators import refused
+from kro_gitops.cel.library.overloads import member_functions
+from kro_gitops.cel.library.standard import ANY
+from kro_gitops.cel.values import EvaluationError, EvaluationStopped, no_such_overload
+
+MAX_MATCHES = 100_000
 
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
@@ -47,8 +52,10 @@ def compile_pattern(pattern: str) -> Any:
         raise _refused(_in_go_words(pattern, error.args[0])) from None
 
 
-def matches(text: str, pattern: str) -> bool:
+def matches(text: Any, pattern: Any) -> bool:
     """Say whether the pattern is found anywhere in the text."""
+    if type(text) is not str or type(pattern) is not str:
+        raise refused("matches", type(text))
     return compile_pattern(pattern).search(go_text.encode(text)) is not None
 
 
@@ -65,12 +72,13 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     raw = go_text.encode(text)
     found: list[str] = []
     last = -1
-    for match in _compile_argument(pattern).finditer(raw):
+    for count, match in enumerate(_compile_argument(pattern).finditer(raw)):
         if len(found) == limit:
             break
+        if count == MAX_MATCHES:
+            raise EvaluationStopped(f"more than {MAX_MATCHES} matches of a pattern")
         start, end = match.span()
         if start < end or (start != last and not _is_within_character(raw, start)):
-            check_size(len(found) + 1)
             found.append(go_text.decode(raw[start:end]))
         last = end
     return found
@@ -104,13 +112,21 @@ def _in_go_words(pattern: str, complaint: bytes | str) -> str:
     return f"{_GO_WORDS.get(reason, reason)}: `{part}`"
 
 
-GLOBALS = global_functions({"matches(string, string)": matches})
+def _no_text(*_: Any) -> NoReturn:
+    raise no_such_overload()
 
-MEMBERS = member_functions(
-    {
-        "matches(string, string)": matches,
-        "find(string, string)": find,
-        "findAll(string, string)": find_all,
-        "findAll(string, string, int)": find_all,
-    }
-)
+
+GLOBALS: Mapping[str, Callable[..., Any]] = {"matches": matches}
+
+MEMBERS: Mapping[tuple[str, str], Callable[..., Any]] = {
+    **member_functions(
+        {
+            "find(string, string)": find,
+            "findAll(string, string)": find_all,
+            "findAll(string, string, int)": find_all,
+        }
+    ),
+    ("matches", ANY): matches,
+    ("find", ANY): _no_text,
+    ("findAll", ANY): _no_text,
+}

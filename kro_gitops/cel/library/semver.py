@@ -11,10 +11,11 @@ from typing import Final
 
 from kro_gitops.cel.library.go_text import quote
 from kro_gitops.cel.library.overloads import accepts, global_functions, member_functions
-from kro_gitops.cel.values import EvaluationError, Opaque
+from kro_gitops.cel.values import EvaluationError, Opaque, check_size
 
 _DIGITS: Final = re.compile(r"[0-9]*")
 _IDENTIFIER: Final = re.compile(r"[0-9A-Za-z-]*")
+_LONGEST = 10_000
 _MAX_UINT = 2**64 - 1
 
 # Numbers before words, and each among its own kind.
@@ -40,6 +41,7 @@ class Semver(Opaque):
 
 def parse_semver(text: str, normalize: bool = False) -> Semver:
     """Read a version."""
+    check_size(len(text), _LONGEST)
     if normalize:
         text = _normalized(text)
     if not text:

@@ -15,7 +15,7 @@ from kro_gitops.cel.containers import LISTS, MAPS
 from kro_gitops.cel.failures import EvaluationError
 from kro_gitops.cel.kinds import conversion_failed, kind_of, no_such_overload
 from kro_gitops.cel.library.go_text import encode
-from kro_gitops.cel.library.operators import RECEIVERS, int_in_range, uint_in_range
+from kro_gitops.cel.library.operators import int_in_range, refused, uint_in_range
 from kro_gitops.cel.numbers import format_double, format_seconds
 from kro_gitops.cel.scalars import Duration, Opaque, Timestamp, TypeValue, UInt
 
@@ -154,7 +154,7 @@ def size(value: Any) -> int:
     kind = type(value)
     if kind is str or kind is bytes or kind in LISTS or kind in MAPS:
         return len(value)
-    raise no_such_overload() if kind in RECEIVERS else EvaluationError("no such overload: size")
+    raise refused("size", kind)
 
 
 def type_name(value: Any) -> TypeValue:

@@ -10,7 +10,10 @@ from typing import Any
 from kro_gitops.cel.library.formatting import text_of
 from kro_gitops.cel.library.go_text import SHORT_ESCAPES
 from kro_gitops.cel.library.overloads import global_functions, member_functions
-from kro_gitops.cel.values import EvaluationError, check_size, no_such_overload
+from kro_gitops.cel.numbers import format_double
+from kro_gitops.cel.values import EvaluationError, Unreadable, check_size, kind_of, no_such_overload
+
+_SHORT = 32
 
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
@@ -43,7 +46,7 @@ def index_of(text: str, part: str, start: int = 0) -> int:
 
 def last_index_of(text: str, part: str) -> int:
     """Find the last occurrence, or -1."""
-    return text.rfind(part)
+    return _find_last(text, part, len(text))
 
 
 def last_index_of_before(text: str, part: str, start: int) -> int:
@@ -53,7 +56,7 @@ def last_index_of_before(text: str, part: str, start: int) -> int:
     if not part:
         return min(start, len(text))
     # Beyond the end nothing is found, even if there is something before: so it is in cel-go.
-    return text.rfind(part, 0, start + len(part)) if start < len(text) else -1
+    return _find_last(text, part, start + len(part)) if start < len(text) else -1
 
 
 def lower_ascii(text: str) -> str:
@@ -116,16 +119,42 @@ def quote(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
-def join(parts: Any, separator: str = "") -> str:
-    """Put strings together."""
+def join(parts: Any, *separators: str) -> str:
+    """Put strings together, with a separator between them if one is given."""
     texts = list(parts)
     for position, part in enumerate(texts):
         if type(part) is not str:
-            if position == 0:  # a list is one of strings by its first element, as in cel-go
-                raise no_such_overload("join", parts, *([separator] if separator else []))
-            raise EvaluationError(f"join: invalid input: {text_of(part)}")
+            if position == 0 and type(part) is not Unreadable:
+                # By its first element a list is one of strings, or it is not: as in cel-go.
+                raise no_such_overload("join", parts, *separators)
+            raise EvaluationError(f"join: invalid input: {_shown(part)}")
+    separator = separators[0] if separators else ""
     check_size(sum(map(len, texts)) + len(separator) * max(len(texts) - 1, 0))
     return separator.join(texts)
+
+
+def _find_last(text: str, part: str, end: int) -> int:
+    """Find the last occurrence that ends at or before `end`, or -1."""
+    if len(part) <= _SHORT:
+        return text.rfind(part, 0, end)
+    # From the end Python searches in quadratic time, from the start it does not.
+    backwards = text[:end][::-1]
+    found = backwards.find(part[::-1])
+    return -1 if found < 0 else len(backwards) - found - len(part)
+
+
+def _shown(part: Any) -> str:
+    """Print a value as Go's `%v` does, where that is not what `%s` of CEL does."""
+    if type(part) is float:
+        return format_double(part)
+    if type(part) is bytes:
+        return f"[{' '.join(map(str, part))}]"
+    if type(part) is Unreadable:
+        return part.error.message
+    try:
+        return text_of(part)
+    except EvaluationError:  # which has nothing to say about the values of libraries
+        return kind_of(part)
 
 
 def _explode(text: str, limit: int) -> list[str]:

@@ -65,12 +65,21 @@ def _in_range(moment: Timestamp) -> Timestamp:
     raise EvaluationError("timestamp overflow")
 
 
-def local_time(moment: Timestamp, zone: str = "UTC") -> datetime:
-    """Return the calendar and clock of a zone at a moment, in whole seconds."""
+def local_time(moment: Timestamp, zone: str = "UTC") -> tuple[datetime, int]:
+    """
+    Return the calendar and clock of a zone at a moment, in whole seconds.
+
+    On the first and the last day that CEL knows, a zone may be beyond Python's calendar. Its
+    twin 400 years away, which has the same days of the week, is returned then; the number
+    is what must be added to its year.
+    """
+    found, moved = find_zone(zone), 0
+    utc = EPOCH + timedelta(seconds=moment.nanos // SECOND)
     try:
-        return (EPOCH + timedelta(seconds=moment.nanos // SECOND)).astimezone(find_zone(zone))
-    except OverflowError:  # the first or last day of the calendar, seen from elsewhere
-        raise EvaluationError("timestamp overflow") from None
+        return utc.astimezone(found), moved
+    except OverflowError:
+        moved = 400 if utc.year > 1 else -400
+        return utc.replace(year=utc.year - moved).astimezone(found), moved
 
 
 @lru_cache(maxsize=64)
@@ -107,9 +116,16 @@ def _accessor(name: str, read: Callable[[datetime], int]) -> Callable[..., int]:
     def get(moment: Timestamp, zone: Any = "UTC") -> int:
         if type(zone) is not str:
             raise no_such_overload(name, moment, zone)
-        return read(local_time(moment, zone))
+        return read(local_time(moment, zone)[0])
 
     return get
+
+
+def _full_year(moment: Timestamp, zone: Any = "UTC") -> int:
+    if type(zone) is not str:
+        raise no_such_overload("getFullYear", moment, zone)
+    local, moved = local_time(moment, zone)
+    return local.year + moved
 
 
 def _milliseconds(moment: Timestamp, zone: Any = "UTC") -> int:
@@ -130,7 +146,6 @@ def _whole_units(unit: int) -> Callable[[Duration], int]:
 
 
 _CALENDAR: Mapping[str, Callable[[datetime], int]] = {
-    "getFullYear": lambda t: t.year,
     "getMonth": lambda t: t.month - 1,
     "getDate": lambda t: t.day,
     "getDayOfMonth": lambda t: t.day - 1,
@@ -151,6 +166,7 @@ GLOBALS: Mapping[str, Callable[..., Any]] = {"timestamp": timestamp, "duration":
 
 MEMBERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     **{(name, _TIMESTAMP): _accessor(name, read) for name, read in _CALENDAR.items()},
+    ("getFullYear", _TIMESTAMP): _full_year,
     ("getMilliseconds", _TIMESTAMP): _milliseconds,
     **{(name, _DURATION): _whole_units(unit) for name, unit in _SPANS.items()},
 }

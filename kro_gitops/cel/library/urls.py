@@ -19,7 +19,9 @@ from kro_gitops.cel.library.url_text import (
     parse_url,
     split_port,
 )
-from kro_gitops.cel.values import EvaluationError, Opaque
+from kro_gitops.cel.values import EvaluationError, Opaque, check_size
+
+_LONGEST = 2**16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +41,7 @@ class URL(Opaque):
 
 def to_url(text: str) -> URL:
     """Read a URL."""
-    raw = encode(text)
+    raw = _encoded(text)
     try:
         # The fragment is no part of a request; it is taken off at the second reading.
         check_request_uri(raw)
@@ -49,10 +51,15 @@ def to_url(text: str) -> URL:
         raise EvaluationError(message) from None
 
 
+def _encoded(text: str) -> bytes:
+    check_size(len(text), _LONGEST)
+    return encode(text)
+
+
 def is_url(text: str) -> bool:
     """Say whether a text is a URL."""
     try:
-        check_request_uri(encode(text))
+        check_request_uri(_encoded(text))
     except UrlError:
         return False
     return True

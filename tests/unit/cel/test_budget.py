@@ -48,7 +48,7 @@ def nested_lists(levels: int, ending: str) -> str:
         pytest.param(doubled("s + s", 40), TOO_LONG, id="doubling texts"),
         pytest.param(doubled("[1, 2]", 40), STOPPED, id="doubling lists"),
         pytest.param("lists.range(900000).map(i, s + string(i))", STOPPED, id="many long texts"),
-        pytest.param("lists.range(100000000)", TOO_LONG, id="one huge list"),
+        pytest.param("lists.range(100000000)", "exceeds maximum allowed", id="one huge list"),
         pytest.param("s.replace('a', s).replace('a', s).replace('a', s)", TOO_LONG, id="replace"),
         pytest.param("lists.range(9000).all(i, i in lists.range(9000))", STOPPED, id="searching"),
         pytest.param(
@@ -68,6 +68,41 @@ def test_an_expression_that_would_run_away_is_stopped(text: str, message: str) -
         evaluate(text, s="a" * 1000, x={"long": "a" * 1_000_000})
     assert message in str(caught.value)
     assert not caught.value.pending
+
+
+@pytest.mark.parametrize(
+    ("text", "argument", "message"),
+    [
+        pytest.param("x.findAll('a')", "a" * 200_000, "100000 matches", id="many matches"),
+        pytest.param("x.findAll('')", "ü" * 200_000, "100000 matches", id="many empty matches"),
+        pytest.param("json.unmarshal(x)", "[" + "1," * 600_000, "500000 are allowed", id="JSON"),
+        pytest.param("hash.fnv64a(x)", "a" * 2_000_000, "1048576 are allowed", id="a hash"),
+        pytest.param("semver(x)", "1.2.3-" + "a." * 9_000, "10000 are allowed", id="a version"),
+        pytest.param("isURL(x)", "http://" + "a" * 70_000, "65536 are allowed", id="a URL"),
+        pytest.param("x.format([1])", "%d" * 300_000, "200000 are allowed", id="a template"),
+        pytest.param("'%s'.format([x])", [0] * 300_000, "200000 are allowed", id="an argument"),
+        pytest.param("json.encode(x)", [0] * 300_000, "200000 are allowed", id="encoding"),
+        pytest.param("json.marshal([x])", [0] * 300_000, "more than 200000 values", id="marshal"),
+        pytest.param(
+            "x.distinct()", [[[n]] for n in range(900)], "200000 comparisons", id="comparisons"
+        ),
+        pytest.param(
+            "x.deepMerge(x)",
+            {str(n): n for n in range(150_000)},
+            "200000 are allowed",
+            id="merging",
+        ),
+    ],
+)
+def test_no_call_takes_long(text: str, argument: Any, message: str) -> None:
+    with pytest.raises(EvaluationError) as caught:
+        evaluate(text, x=argument)
+    assert message in str(caught.value)
+
+
+def test_a_duration_of_many_thousand_units_is_none() -> None:
+    with pytest.raises(EvaluationError, match="type conversion error from 'string'"):
+        evaluate("duration(x)", x="1s" * 10_000)
 
 
 def test_a_result_larger_than_any_object_is_refused() -> None:

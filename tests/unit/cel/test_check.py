@@ -117,7 +117,7 @@ def test_literals_have_the_type_their_parts_have_in_common(expression: str, expe
         ("type(1) == int", "bool"),
         ("type(any) == google.protobuf.Timestamp", "bool"),
         ("type", "type(type)"),
-        ("list", "type(list(dyn))"),
+        ("list", "type(list(any))"),
         ("[1].first()", "optional_type(int)"),
         ("[[1]].flatten()", "list(int)"),
         ("[].min()", "int"),
@@ -414,3 +414,47 @@ def test_macros_are_typed_in_the_tree() -> None:
     check(tree, ENV, "")
     assert isinstance(tree, Macro)
     assert str(tree.bodies[0].type) == "int"
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("Foo{a: 1}", [f"4: {undeclared('Foo')}"]),
+        ("a.b.Foo{a: nope}", [f"8: {undeclared('a.b.Foo')}"]),
+        (".Foo{}.b + 1", [f"5: {undeclared('.Foo')}"]),
+        ("schema{}", [f"7: {undeclared('schema')}"]),
+        ("Foo{}.f()", [f"4: {undeclared('Foo')}", f"8: {undeclared('f')}"]),
+        ("google.protobuf.Duration{}", ["25: message literals are not supported"]),
+    ],
+)
+def test_there_are_no_messages(expression: str, expected: list[str]) -> None:
+    assert messages_of(expression) == expected
+    assert issues_of(expression)[0].hint.startswith("write a map, {'field': value}, instead of ")
+
+
+@pytest.mark.parametrize(
+    ("expression", "column", "shown"),
+    [
+        ("map.x", 4, "map(any, any)"),
+        ("list.x", 5, "list(any)"),
+        ("duration.x", 9, "duration"),
+        ("timestamp.x.y", 10, "timestamp"),
+        ("google.protobuf.Duration.x", 25, "duration"),
+        ("net.IP.x", 7, "net.IP"),
+    ],
+)
+def test_types_have_no_fields(expression: str, column: int, shown: str) -> None:
+    message = f"type 'type({shown})' does not support field selection"
+    assert messages_of(expression) == [f"{column}: {message}"]
+
+
+@pytest.mark.parametrize("expression", ["map.x", "duration.x"])
+def test_without_schemas_fewer_names_of_types_are_known(expression: str) -> None:
+    (message,) = messages_of(expression, Environment.kro())
+    assert "any" not in message
+
+
+def test_a_loop_variable_with_a_leading_dot_cannot_be_read() -> None:
+    assert type_of("[1].map(.e, 'a')") == "list(string)"
+    assert messages_of("[1].map(.e, e)") == [f"13: {undeclared('e')}"]
+    assert messages_of("[1].map(.e, .e)") == [f"14: {undeclared('.e')}"]

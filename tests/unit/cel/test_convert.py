@@ -11,10 +11,12 @@ from kro_gitops.cel.values import (
     EvaluationError,
     ListView,
     MapView,
+    MixedMap,
     OptionalValue,
     Timestamp,
     TypeValue,
     UInt,
+    Unreadable,
     to_json,
 )
 
@@ -27,7 +29,7 @@ def as_it_is(value: Any) -> Any:
 
 def refuse_null(value: Any) -> Any:
     if value is None:
-        raise EvaluationError("invalid data, got null for schema with nullable=false")
+        return Unreadable(EvaluationError("invalid data, got null"))
     return value
 
 
@@ -77,10 +79,10 @@ def test_keys_keep_their_order() -> None:
         (b"x", "unsupported type: bytes value cannot be used directly"),
         ({"a": [b"x"]}, "unsupported type: bytes value cannot be used directly"),
         (UInt(2**63), "uint value 9223372036854775808 overflows int64"),
-        ({1: "a"}, "map key must be string, got int64"),
-        ({UInt(1): "a"}, "map key must be string, got uint64"),
-        ({1.5: "a"}, "map key must be string, got float64"),
-        ({True: "a"}, "map key must be string, got bool"),
+        (MixedMap([(1, "a")]), "map key must be string, got int64"),
+        (MixedMap([(UInt(1), "a")]), "map key must be string, got uint64"),
+        (MixedMap([(1.5, "a")]), "map key must be string, got float64"),
+        ({"b": MixedMap([(True, "a")])}, "map key must be string, got bool"),
         (TypeValue("int"), "unsupported type: type"),
         ([Condition()], "unsupported type: kro.run.Condition"),
         (ListView(["a", None], refuse_null), "unsupported type: error"),

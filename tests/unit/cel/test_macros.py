@@ -84,7 +84,8 @@ ACCUMULATOR = "iteration variable overwrites accumulator variable"
         ("a.all(1, b)", "argument must be a simple name", "1"),
         ("a.exists(x.y, b)", "argument must be a simple name", ".y"),
         ("a.map(1, b)", "argument is not an identifier", "1"),
-        ("a.map(.x, b)", "argument is not an identifier", "x"),
+        ("a.filter(.x, b)", "argument is not an identifier", "x"),
+        ("a.all(.k, .k, b)", "duplicate variable name: .k", "k, b"),
         ("a.filter('x', b)", "argument is not an identifier", "'x'"),
         ("a.all(k, 2, b)", "argument must be a simple name", "2"),
         ("a.all(k, k, b)", "duplicate variable name: k", "k, b"),
@@ -104,6 +105,13 @@ def test_misuse_is_reported_at_the_argument(text: str, message: str, culprit: st
     (issue,) = caught.value.issues
     assert issue.message == message
     assert issue.offset == text.index(culprit)
+
+
+@pytest.mark.parametrize("text", ["a.map(.x, b)", "a.all(.x, b)", "a.transformList(.x, .y, b)"])
+def test_with_a_leading_dot_a_loop_has_a_name_nobody_can_read(text: str) -> None:
+    node = parse(text)
+    assert isinstance(node, Macro)
+    assert node.variables[0] == ".x"
 
 
 @pytest.mark.parametrize("text", ["a.optMap(__result__, b)", "cel.bind(__result__, a, b)"])

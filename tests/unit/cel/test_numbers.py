@@ -80,7 +80,14 @@ def test_durations_are_printed_as_go_prints_them(nanos: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("nanos", "text"),
-    [(90 * 10**9, "90s"), (-500_000_000, "-0.5s"), (0, "0s"), (1, "0.000000001s")],
+    [
+        (90 * 10**9, "90s"),
+        (-500_000_000, "-0.5s"),
+        (0, "0s"),
+        (1, "0.000000001s"),
+        (946664999_000000997, "946664999.000001s"),  # more digits than a double has
+        (10**18, "1000000000s"),
+    ],
 )
 def test_cel_prints_durations_in_seconds(nanos: int, text: str) -> None:
     assert format_seconds(nanos) == text

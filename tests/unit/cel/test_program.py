@@ -234,6 +234,21 @@ def test_a_condition_is_made_and_read() -> None:
     assert evaluate(read, x=conditions) == "False"
 
 
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("[1.5].filter(e, false).sum() + 1.0", 1.0),
+        ("[1u].filter(e, false).sum() + 1u", 1),
+        ("[duration('1s')].slice(0, 0).sum()", "0s"),
+        ("[].map(e, double(e)).sum() + 1.0", 1.0),
+        ("dyn([1.5].filter(e, false)).sum() + 1", 1),
+        ("[].sum() + 1", 1),
+    ],
+)
+def test_nothing_adds_up_to_the_zero_of_its_type(text: str, result: Any) -> None:
+    assert evaluate(text) == result
+
+
 def test_omit_stays_in_the_result_for_others_to_remove() -> None:
     assert evaluate("{'a': omit(), 'b': 1}") == {"a": OMIT, "b": 1}
 
@@ -244,6 +259,8 @@ def test_omit_stays_in_the_result_for_others_to_remove() -> None:
         ("type(1) == int", True),
         ("type(web) == map", True),
         ("type(x) == google.protobuf.Timestamp", False),
+        ("type(duration('1s')) == duration", True),
+        ("type(duration('1s')) == google.protobuf.Duration", True),
         ("[int, string][0] == type(2)", True),
     ],
 )

@@ -14,6 +14,7 @@ from kro_gitops.cel.tree import (
     Literal,
     Macro,
     MapLiteral,
+    Message,
     Node,
     Select,
     children,
@@ -335,18 +336,53 @@ def test_hints_are_given_where_a_fix_is_near(text: str, hint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a.b.C{d: 1}", ".C{}", "C {\n}", "[C{}]", "f(google.protobuf.Timestamp{seconds: 1})"]
+    ("text", "name", "values"),
+    [
+        ("a.b.C{d: 1, e: x}", "a.b.C", ["1", "x"]),
+        (".C{}", ".C", []),
+        ("C {\n}", "C", []),
+        ("C{,}", "C", []),
+        ("C{?a: x, `b-c`: y,}", "C", ["x", "y"]),
+        ("C{for: 1}", "C", ["1"]),
+    ],
 )
-def test_message_literals_are_refused(text: str) -> None:
-    with pytest.raises(SyntaxProblem) as caught:
-        parse(text)
-    (issue,) = caught.value.issues
-    assert issue.message == "message literals are not supported"
-    assert issue.offset == text.index("{")
+def test_message_literals_are_read(text: str, name: str, values: list[str]) -> None:
+    node = parse(text)
+    assert isinstance(node, Message)
+    assert node.name == name
+    assert [show(value) for value in node.values] == values
+    assert node.offset == text.index("{")
 
 
-def test_a_brace_after_anything_but_a_name_is_just_unexpected() -> None:
-    assert errors("f(){}") == ["1:4: Syntax error: mismatched input '{' expecting <EOF>"]
+def test_a_message_has_fields_like_anything() -> None:
+    assert isinstance(parse("C{a: 1}.b"), Select)
+    assert isinstance(parse("C{a: 1}.b()"), Call)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("C{a}", "1:4: Syntax error: mismatched input '}' expecting ':'"),
+        ("C{a 1}", "1:5: Syntax error: missing ':' at '1'"),
+        (
+            "C{'a': 1}",
+            "1:3: Syntax error: mismatched input ''a'' expecting"
+            " {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}",
+        ),
+        ("C{a: 1", "1:7: Syntax error: mismatched input '<EOF>' expecting {'}', ','}"),
+        ("C{?}", "1:4: Syntax error: mismatched input '}' expecting {IDENTIFIER, ESC_IDENTIFIER}"),
+        ("C{a: 1}{b: 2}", "1:8: Syntax error: mismatched input '{' expecting <EOF>"),
+    ],
+)
+def test_mistakes_in_message_literals(text: str, message: str) -> None:
+    assert errors(text) == [message]
+
+
+@pytest.mark.parametrize(
+    ("text", "column"), [("f(){}", 4), ("(C){}", 4), ("(a).b{}", 6), ("a[0]{}", 5)]
+)
+def test_a_brace_after_anything_but_a_name_is_just_unexpected(text: str, column: int) -> None:
+    assert errors(text) == [f"1:{column}: Syntax error: mismatched input '{{' expecting <EOF>"]
 
 
 NESTED = "-1:0: expression recursion limit exceeded: 250"

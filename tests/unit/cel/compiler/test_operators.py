@@ -120,12 +120,33 @@ def test_literals(text: str, result: Any) -> None:
     assert evaluate(text, x="x") == result
 
 
-def test_a_list_is_no_key() -> None:
-    with pytest.raises(EvaluationError, match="unsupported key type: list"):
-        evaluate("{x: 1}", x=[1])
-
-
 def test_two_evaluations_do_not_share_a_literal() -> None:
     program = compile_text("[1, 2]", ENV)
     program.value({}).append(3)
     assert program.value({}) == [1, 2]
+
+
+TYPED = Environment.kro().extend({"o": {"type": "object", "properties": {"a": {"type": "string"}}}})
+
+
+@pytest.mark.parametrize("other", ["1", "'a'", "[1]"])
+def test_an_object_with_a_schema_is_compared_with_maps_only(other: str) -> None:
+    with pytest.raises(EvaluationError, match=r"^no such overload$"):
+        compile_text(f"o == dyn({other})", TYPED).evaluate({"o": {}})
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("o == dyn({})", True),
+        ("o == dyn({'a': 1})", False),
+        ("o == null", False),
+        ("o != dyn(1)", True),
+        ("dyn(1) == o", False),
+        ("[1].indexOf(dyn(o))", -1),
+        ("dyn(o) in [1]", False),
+        ("omit() == null", False),
+    ],
+)
+def test_whoever_else_asks_just_learns_that_they_differ(text: str, result: Any) -> None:
+    assert compile_text(text, TYPED).evaluate({"o": {}}) == result

@@ -11,6 +11,7 @@ from kro_gitops.cel.values import (
     EvaluationError,
     ListView,
     MapView,
+    MixedMap,
     OptionalValue,
     Timestamp,
     TypeValue,
@@ -99,13 +100,17 @@ def test_json_encode_follows_protobuf(value: Any, text: str) -> None:
             id="infinity",
         ),
         pytest.param([NONE], "optional.none() dereference", id="an absent optional"),
-        pytest.param({1: 2}, "unsupported type conversion from 'int' to string", id="an int key"),
+        pytest.param(
+            MixedMap([(1, 2)]), "unsupported type conversion from 'int' to string", id="an int key"
+        ),
         pytest.param(
             [Quantity(1)],
             "type conversion error from 'Quantity' to '*structpb.Value'",
             id="a quantity",
         ),
-        pytest.param(OMIT, "type conversion error from 'omit' to '*structpb.Value'", id="omit"),
+        pytest.param(
+            [OMIT], "unsupported native conversion from omit to *structpb.Value", id="omit"
+        ),
         pytest.param(TypeValue("int"), "type conversion not supported for 'type'", id="a type"),
     ],
 )

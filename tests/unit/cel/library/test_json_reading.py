@@ -17,6 +17,7 @@ from kro_gitops.cel.library.json_reading import MAX_DEPTH, JsonError, read_json
         pytest.param("7", 7.0, id="whole numbers are doubles"),
         pytest.param("-1.5e+3", -1500.0, id="an exponent"),
         pytest.param("1e-999", 0.0, id="a number too small"),
+        pytest.param(f"[1{'0' * 305}]", [1e305], id="a number of many digits"),
         pytest.param('{"a": 1, "a": 2}', {"a": 2.0}, id="the last of equal keys"),
         pytest.param('{"a": {}, "b": [[], {}]}', {"a": {}, "b": [[], {}]}, id="empty containers"),
         pytest.param(r'"\"\\\/\b\f\n\r\tü\u00fc"', '"\\/\b\f\n\r\tüü', id="escapes"),
@@ -132,9 +133,28 @@ def test_depth_is_limited_as_in_go() -> None:
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
-def test_a_hundred_thousand_brackets_are_refused(opening: str) -> None:
+def test_too_many_brackets_are_refused(opening: str) -> None:
     with pytest.raises(JsonError, match=r"^invalid character '.' exceeded max depth$"):
-        read_json(opening * 100_000)
+        read_json(opening * 30_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" + "1, " * 100_000, "[" * 300_000, '["\\ud800",' * 30_000, '"' + "\\n" * 150_000],
+    ids=["open", "deep", "half pairs", "an open string"],
+)
+def test_what_is_long_and_bad_is_refused_without_a_reading(text: str) -> None:
+    with pytest.raises(JsonError, match=rf"^a text of {len(text)} characters is not JSON, "):
+        read_json(text)
+
+
+def test_what_is_long_and_good_is_read() -> None:
+    assert read_json(json.dumps(["😀", "\\ue", 1] * 100_000)) == ["😀", "\\ue", 1.0] * 100_000
+
+
+@pytest.mark.parametrize("text", [r'"\\ud83d\ude00"', r'"\ud83d\ude00\ude00"'])
+def test_half_a_pair_is_told_from_what_looks_like_one(text: str) -> None:
+    assert read_json(text).endswith("\ufffd")
 
 
 def test_brackets_in_strings_do_not_count() -> None:

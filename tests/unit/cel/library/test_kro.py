@@ -13,6 +13,7 @@ from kro_gitops.cel.values import (
     EvaluationError,
     ListView,
     MapView,
+    MixedMap,
     OptionalValue,
     PartialMap,
     Timestamp,
@@ -135,7 +136,7 @@ def test_marshal_writes_json_as_go_does(value: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ({1: 2}, "convert value: map key must be string, got int64"),
+        (MixedMap([(1, 2)]), "convert value: map key must be string, got int64"),
         ([Quantity(1)], "convert value: unsupported type: kubernetes.Quantity"),
         (float("nan"), "encode value: json: unsupported value: NaN"),
         ([float("-inf")], "encode value: json: unsupported value: -Inf"),
@@ -191,7 +192,7 @@ def test_data_is_merged_by_its_schema() -> None:
 
 
 def test_a_number_key_on_the_right_replaces_its_equal() -> None:
-    merged = merge("merge", {1: "a", "k": 1}, {UInt(1): "b"})
+    merged = merge("merge", MixedMap([(1, "a"), ("k", 1)]), MixedMap([(UInt(1), "b")]))
     assert {type(key): value for key, value in merged.items()} == {str: 1, UInt: "b"}
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kro_gitops.cel.library.membership import Members
 from kro_gitops.cel.library.quantity import parse_quantity
-from kro_gitops.cel.values import MapView, OptionalValue, Timestamp, UInt
+from kro_gitops.cel.values import ListView, MapView, OptionalValue, Timestamp, UInt
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,8 @@ from kro_gitops.cel.values import MapView, OptionalValue, Timestamp, UInt
         pytest.param(1, 1.0, id="numbers"),
         pytest.param(UInt(2), 2, id="an unsigned number"),
         pytest.param([1, "a"], [1.0, "a"], id="lists"),
+        pytest.param(2**53 + 1, float(2**53), id="an int beside a double"),
+        pytest.param(ListView([1, 2], float, "set"), ListView([2, 1], float, "set"), id="sets"),
         pytest.param({"a": "x", "b": 1}, {"b": 1.0, "a": "x"}, id="maps"),
         pytest.param({"a": "x"}, MapView({"a": "x"}, str), id="a map and data"),
         pytest.param(Timestamp(1), Timestamp(1), id="timestamps"),

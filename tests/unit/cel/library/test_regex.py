@@ -3,11 +3,13 @@ from typing import Any
 import pytest
 
 from kro_gitops.cel.library.regex import GLOBALS, MEMBERS, compile_pattern
+from kro_gitops.cel.library.standard import ANY
 from kro_gitops.cel.values import EvaluationError
 
 
 def call(name: str, *arguments: Any) -> Any:
-    return MEMBERS[name, "string"](*arguments)
+    found = MEMBERS.get((name, "string")) or MEMBERS[name, ANY]
+    return found(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,25 @@ def test_a_bad_pattern_is_refused_in_the_words_of_go(pattern: str, complaint: st
     with pytest.raises(EvaluationError) as caught:
         call("findAll", "a", pattern, 1)
     assert caught.value.message == f"Illegal regex: error parsing regexp: {complaint}"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("matches", (None, "a"), "no such overload: matches"),
+        ("matches", ([], "a"), "no such overload: matches"),
+        ("matches", ("a", 1), "no such overload"),
+        ("find", (None, "a"), "no such overload"),
+        ("findAll", ({}, "a"), "no such overload"),
+        ("find", ("a", 1), "no such overload: find(string, int)"),
+    ],
+)
+def test_only_texts_are_searched(name: str, arguments: tuple[Any, ...], message: str) -> None:
+    receiver = "string" if isinstance(arguments[0], str) else ANY
+    function = MEMBERS.get((name, receiver)) or MEMBERS[name, ANY]
+    with pytest.raises(EvaluationError) as caught:
+        function(*arguments)
+    assert caught.value.message == message
 
 
 def test_an_escaped_backslash_before_a_letter_is_no_escape() -> None:

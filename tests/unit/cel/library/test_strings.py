@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from kro_gitops.cel.library.strings import GLOBALS, MEMBERS
-from kro_gitops.cel.values import EvaluationError, ListView, kind_of
+from kro_gitops.cel.values import OMIT, EvaluationError, ListView, kind_of
 
 BIG = 2**63 - 1
 
@@ -57,6 +57,9 @@ def call(name: str, *arguments: Any) -> Any:
         pytest.param("substring", ("ta©o©αT", 2, 6), "©o©α", id="substring counts code points"),
         pytest.param("trim", (" \f\v\t a \u2003\u3000\x85\n",), "a", id="trim"),
         pytest.param("trim", ("\x1f\u200ba\u180e",), "\x1f\u200ba\u180e", id="trim, no blanks"),
+        pytest.param("lastIndexOf", ("ab" * 40, "ba" * 20), 39, id="lastIndexOf a long text"),
+        pytest.param("lastIndexOf", ("ab" * 40, "ba" * 20, 38), 37, id="the same, from the left"),
+        pytest.param("lastIndexOf", ("ab" * 40, "bb" * 20), -1, id="a long text that is not there"),
         pytest.param("join", (["a", "b"],), "ab", id="join"),
         pytest.param("join", (["a", "b"], "-"), "a-b", id="join with a separator"),
         pytest.param("join", ([], "-"), "", id="join nothing"),
@@ -87,7 +90,12 @@ def test_functions_of_strings(name: str, arguments: tuple[Any, ...], expected: A
         pytest.param(
             "join", ([1], ","), "no such overload: join(list, string)", id="join of ints, comma"
         ),
-        pytest.param("join", (["a", 2.5],), "join: invalid input: 2.5", id="join meets a double"),
+        pytest.param("join", ([1], ""), "no such overload: join(list, string)", id="join, empty"),
+        pytest.param(
+            "join", (["a", 1e-7],), "join: invalid input: 1e-07", id="join meets a double"
+        ),
+        pytest.param("join", (["a", b"ab"],), "join: invalid input: [97 98]", id="join, bytes"),
+        pytest.param("join", (["a", OMIT],), "join: invalid input: kro.omit", id="join, omit"),
         pytest.param(
             "join", (["a", [1, "b"]],), "join: invalid input: [1, b]", id="join meets a list"
         ),
@@ -131,3 +139,8 @@ def test_quote_makes_a_literal(text: str, quoted: str) -> None:
 def test_nothing_too_long_is_built(name: str, arguments: tuple[Any, ...]) -> None:
     with pytest.raises(EvaluationError, match="are allowed"):
         call(name, *arguments)
+
+
+def test_a_long_text_is_not_searched_for_in_quadratic_time() -> None:
+    text = "a" * 2_000_000
+    assert call("lastIndexOf", text, "a" * 500_000 + "b" + "a" * 500_000) == -1

@@ -89,9 +89,33 @@ def test_an_unknown_zone_is_an_error(zone: str, message: str) -> None:
         assert str(caught.value) == message
 
 
-def test_a_zone_must_be_a_text() -> None:
-    with pytest.raises(EvaluationError, match="no such overload: getHours"):
-        ask("getHours", LEAP_DAY, 1)
+@pytest.mark.parametrize("accessor", ["getHours", "getFullYear", "getMilliseconds"])
+def test_a_zone_must_be_a_text(accessor: str) -> None:
+    with pytest.raises(EvaluationError, match=f"no such overload: {accessor}"):
+        ask(accessor, LEAP_DAY, 1)
+
+
+@pytest.mark.parametrize(
+    ("accessor", "value"),
+    [
+        ("getFullYear", 0),
+        ("getMonth", 11),
+        ("getDate", 31),
+        ("getDayOfYear", 365),
+        ("getDayOfWeek", 0),
+        ("getHours", 13),
+    ],
+)
+def test_a_zone_may_be_in_the_year_before_the_first(accessor: str, value: int) -> None:
+    assert ask(accessor, timestamp("0001-01-01T00:00:00Z"), "-11:00") == value
+
+
+@pytest.mark.parametrize(
+    ("accessor", "value"),
+    [("getFullYear", 10000), ("getDayOfYear", 0), ("getDayOfWeek", 6), ("getHours", 8)],
+)
+def test_a_zone_may_be_in_the_year_after_the_last(accessor: str, value: int) -> None:
+    assert ask(accessor, timestamp("9999-12-31T23:59:59Z"), "Asia/Tokyo") == value
 
 
 @pytest.mark.parametrize("value", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", 0])

@@ -1,0 +1,91 @@
+"""
+A Lease: who leads, and until when.
+
+Several replicas may run, one leads. It writes its name into a Lease and renews it; when it stops
+renewing, another takes over. Clocks of machines differ, so the times in a Lease are for people:
+a lease has run out when nobody changed it for as long as it lasts, by the clock of whoever looks.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from kro_gitops.objects.refs import KubeObject
+from kro_gitops.objects.times import format_micro_time, parse_time
+
+API_VERSION = "coordination.k8s.io/v1"
+KIND = "Lease"
+
+_NO_HOLDER = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a Lease says; `seconds` is how long it lasts without being renewed."""
+
+    holder: str = _NO_HOLDER
+    seconds: int = 0
+    acquired: datetime | None = None
+    renewed: datetime | None = None
+    transitions: int = 0
+
+    @classmethod
+    def parse(cls, lease: KubeObject) -> "Record":
+        """Read a Lease."""
+        spec: Any = lease.get("spec")
+        spec = spec if isinstance(spec, dict) else {}
+        return cls(
+            holder=spec.get("holderIdentity") or _NO_HOLDER,
+            seconds=spec.get("leaseDurationSeconds") or 0,
+            acquired=parse_time(spec.get("acquireTime")),
+            renewed=parse_time(spec.get("renewTime")),
+            transitions=spec.get("leaseTransitions") or 0,
+        )
+
+    def onto(self, lease: KubeObject) -> KubeObject:
+        """Return a Lease that says this."""
+        spec: KubeObject = {
+            "holderIdentity": self.holder,
+            "leaseDurationSeconds": self.seconds,
+            "leaseTransitions": self.transitions,
+        }
+        if self.acquired is not None:
+            spec["acquireTime"] = format_micro_time(self.acquired)
+        if self.renewed is not None:
+            spec["renewTime"] = format_micro_time(self.renewed)
+        return {**lease, "spec": spec}
+
+    def claimed(self, holder: str, seconds: int, now: datetime) -> "Record":
+        """Say that somebody holds the lease, again or from now on."""
+        if self.holder == holder:
+            return replace(self, seconds=seconds, renewed=now)
+        # The first holder of all takes it from nobody.
+        is_first = self.holder == _NO_HOLDER and self.acquired is None
+        return Record(holder, seconds, now, now, self.transitions + (not is_first))
+
+    def released(self, now: datetime) -> "Record":
+        """Say that nobody holds the lease."""
+        return replace(self, holder=_NO_HOLDER, seconds=1, acquired=now, renewed=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A record, and since when it has not changed, by the clock of whoever looks."""
+
+    record: Record
+    since: float
+
+    def seen(self, record: Record, now: float) -> "Sighting":
+        """Look again."""
+        return self if record == self.record else Sighting(record, now)
+
+    def is_free(self, holder: str, now: float) -> bool:
+        """Say whether somebody may take the lease, or has it."""
+        owner = self.record.holder
+        return owner in (_NO_HOLDER, holder) or self.since + self.record.seconds <= now
+
+
+def new_lease(namespace: str, name: str) -> KubeObject:
+    """Return a Lease that nobody holds and no server has seen."""
+    about = {"namespace": namespace, "name": name}
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": about}

@@ -1,0 +1,244 @@
+"""
+Take a key, call reconcile, obey the outcome.
+
+A fixed number of workers share one queue. A reconcile that raises is contained: its key is tried
+again as the table in `outcome` says, and the others never notice. What the loop itself gets wrong
+is not contained: then everything stops, loudly.
+
+Idle workers cost nothing. Each waits on a future of its own; an added key wakes one of them, and
+whoever finds more to do wakes the next. One timer stands for all keys that are due later.
+
+All of this belongs to one event loop: keys are added from there.
+"""
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Generic, Protocol, TypeVar
+
+from kro_gitops.control.outcome import Level, Outcome, Pace, Result, of_error, of_result
+from kro_gitops.control.workqueue import Work, WorkQueue
+from kro_gitops.kube.api import Identity
+
+K = TypeVar("K", bound=Hashable)
+
+log = logging.getLogger(__name__)
+
+_LEVELS = {
+    Level.INFO: logging.INFO,
+    Level.WARNING: logging.WARNING,
+    Level.ERROR: logging.ERROR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a loop runs; times in seconds."""
+
+    workers: int = 16
+    time_limit: float = 300.0  # for one reconcile
+    grace: float = 60.0  # for reconciles in progress when the loop stops
+    pace: Pace = field(default_factory=Pace)
+    jitter: Callable[[], float] = random.random
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One reconcile, for metrics and events."""
+
+    key: Hashable
+    identity: Identity | None
+    outcome: Outcome  # what was said before is not said again
+    error: Exception | None
+    waited: float
+    seconds: float
+
+
+class Observer(Protocol):
+    """Whoever wants to know: metrics, events."""
+
+    def taken(self, key: Hashable, waited: float) -> None:
+        """Hear that a reconcile begins."""
+
+    def finished(self, report: Report) -> None:
+        """Hear how a reconcile ended."""
+
+
+class Nobody:
+    """An observer that does not care."""
+
+    def taken(self, key: Hashable, waited: float) -> None:
+        """Ignore it."""
+
+    def finished(self, report: Report) -> None:
+        """Ignore it."""
+
+
+class Loop(Generic[K]):
+    """Works on keys until it is stopped."""
+
+    def __init__(
+        self,
+        queue: WorkQueue[K],
+        reconcile: Callable[[Work[K]], Awaitable[Result]],
+        settings: Settings | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self._queue = queue
+        self._reconcile = reconcile
+        self._settings = settings or Settings()
+        self._observer = observer or Nobody()
+        self._stopping = asyncio.Event()
+        self._idle: deque[asyncio.Future[None]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._said: dict[K, str] = {}
+
+    def add(self, key: K, identity: Identity | None = None) -> None:
+        """Have a key worked on as soon as possible, by this identity; without one, by us."""
+        self._queue.add(key, identity, _now())
+        self._rouse()
+
+    def add_after(self, key: K, delay: float, identity: Identity | None = None) -> None:
+        """Have a key worked on after a delay, or sooner if that was wanted already."""
+        now = _now()
+        self._queue.add_at(key, identity, now + delay, now)
+        self._rouse()
+
+    def discard(self, key: K) -> None:
+        """Forget a key that nobody is to work on any more."""
+        self._queue.discard(key)
+        self._said.pop(key, None)
+
+    def stop(self) -> None:
+        """Take no more keys; `run` returns when what is in work is done."""
+        self._stopping.set()
+        while self._idle:
+            self._wake_one()
+
+    async def run(self) -> None:
+        """Work until stopped; what is not done within the grace is cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                workers = [
+                    group.create_task(self._worker(), name=f"worker-{number}")
+                    for number in range(self._settings.workers)
+                ]
+                await self._stopping.wait()
+                _, late = await asyncio.wait(workers, timeout=self._settings.grace)
+                for worker in late:
+                    worker.cancel()
+        finally:
+            self._disarm()
+
+    async def _worker(self) -> None:
+        while not self._stopping.is_set():
+            work = self._queue.take(_now())
+            if work is None:
+                await self._wait()
+            else:
+                self._rouse()
+                await self._work(work)
+
+    async def _work(self, work: Work[K]) -> None:
+        began = _now()
+        self._observer.taken(work.key, work.waited)
+        try:
+            outcome, error = await self._outcome(work)
+            self._obey(work.key, outcome)
+        finally:
+            # Also when cancelled: a key is given back, whatever happened.
+            self._queue.done(work.key, _now())
+        outcome = self._without_repetition(work.key, outcome, error)
+        seconds = _now() - began
+        _log(work, outcome, error)
+        self._observer.finished(
+            Report(work.key, work.identity, outcome, error, work.waited, seconds)
+        )
+
+    async def _outcome(self, work: Work[K]) -> tuple[Outcome, Exception | None]:
+        settings = self._settings
+        try:
+            async with asyncio.timeout(settings.time_limit):
+                return of_result(await self._reconcile(work)), None
+        except Exception as error:  # it may fail in any way: the table says what follows
+            return of_error(error, work.failures + 1, settings.pace, settings.jitter()), error
+
+    def _obey(self, key: K, outcome: Outcome) -> None:
+        if outcome.is_failure:
+            self._queue.failed(key)
+        if outcome.forgets_failures:
+            self._queue.succeeded(key)
+        if outcome.after is not None:
+            self._queue.again_at(key, _now() + outcome.after)
+
+    def _without_repetition(self, key: K, outcome: Outcome, error: Exception | None) -> Outcome:
+        """Keep quiet about a mistake of which the author has been told in the same words."""
+        if error is None:
+            self._said.pop(key, None)
+        elif outcome.once:
+            words = f"{type(error).__name__}: {error}"
+            if self._said.get(key) == words:
+                return replace(outcome, level=Level.NOTHING, event=False)
+            self._said[key] = words
+        return outcome
+
+    async def _wait(self) -> None:
+        """Sleep until there may be something to do."""
+        wake = asyncio.get_running_loop().create_future()
+        self._idle.append(wake)
+        self._arm()
+        await wake
+
+    def _rouse(self) -> None:
+        """Wake one idle worker if there is something for it; it wakes the next."""
+        if self._queue.depth.ready:
+            self._wake_one()
+        self._arm()
+
+    def _ring(self) -> None:
+        self._timer = None
+        self._wake_one()
+
+    def _wake_one(self) -> None:
+        while self._idle:
+            wake = self._idle.popleft()
+            if not wake.done():  # it is done if its worker was cancelled
+                wake.set_result(None)
+                return
+
+    def _arm(self) -> None:
+        """Set the timer to the first key that is due later, if anybody is there to hear it."""
+        due = self._queue.next_due() if self._idle else None
+        if self._timer is not None and self._timer.when() == due:
+            return
+        self._disarm()
+        if due is not None:
+            self._timer = asyncio.get_running_loop().call_at(due, self._ring)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _log(work: Work[K], outcome: Outcome, error: Exception | None) -> None:
+    if error is None or outcome.level is Level.NOTHING:
+        return
+    log.log(
+        _LEVELS[outcome.level],
+        "reconcile failed" if outcome.is_failure else "reconcile stopped",
+        exc_info=error if outcome.traceback else None,
+        extra={
+            "key": str(work.key),
+            "attempt": work.failures + 1,
+            "error": str(error),
+            "retry_after": outcome.after,
+        },
+    )
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,152 @@
+"""
+What follows from what a reconcile returned or raised: one table.
+
+The branch of an error decides, never its words:
+
+| branch | tried again | log | event |
+|---|---|---|---|
+| a mistake of the author | when its inputs change | warning, once for the same words | Warning |
+| nothing is wrong, wait | after a delay, or when a watch fires | info | none |
+| the world failed | with back-off | warning; error once delays stop growing | then a Warning |
+| anything else: our bug | with back-off | error, with traceback | Warning |
+
+Nothing is ever dropped: there is no last try.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum, auto
+from functools import reduce
+
+from kro_gitops.control.backoff import Backoff
+from kro_gitops.errors import NotYet, Unavailable, UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a reconcile that went well wants: nothing more, or to be called again."""
+
+    after: float | None = None  # seconds
+
+
+DONE = Result()
+AGAIN = Result(0.0)
+
+
+class Level(IntEnum):
+    """How loud to say it; more is worse."""
+
+    NOTHING = 0
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+
+
+class Retry(StrEnum):
+    """When a key is tried again of its own accord."""
+
+    NEVER = auto()
+    LATER = auto()
+    BACKOFF = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A row: what follows from one branch of errors."""
+
+    branch: type[BaseException]
+    retry: Retry
+    level: Level
+    event: bool = False
+    traceback: bool = False
+    once: bool = False
+    # Where delays have stopped growing, it is said louder.
+    lasting: Level = Level.NOTHING
+
+
+RULES = (
+    Rule(UserError, Retry.NEVER, Level.WARNING, event=True, once=True),
+    Rule(NotYet, Retry.LATER, Level.INFO),
+    Rule(Unavailable, Retry.BACKOFF, Level.WARNING, lasting=Level.ERROR),
+    # Time-outs and broken connections that nobody gave a name.
+    Rule(OSError, Retry.BACKOFF, Level.WARNING, lasting=Level.ERROR),
+    Rule(BaseException, Retry.BACKOFF, Level.ERROR, event=True, traceback=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long is later."""
+
+    later: float = 3.0  # after «not yet»; zero: only when a watch fires
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What to do with a key, and what to say."""
+
+    after: float | None = None
+    is_failure: bool = False
+    forgets_failures: bool = False
+    level: Level = Level.NOTHING
+    event: bool = False
+    traceback: bool = False
+    once: bool = False
+
+
+def of_result(result: Result) -> Outcome:
+    """Say what follows from a reconcile that went well."""
+    # To be called again is no success yet: failures before it still count.
+    return Outcome(after=result.after, forgets_failures=result.after is None)
+
+
+def of_error(error: BaseException, failures: int, pace: Pace, jitter: float) -> Outcome:
+    """Say what follows from an error; `failures` counts this one, too."""
+    found = [_of_leaf(leaf, failures, pace, jitter) for leaf in _leaves(error)]
+    return reduce(_both, found)
+
+
+def _of_leaf(error: BaseException, failures: int, pace: Pace, jitter: float) -> Outcome:
+    rule = next(rule for rule in RULES if isinstance(error, rule.branch))
+    lasts = rule.lasting > rule.level and pace.backoff.is_capped(failures)
+    return Outcome(
+        after=_delay(rule, failures, pace, jitter),
+        is_failure=rule.retry is Retry.BACKOFF,
+        forgets_failures=rule.retry is Retry.NEVER,
+        level=rule.lasting if lasts else rule.level,
+        event=rule.event or lasts,
+        traceback=rule.traceback,
+        once=rule.once,
+    )
+
+
+def _delay(rule: Rule, failures: int, pace: Pace, jitter: float) -> float | None:
+    match rule.retry:
+        case Retry.NEVER:
+            return None
+        case Retry.LATER:
+            return pace.later or None
+        case Retry.BACKOFF:
+            return pace.backoff.delay(failures, jitter)
+
+
+def _leaves(error: BaseException) -> Iterable[BaseException]:
+    """Take groups apart: several things may go wrong at once."""
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for each in error.exceptions for leaf in _leaves(each)]
+    return [error]
+
+
+def _both(one: Outcome, other: Outcome) -> Outcome:
+    """Do justice to two errors: try again as the sooner asks, and be as loud as the worse."""
+    delays = [each.after for each in (one, other) if each.after is not None]
+    return Outcome(
+        after=min(delays, default=None),
+        is_failure=one.is_failure or other.is_failure,
+        forgets_failures=one.forgets_failures and other.forgets_failures,
+        level=max(one.level, other.level),
+        event=one.event or other.event,
+        traceback=one.traceback or other.traceback,
+        once=one.once and other.once,
+    )

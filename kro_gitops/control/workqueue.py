@@ -1,0 +1,268 @@
+"""
+What is to be worked on, and when.
+
+Pure: no clock, no tasks. Times are numbers handed in, and only compared.
+
+The promises:
+
+- A key is never worked on twice at once. What is added while in work is worked on again
+  afterwards, once, however often it was added.
+- What is due sooner wins: a key that waits and is added becomes due now.
+- No group starves another. Of all groups with something to do, the one with the least in work
+  goes first, then the one whose turn was longest ago. So ten slow instances of one kind do not
+  keep the first of another waiting for more than one of them.
+- Nothing costs more than the logarithm of what is queued, and what is idle costs nothing.
+
+A key does not say as whom to act: two identities must not work on one object at once. The identity
+is carried beside it, and the latest counts.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from enum import Enum, auto
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import Generic, TypeVar
+
+from kro_gitops.kube.api import Identity
+
+K = TypeVar("K", bound=Hashable)
+
+_SLACK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[K]):
+    """A key taken out of the queue; it must be given back with `done`."""
+
+    key: K
+    identity: Identity | None
+    failures: int  # in a row, before this try
+    waited: float  # since it was due
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How much is where."""
+
+    ready: int
+    waiting: int
+    working: int
+
+
+class _State(Enum):
+    IDLE = auto()
+    WAITING = auto()
+    READY = auto()
+    WORKING = auto()
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What is known about a key; `due` is also when a key in work should be taken again."""
+
+    identity: Identity | None = None
+    state: _State = _State.IDLE
+    due: float | None = None
+    failures: int = 0
+
+
+@dataclass(slots=True)
+class _Group(Generic[K]):
+    """Keys that compete with those of other groups."""
+
+    ready: OrderedDict[K, None]
+    working: int = 0
+    turn: int = 0
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return (self.working, self.turn)
+
+
+class WorkQueue(Generic[K]):
+    """Keys due now or later; `group_of` says which keys compete as one."""
+
+    def __init__(self, group_of: Callable[[K], Hashable]) -> None:
+        self._group_of = group_of
+        self._entries: dict[K, _Entry] = {}
+        self._groups: dict[Hashable, _Group[K]] = {}
+        self._turns = count(1)
+        self._counts = dict.fromkeys(_State, 0)
+        # Heaps with entries that may be outdated: what counts is what the entry or group says.
+        self._later: list[tuple[float, int, K]] = []
+        self._next: list[tuple[tuple[int, int], int, Hashable]] = []
+        self._pushes = count()
+
+    def __len__(self) -> int:
+        """Return how many keys are due, waiting or in work."""
+        return len(self._entries)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    @property
+    def depth(self) -> Depth:
+        """Return how many keys are where."""
+        return Depth(
+            self._counts[_State.READY],
+            self._counts[_State.WAITING],
+            self._counts[_State.WORKING],
+        )
+
+    def next_due(self) -> float | None:
+        """Return when the first waiting key is due."""
+        while self._later and not self._is_waiting(*self._later[0]):
+            heappop(self._later)
+        return self._later[0][0] if self._later else None
+
+    def add(self, key: K, identity: Identity | None, now: float) -> None:
+        """Have a key worked on as soon as possible, by this identity; without one, by us."""
+        self.add_at(key, identity, now, now)
+
+    def add_at(self, key: K, identity: Identity | None, due: float, now: float) -> None:
+        """Have a key worked on at a time, or sooner if that was wanted already."""
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = _Entry()
+        entry.identity = identity
+        self._schedule(key, entry, due, now)
+
+    def take(self, now: float) -> Work[K] | None:
+        """Take a key that is due; nobody else gets it until it is given back."""
+        self._wake(now)
+        name = self._next_group()
+        if name is None:
+            return None
+        group = self._groups[name]
+        key, _ = group.ready.popitem(last=False)
+        group.working += 1
+        group.turn = next(self._turns)
+        self._rank(name, group)
+
+        entry = self._entries[key]
+        waited = now - entry.due if entry.due is not None else 0.0
+        entry.due = None
+        self._move(entry, _State.WORKING)
+        return Work(key, entry.identity, entry.failures, max(waited, 0.0))
+
+    def again_at(self, key: K, due: float) -> None:
+        """Have a key in work taken again at a time, as whom it was taken."""
+        entry = self._working(key)
+        entry.due = due if entry.due is None else min(entry.due, due)
+
+    def failed(self, key: K) -> int:
+        """Count a failure of a key in work; return how many there were in a row."""
+        entry = self._working(key)
+        entry.failures += 1
+        return entry.failures
+
+    def succeeded(self, key: K) -> None:
+        """Forget the failures of a key in work."""
+        self._working(key).failures = 0
+
+    def done(self, key: K, now: float) -> None:
+        """Give a key back."""
+        entry = self._working(key)
+        name = self._group_of(key)
+        group = self._groups[name]
+        group.working -= 1
+        due, entry.due = entry.due, None
+        self._move(entry, _State.IDLE)
+        if due is not None:
+            self._schedule(key, entry, due, now)
+        else:
+            # Nobody wants it again, so its failures are forgotten, too.
+            del self._entries[key]
+        self._rank(name, group)
+
+    def discard(self, key: K) -> None:
+        """Drop a key that is due or waiting, with its failures; one in work is not taken again."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return
+        entry.due, entry.failures = None, 0
+        if entry.state is _State.WORKING:
+            return
+        if entry.state is _State.READY:
+            name = self._group_of(key)
+            del self._groups[name].ready[key]
+            self._rank(name, self._groups[name])
+        self._move(entry, _State.IDLE)
+        del self._entries[key]
+
+    def _schedule(self, key: K, entry: _Entry, due: float, now: float) -> None:
+        if entry.state is _State.READY or (entry.due is not None and entry.due <= due):
+            return
+        entry.due = due
+        if entry.state is _State.WORKING:
+            return
+        if due <= now:
+            self._make_ready(key, entry)
+            return
+        self._move(entry, _State.WAITING)
+        heappush(self._later, (due, next(self._pushes), key))
+        self._compact_later()
+
+    def _wake(self, now: float) -> None:
+        due = self.next_due()
+        while due is not None and due <= now:
+            _, _, key = heappop(self._later)
+            self._make_ready(key, self._entries[key])
+            due = self.next_due()
+
+    def _make_ready(self, key: K, entry: _Entry) -> None:
+        self._move(entry, _State.READY)
+        name = self._group_of(key)
+        group = self._groups.get(name)
+        if group is None:
+            # A new group has waited least: it must not jump a queue by coming and going.
+            group = self._groups[name] = _Group(OrderedDict(), turn=next(self._turns))
+        group.ready[key] = None
+        if len(group.ready) == 1:
+            self._rank(name, group)
+
+    def _next_group(self) -> Hashable | None:
+        while self._next:
+            rank, _, name = self._next[0]
+            group = self._groups.get(name)
+            if group is not None and group.ready and group.rank == rank:
+                return name
+            heappop(self._next)
+        return None
+
+    def _rank(self, name: Hashable, group: _Group[K]) -> None:
+        """Put a group in its place among others after a change, or drop it when it is idle."""
+        if group.ready:
+            heappush(self._next, (group.rank, next(self._pushes), name))
+            if len(self._next) > 2 * len(self._groups) + _SLACK:
+                self._next = [
+                    (each.rank, next(self._pushes), name)
+                    for name, each in self._groups.items()
+                    if each.ready
+                ]
+                heapify(self._next)
+        elif not group.working:
+            del self._groups[name]
+
+    def _compact_later(self) -> None:
+        """Drop outdated entries before they outnumber the others."""
+        if len(self._later) > 2 * self._counts[_State.WAITING] + _SLACK:
+            self._later = [each for each in self._later if self._is_waiting(*each)]
+            heapify(self._later)
+
+    def _is_waiting(self, due: float, _: int, key: K) -> bool:
+        entry = self._entries.get(key)
+        return entry is not None and entry.state is _State.WAITING and entry.due == due
+
+    def _working(self, key: K) -> _Entry:
+        entry = self._entries.get(key)
+        if entry is None or entry.state is not _State.WORKING:
+            raise ValueError(f"{key} is not in work")
+        return entry
+
+    def _move(self, entry: _Entry, state: _State) -> None:
+        self._counts[entry.state] -= 1
+        self._counts[state] += 1
+        entry.state = state

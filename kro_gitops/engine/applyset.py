@@ -1,0 +1,246 @@
+"""
+Membership: which children belong to an instance, and where they may be found.
+
+An apply set (KEP-3659, as kubectl knows it) is one id, a label on every member and an inventory on
+the parent: the kinds and namespaces in which members may live. Nothing else must survive a restart:
+with the inventory alone all members can be found and deleted in order. So it is written before a
+member is created and shrinks only when members are gone, and before a deletion it is checked.
+
+Ids, keys and words are kro's: an instance can change hands between the two.
+"""
+
+import hashlib
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kro_gitops.cel.library.formats import FORMATS
+from kro_gitops.cel.library.go_text import quote
+from kro_gitops.errors import RefusedError
+from kro_gitops.objects.metadata import (
+    APPLYSET_GROUP_KINDS,
+    APPLYSET_ID,
+    APPLYSET_NAMESPACES,
+    APPLYSET_PART_OF,
+    APPLYSET_TOOLING,
+    INTERNAL_PREFIX,
+)
+from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+
+INVENTORY_HASH = INTERNAL_PREFIX + "applyset-inventory-hash"
+TOOLING_PREFIX = "kro/"
+
+_BLANKS = frozenset(" \t\r\n")
+# Where members are looked for that name no namespace: the API server's own answer.
+_DEFAULT_NAMESPACE = "default"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupKind:
+    """A kind in any version; `Deployment.apps`, or `ConfigMap` in the core group."""
+
+    kind: str
+    group: str = ""
+
+    @classmethod
+    def of(cls, kind: Kind) -> "GroupKind":
+        """Leave the version out."""
+        return cls(kind.kind, kind.group)
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """Where members may be: kinds, and namespaces other than the parent's."""
+
+    group_kinds: frozenset[GroupKind] = frozenset()
+    namespaces: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, members: Iterable[ObjectRef], parent: ObjectRef) -> "Inventory":
+        """Take stock of members; cluster-scoped ones have no namespace."""
+        found = tuple(members)
+        namespaces = {member.namespace for member in found} - {"", parent.namespace}
+        kinds = {GroupKind.of(member.kind) for member in found}
+        return cls(frozenset(kinds), frozenset(namespaces))
+
+    def __or__(self, other: "Inventory") -> "Inventory":
+        return Inventory(self.group_kinds | other.group_kinds, self.namespaces | other.namespaces)
+
+    def __le__(self, other: "Inventory") -> bool:
+        """Say whether another inventory covers this one."""
+        return self.group_kinds <= other.group_kinds and self.namespaces <= other.namespaces
+
+    @property
+    def kinds_text(self) -> str:
+        """Return the kinds as they stand in the annotation."""
+        return ",".join(sorted(map(str, self.group_kinds)))
+
+    @property
+    def namespaces_text(self) -> str:
+        """Return the namespaces as they stand in the annotation."""
+        return ",".join(sorted(self.namespaces))
+
+    def annotations(self, parent: ObjectRef, version: str) -> dict[str, str]:
+        """Return what the parent carries; keys are there even if they hold nothing."""
+        return {
+            APPLYSET_TOOLING: TOOLING_PREFIX + version,
+            APPLYSET_GROUP_KINDS: self.kinds_text,
+            APPLYSET_NAMESPACES: self.namespaces_text,
+            INVENTORY_HASH: self.digest(applyset_id(parent)),
+        }
+
+    def digest(self, id_: str) -> str:
+        """Return the hash by which a changed inventory is noticed."""
+        payload = "\0".join((id_, self.kinds_text, self.namespaces_text))
+        return "sha256:" + _base64(payload)
+
+    def searched_namespaces(self, parent: ObjectRef) -> frozenset[str]:
+        """Return every namespace in which members may live."""
+        return self.namespaces | {parent.namespace or _DEFAULT_NAMESPACE}
+
+
+def applyset_id(parent: ObjectRef) -> str:
+    """Return the id of an instance's apply set; neither uid nor version matter."""
+    name = (parent.name, parent.namespace, parent.kind.kind, parent.kind.group)
+    return f"applyset-{_base64('.'.join(name))}-v1"
+
+
+def parent_labels(parent: ObjectRef) -> dict[str, str]:
+    """Return the label that makes an instance the parent of an apply set."""
+    return {APPLYSET_ID: applyset_id(parent)}
+
+
+def member_labels(parent: ObjectRef) -> dict[str, str]:
+    """Return the label that makes a child a member."""
+    return {APPLYSET_PART_OF: applyset_id(parent)}
+
+
+def has_inventory(parent: KubeObject) -> bool:
+    """Say whether an instance carries anything of an apply set."""
+    keys = {APPLYSET_TOOLING, APPLYSET_GROUP_KINDS, APPLYSET_NAMESPACES, INVENTORY_HASH}
+    return APPLYSET_ID in _texts(parent, "labels") or bool(
+        keys & set(_texts(parent, "annotations"))
+    )
+
+
+def parse_inventory(annotations: Mapping[str, str]) -> Inventory:
+    """Read what a parent carries; absent and empty are the same here."""
+    return Inventory(
+        _parsed(APPLYSET_GROUP_KINDS, annotations, _parse_group_kind),
+        _parsed(APPLYSET_NAMESPACES, annotations, _parse_namespace),
+    )
+
+
+def validate_inventory(parent: KubeObject) -> Inventory:
+    """
+    Read the inventory of an instance that is to be deleted, and refuse one that may be wrong.
+
+    Members in kinds or namespaces that somebody removed from it would never be found.
+    """
+    expected = applyset_id(ObjectRef.of(parent))
+    labels, annotations = _texts(parent, "labels"), _texts(parent, "annotations")
+    if labels.get(APPLYSET_ID, "") != expected:
+        raise _invalid(f"{APPLYSET_ID} label", labels.get(APPLYSET_ID, ""), expected)
+    tooling = annotations.get(APPLYSET_TOOLING, "")
+    if not tooling.startswith(TOOLING_PREFIX):
+        text = f"invalid {APPLYSET_TOOLING} annotation: {quote(tooling)} is not owned by kro"
+        raise _refused(text)
+    for key in (APPLYSET_GROUP_KINDS, APPLYSET_NAMESPACES):
+        if key not in annotations:
+            raise _refused(f"missing required {key} annotation")
+    inventory = parse_inventory(annotations)
+    # Older versions of kro wrote no hash.
+    digest = inventory.digest(expected)
+    if annotations.get(INVENTORY_HASH, digest) != digest:
+        raise _invalid(f"{INVENTORY_HASH} annotation", annotations[INVENTORY_HASH], digest)
+    return inventory
+
+
+def refuse_foreign_member(current: KubeObject, parent: ObjectRef) -> None:
+    """Refuse to take an object out of another apply set."""
+    theirs, ours = _texts(current, "labels").get(APPLYSET_PART_OF, ""), applyset_id(parent)
+    if not theirs or theirs == ours:
+        return
+    ref = ObjectRef.of(current)
+    name = f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
+    # Go prints the core group with its slash: `/v1, Kind=ConfigMap`.
+    kind = f"{ref.kind.group}/{ref.kind.version}, Kind={ref.kind.kind}"
+    raise RefusedError(
+        "foreign-applyset",
+        f"resource belongs to a different ApplySet: {name} ({kind}) "
+        f"belongs to ApplySet {quote(theirs)}, cannot reassign to {quote(ours)}",
+        hint="another instance made this object: give the child another name",
+    )
+
+
+def refuse_duplicates(members: Iterable[tuple[str, ObjectRef]]) -> None:
+    """Refuse two resources (by id) that are one object; in which version does not matter."""
+    seen: dict[tuple[GroupKind, str, str], str] = {}
+    conflicts = []
+    for id_, ref in members:
+        target = (GroupKind.of(ref.kind), ref.namespace, ref.name)
+        if target in seen:
+            conflicts.append(f"resourceID: {id_} conflicts with resourceID: {seen[target]}")
+        seen[target] = id_
+    if conflicts:
+        raise RefusedError(
+            "duplicate-target", f"found resources with conflicts: {', '.join(conflicts)}"
+        )
+
+
+def _parse_group_kind(entry: str) -> GroupKind:
+    if not entry:
+        raise ValueError("contains an empty group-kind")
+    kind, dot, group = entry.partition(".")
+    if not kind or _BLANKS & set(kind):
+        raise ValueError(f"invalid kind {quote(kind)}")
+    problems = FORMATS["dns1123Subdomain"].problems(group) if dot else []
+    if problems:
+        raise ValueError(f"invalid group {quote(group)}: {', '.join(problems)}")
+    return GroupKind(kind, group)
+
+
+def _parse_namespace(entry: str) -> str:
+    problems = FORMATS["dns1123Label"].problems(entry)
+    if problems:
+        raise ValueError(f"invalid namespace {quote(entry)}: {', '.join(problems)}")
+    return entry
+
+
+_T = TypeVar("_T")
+
+
+def _parsed(key: str, annotations: Mapping[str, str], parse: Callable[[str], _T]) -> frozenset[_T]:
+    written = annotations.get(key, "")
+    try:
+        return frozenset(parse(entry.strip()) for entry in written.split(",") if written)
+    except ValueError as error:
+        raise _refused(f"invalid {key} annotation: {error}") from None
+
+
+def _invalid(what: str, got: str, want: str) -> RefusedError:
+    return _refused(f"invalid {what}: got {quote(got)}, want {quote(want)}")
+
+
+def _refused(text: str) -> RefusedError:
+    return RefusedError(
+        "invalid-inventory",
+        text,
+        hint="put back what the instance's apply set metadata said, or remove its finalizer "
+        "once its children are gone",
+    )
+
+
+def _texts(obj: KubeObject, section: str) -> dict[str, str]:
+    metadata = obj.get("metadata")
+    found: Any = metadata.get(section) if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _base64(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return urlsafe_b64encode(digest).rstrip(b"=").decode()

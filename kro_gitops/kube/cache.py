@@ -1,0 +1,127 @@
+"""
+The objects last seen of one selection, and what changed.
+
+Fed by an informer, read by everybody. Objects in here are shared: look, and copy before changing.
+What is kept of an object is up to whoever feeds it; `without` makes such a rule.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kro_gitops.errors import Path
+from kro_gitops.objects.refs import KubeObject
+
+Key = tuple[str, str]  # namespace and name
+Index = Callable[[KubeObject], Iterable[Hashable]]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An object as it was and as it is; `None` where it was not there."""
+
+    before: KubeObject | None
+    after: KubeObject | None
+
+    @property
+    def object(self) -> KubeObject:
+        """Return the object as it is or, if it is gone, as it was last seen."""
+        found = self.before if self.after is None else self.after
+        assert found is not None, "a change is of something"
+        return found
+
+
+class Cache:
+    """Objects by namespace and name, and by whatever an index finds in them."""
+
+    def __init__(self, indexes: Mapping[str, Index] | None = None) -> None:
+        self._objects: dict[Key, KubeObject] = {}
+        self._indexes = dict(indexes or {})
+        # name of the index → value → the keys of those that have it, in the order they came
+        self._keys: dict[str, dict[Hashable, dict[Key, None]]] = {
+            name: {} for name in self._indexes
+        }
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __iter__(self) -> Iterator[KubeObject]:
+        return iter(tuple(self._objects.values()))
+
+    def find(self, namespace: str, name: str) -> KubeObject | None:
+        """Return an object, or `None` if there is none."""
+        return self._objects.get((namespace, name))
+
+    def by(self, index: str, value: Hashable) -> list[KubeObject]:
+        """Return the objects in which an index finds `value`."""
+        return [self._objects[key] for key in self._keys[index].get(value, ())]
+
+    def put(self, obj: KubeObject) -> Change | None:
+        """Take in an object; return what changed, or `None` if it was seen in this version."""
+        key = key_of(obj)
+        before = self._objects.get(key)
+        if before is not None and _version(before) == _version(obj):
+            return None
+        self._forget_values(key, before)
+        self._objects[key] = obj
+        for name, index in self._indexes.items():
+            for value in index(obj):
+                self._keys[name].setdefault(value, {})[key] = None
+        return Change(before, obj)
+
+    def remove(self, key: Key, last: KubeObject | None = None) -> Change | None:
+        """Drop an object, of which `last` is the last state if that is known; `None`: not there."""
+        before = self._objects.pop(key, None)
+        if before is None:
+            return None
+        self._forget_values(key, before)
+        return Change(last or before, None)
+
+    def replace(self, objects: Iterable[KubeObject]) -> list[Change]:
+        """Take in all objects there are; return what changed since the last time."""
+        present = {key_of(obj): obj for obj in objects}
+        gone = [key for key in self._objects if key not in present]
+        changes = [*map(self.remove, gone), *map(self.put, present.values())]
+        return [change for change in changes if change is not None]
+
+    def _forget_values(self, key: Key, obj: KubeObject | None) -> None:
+        if obj is None:
+            return
+        for name, index in self._indexes.items():
+            keys = self._keys[name]
+            for value in index(obj):
+                holders = keys.get(value)
+                if holders is not None:
+                    holders.pop(key, None)
+                    if not holders:
+                        del keys[value]
+
+
+def key_of(obj: KubeObject) -> Key:
+    """Return the name of an object among those of its kind."""
+    metadata = obj["metadata"]
+    return (metadata.get("namespace", ""), metadata["name"])
+
+
+def without(*paths: Path) -> Callable[[KubeObject], KubeObject]:
+    """Return a rule that drops fields; it changes the object, which nobody else has seen yet."""
+
+    def trim(obj: KubeObject) -> KubeObject:
+        for *parents, last in paths:
+            holder: Any = obj
+            for name in parents:
+                holder = holder.get(name) if isinstance(holder, dict) else None
+            if isinstance(holder, dict):
+                holder.pop(last, None)
+        return obj
+
+    return trim
+
+
+# Who set which field: often the larger half of an object, and of no use once it is read.
+WITHOUT_MANAGERS = without(("metadata", "managedFields"))
+
+
+def _version(obj: KubeObject) -> str:
+    version: str = obj["metadata"]["resourceVersion"]
+    return version

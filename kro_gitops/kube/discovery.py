@@ -1,0 +1,157 @@
+"""
+The kinds a cluster serves and their schemas, as they come and go.
+
+What is served is read when somebody asks for a kind that is not known, so a new CRD is usable at
+once; those who ask at the same time share one reading. What turns out not to be served any longer
+is forgotten. OpenAPI documents are read when a schema is asked for, and again when the server's
+index gives them another hash.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from kro_gitops.errors import ClusterUnavailable, NotServed
+from kro_gitops.kube import requests
+from kro_gitops.kube.api import Resource
+from kro_gitops.kube.mapping import (
+    AGGREGATED,
+    PATHS,
+    first_of_each,
+    is_aggregated,
+    resource_of_custom,
+    resources,
+)
+from kro_gitops.kube.publication import INDEX, Publication, index_entry
+from kro_gitops.objects.crds import kinds_of_crd
+from kro_gitops.objects.kinds import KindSchema, SchemaSet
+from kro_gitops.objects.refs import Kind, KubeObject
+
+# Seconds for which «not served» is believed: many wait for the same CRD, and ask again and again.
+DOUBT = 0.25
+
+
+class Documents(Protocol):
+    """Whoever can read documents off the API server: a `Transport`."""
+
+    async def send(self, request: requests.Request) -> Any:
+        """Send a request and return the JSON that comes back."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A document that was read, and where from: the hash in the address is its version."""
+
+    address: str
+    publication: Publication = field(repr=False)
+
+
+class Discovery:
+    """What one cluster serves."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._served: dict[Kind, Resource] = {}
+        self._learned: dict[Kind, Resource] = {}
+        self._read_at = float("-inf")
+        self._reading = asyncio.Lock()
+        self._index: dict[str, Any] = {}
+        self._index_at = float("-inf")
+        self._published: dict[str, _Held] = {}
+        self._publishing = asyncio.Lock()
+
+    async def resource_of(self, kind: Kind) -> Resource:
+        """Return how a kind is served, or raise `NotServed`."""
+        found = self._find(kind)
+        if found is None:
+            await self._read_after(time.monotonic() - DOUBT)
+            found = self._find(kind)
+        if found is None:
+            raise NotServed("not-served", f"the API server does not serve {kind}")
+        return found
+
+    async def kinds(self) -> Sequence[Kind]:
+        """List the kinds that are served now."""
+        await self._read_after(time.monotonic() - DOUBT)
+        return tuple(self._served | self._learned)
+
+    def learn(self, crd: KubeObject) -> None:
+        """Take in a CRD that is served; discovery itself may need a moment more."""
+        for known in kinds_of_crd(crd):
+            self._learned[known.kind] = resource_of_custom(known)
+
+    def forget(self, kind: Kind) -> None:
+        """Do not believe any longer what is known about a kind."""
+        self._served.pop(kind, None)
+        self._learned.pop(kind, None)
+
+    async def schema_of(self, kind: Kind) -> KindSchema:
+        """Return a kind with its schema, or raise `NotServed` if there is none yet."""
+        resource = await self.resource_of(kind)
+        async with self._publishing:
+            publication = await self._publication(kind)
+        found = publication.schema_of(resource) if publication else None
+        if found is None:
+            raise NotServed("not-published", f"the API server publishes no schema of {kind} yet")
+        return found
+
+    async def schemas(self, kinds: Iterable[Kind]) -> SchemaSet:
+        """Return what is known of the kinds that are served; the others are left out."""
+        found = SchemaSet()
+        for kind in kinds:
+            try:
+                found.add(await self.schema_of(kind))
+            except NotServed:
+                continue
+        return found
+
+    def _find(self, kind: Kind) -> Resource | None:
+        """Look a kind up; what was learned of it last is newer than what was read."""
+        return self._learned.get(kind) or self._served.get(kind)
+
+    async def _read_after(self, moment: float) -> None:
+        """Read what is served, unless somebody did after `moment`."""
+        async with self._reading:
+            if self._read_at > moment:
+                return
+            begun = time.monotonic()
+            documents = [await self._read(path) for path in PATHS]
+            self._served = first_of_each(
+                resource for document in documents for resource in resources(document)
+            )
+            self._read_at = begun
+
+    async def _read(self, path: str) -> Any:
+        document = await self._documents.send(requests.read(path, AGGREGATED))
+        if not is_aggregated(document):
+            raise ClusterUnavailable(
+                "no-discovery",
+                "the API server has no aggregated discovery",
+                hint="Kubernetes 1.27 or later is needed",
+            )
+        return document
+
+    async def _publication(self, kind: Kind) -> Publication | None:
+        """Return the document of a kind's group and version, read again if it has changed."""
+        name = index_entry(kind)
+        entry = (await self._read_index()).get(name)
+        if entry is None:
+            return None
+        address: str = entry["serverRelativeURL"]
+        held = self._published.get(name)
+        if held is None or held.address != address:
+            split = urlsplit(address)
+            request = requests.read(split.path, query=tuple(parse_qsl(split.query)))
+            held = _Held(address, Publication(await self._documents.send(request)))
+            self._published[name] = held
+        return held.publication
+
+    async def _read_index(self) -> dict[str, Any]:
+        now = time.monotonic()
+        if now - self._index_at > DOUBT:
+            self._index = (await self._documents.send(requests.read(INDEX)))["paths"]
+            self._index_at = now
+        return self._index

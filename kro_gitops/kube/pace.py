@@ -1,0 +1,86 @@
+"""
+How fast, and when again: arithmetic on times that are handed in.
+
+Neither the clock nor chance is asked here. Whoever waits brings both.
+"""
+
+from dataclasses import dataclass, field
+
+from kro_gitops.errors import ClusterUnavailable
+from kro_gitops.kube.requests import Request
+from kro_gitops.kube.responses import ApiError, TooManyRequests
+
+FIRST = 0.25  # seconds before the first repetition
+FACTOR = 2.0
+LONGEST = 30.0
+
+# Answers that say: later. 500 may be a webhook's opinion, which does not change in a second.
+_LATER = {429, 502, 503, 504}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one client may ask of the API server, and how long it waits."""
+
+    in_flight: int = 64  # requests under way; watches do not count
+    per_second: float = 0.0  # 0: as many as there are
+    burst: int = 100
+    timeout: float = 30.0  # seconds for a request, its answer included
+    watch: int = 600  # seconds after which the server ends a watch, and we begin another
+    silence: float = 120.0  # seconds without a byte after which a watch is given up
+    attempts: int = 4  # times that a request which may be repeated is sent
+    patience: float = 10.0  # the longest Retry-After, in seconds, that is waited for on the spot
+
+
+def delay(attempt: int, jitter: float, longest: float = LONGEST) -> float:
+    """
+    Return how long to wait before repetition `attempt`, which counts from 0.
+
+    `jitter` is a number from 0 to 1: of the delay, at least half is waited, so that many who
+    failed together come back apart.
+    """
+    # Beyond a few doublings the cap decides; the exponent must not grow for ever.
+    whole = min(longest, FIRST * FACTOR ** min(attempt, 32))
+    return whole * (0.5 + jitter / 2)
+
+
+def wait_before_repeating(
+    request: Request, error: ClusterUnavailable, attempt: int, limits: Limits, jitter: float
+) -> float | None:
+    """Return how long to wait before a failed request is sent again, or `None` to give up."""
+    if attempt + 1 >= limits.attempts or not _is_worth_repeating(request, error):
+        return None
+    asked = error.status.retry_after if isinstance(error, ApiError) else None
+    if asked is None:
+        return delay(attempt, jitter)
+    return asked + delay(attempt, jitter) if asked <= limits.patience else None
+
+
+def _is_worth_repeating(request: Request, error: ClusterUnavailable) -> bool:
+    if isinstance(error, TooManyRequests):
+        return True  # turned away at the door: nothing was done
+    if not request.may_repeat:
+        return False
+    if not isinstance(error, ApiError):
+        return True  # no answer at all
+    return error.status.http_code in _LATER or error.status.retry_after is not None
+
+
+@dataclass(slots=True)
+class TokenBucket:
+    """So many per second, and `burst` at once after a rest."""
+
+    per_second: float
+    burst: int
+    _tokens: float = field(init=False)
+    _seen: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        self._tokens = float(self.burst)
+
+    def reserve(self, now: float) -> float:
+        """Take one, and return how long to wait until it is there."""
+        grown = max(0.0, now - self._seen) * self.per_second
+        self._tokens = min(float(self.burst), self._tokens + grown) - 1
+        self._seen = now
+        return max(0.0, -self._tokens / self.per_second)

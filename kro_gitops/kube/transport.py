@@ -1,0 +1,226 @@
+"""
+Requests over HTTP: sent, repeated where that does no harm, and read.
+
+Knows nothing of kinds or objects: a `Request` goes out, JSON comes back, or lines of it for as
+long as a watch lasts. Connections are kept and shared. How many requests are under way, and how
+many start per second, is limited here, because the API server is shared with others.
+"""
+
+import asyncio
+import logging
+import random
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import aiohttp
+import orjson
+
+from kro_gitops.errors import ClusterUnavailable
+from kro_gitops.kube.pace import Limits, TokenBucket, wait_before_repeating
+from kro_gitops.kube.requests import Request
+from kro_gitops.kube.responses import Unauthorized, error_of
+
+log = logging.getLogger(__name__)
+
+_FAILURES = (aiohttp.ClientError, TimeoutError, OSError)
+
+
+class Access(Protocol):
+    """All it takes to reach an API server."""
+
+    server: str
+    tls: ssl.SSLContext | None
+    server_name: str | None
+    proxy: str | None
+
+    async def authorization(self) -> str | None:
+        """Return the header to send."""
+
+    async def renew(self) -> None:
+        """Get other credentials: the server did not accept those we have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request and how it went, for metrics."""
+
+    request: Request
+    http_code: int  # 0: no answer
+    seconds: float  # until the answer began
+
+
+Observe = Callable[[Sent], None]
+
+
+def _unobserved(_sent: Sent) -> None:
+    """Let a request go by."""
+
+
+class Transport:
+    """Connections to one API server; open for as long as the block lasts."""
+
+    def __init__(
+        self,
+        access: Access,
+        limits: Limits | None = None,
+        observe: Observe = _unobserved,
+        *,
+        user_agent: str = "kro-gitops",
+    ) -> None:
+        self._access = access
+        self.limits = limits or Limits()
+        self._observe = observe
+        self._user_agent = user_agent
+        self._slots = asyncio.Semaphore(self.limits.in_flight)
+        self._bucket = (
+            TokenBucket(self.limits.per_second, self.limits.burst)
+            if self.limits.per_second
+            else None
+        )
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        connector = aiohttp.TCPConnector(limit=0, ssl=self._access.tls or True)
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            headers={"User-Agent": self._user_agent},
+            timeout=aiohttp.ClientTimeout(total=self.limits.timeout),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def send(self, request: Request) -> Any:
+        """Send a request, again if need be and it may be, and return the JSON that comes back."""
+        attempt = 0
+        while True:
+            try:
+                return await self._send_once(request)
+            except ClusterUnavailable as error:
+                wait = wait_before_repeating(request, error, attempt, self.limits, random.random())
+                if wait is None:
+                    raise
+                attempt += 1
+                log.debug(
+                    "request to be repeated",
+                    extra={"verb": request.verb, "subject": request.subject, "wait": wait},
+                )
+                await asyncio.sleep(wait)
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a stream of lines that lasts until the server, or whoever reads, has enough."""
+        patience = aiohttp.ClientTimeout(
+            total=None, connect=self.limits.timeout, sock_read=self.limits.silence
+        )
+        async with await self._open(request, patience) as response:
+            yield _lines(request, response)
+
+    async def _send_once(self, request: Request) -> Any:
+        if self._bucket is not None:
+            await asyncio.sleep(self._bucket.reserve(time.monotonic()))
+        patience = aiohttp.ClientTimeout(total=self.limits.timeout)
+        async with self._slots, await self._open(request, patience) as response:
+            body = await _body(request, response)
+        return decoded(request, body)
+
+    async def _open(
+        self, request: Request, patience: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        """Send a request and return the answer, if it is a good one."""
+        try:
+            return await self._open_once(request, patience)
+        except Unauthorized:
+            await self._access.renew()
+        return await self._open_once(request, patience)
+
+    async def _open_once(
+        self, request: Request, patience: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        begun = time.monotonic()
+        http_code = 0
+        try:
+            response = await self._start(request, patience)
+            http_code = response.status
+        except _FAILURES as error:
+            raise _no_answer(request, error) from error
+        finally:
+            self._observe(Sent(request, http_code, time.monotonic() - begun))
+        if http_code < 300:
+            return response
+        async with response:
+            body = await _body(request, response)
+        raise error_of(http_code, body, response.headers.get("Retry-After"))
+
+    async def _start(
+        self, request: Request, patience: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        if self._session is None:
+            raise RuntimeError("the transport is not open")
+        authorization = await self._access.authorization()
+        credentials = [("Authorization", authorization)] if authorization else []
+        return await self._session.request(
+            request.method,
+            self._access.server + request.path,
+            params=request.query,
+            headers=[*request.headers, *credentials],
+            data=None if request.body is None else orjson.dumps(request.body),
+            timeout=patience,
+            server_hostname=self._access.server_name,
+            proxy=self._access.proxy,
+            allow_redirects=False,
+        )
+
+
+async def _body(request: Request, response: aiohttp.ClientResponse) -> bytes:
+    try:
+        return await response.read()
+    except _FAILURES as error:
+        raise _no_answer(request, error) from error
+
+
+async def _lines(request: Request, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """Cut a stream into lines of any length; a line that is cut off itself is dropped."""
+    begun: list[bytes] = []  # pieces of a line whose end has not come
+    try:
+        async for piece in response.content.iter_any():
+            *ended, rest = piece.split(b"\n")
+            for line in ended:
+                yield b"".join([*begun, line])
+                begun.clear()
+            if rest:
+                begun.append(rest)
+    except TimeoutError:
+        return  # a silence need not be a failure: whoever begins anew will see
+    except _FAILURES as error:
+        raise _no_answer(request, error) from error
+
+
+def decoded(request: Request, text: bytes) -> Any:
+    """Read JSON; what is none comes from something between us and the API server."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise _no_answer(request, error) from error
+
+
+def _no_answer(request: Request, error: BaseException) -> ClusterUnavailable:
+    """Say which request got no answer; the error's own text knows addresses, but no secrets."""
+    reason = str(error) or type(error).__name__
+    return ClusterUnavailable(
+        "cluster-unavailable", f"no answer to {request.verb} {request.subject}: {reason}"
+    )

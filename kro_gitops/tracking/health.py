@@ -1,0 +1,233 @@
+"""
+Conditions → health, as Argo CD and people know it.
+
+Argo CD has no health for instances and definitions of its own accord: it shows a broken one as
+fine. The decision is a table, read from top to bottom, the first row that fits decides. Its cells
+are names, not code: what they mean for a Python dict stands below, what they mean in the script
+that Argo CD runs can stand beside it, and one set of tests holds for both.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from kro_gitops.objects.conditions import FALSE, READY, TRUE, Condition, parse_conditions
+from kro_gitops.objects.metadata import KRO_GROUP, RECONCILE
+from kro_gitops.objects.refs import KubeObject, ObjectRef
+
+
+class Health(StrEnum):
+    """Argo CD's words."""
+
+    HEALTHY = "Healthy"
+    PROGRESSING = "Progressing"
+    DEGRADED = "Degraded"
+    SUSPENDED = "Suspended"
+
+
+class When(StrEnum):
+    """What can be asked about an object."""
+
+    DELETING = "deletionTimestamp is set"
+    NO_STATUS = "status is missing or empty"
+    SUSPENDED = "reconciliation is suspended"
+    STATUS_IS_STALE = "status.observedGeneration is of another generation"
+    READY_IS_STALE = "Ready is of another generation"
+    READY_IS_TRUE = "Ready is True"
+    FAILED = "Stalled is True, or the state is an error"
+    REJECTED = "GraphAccepted or KindReady is False"
+    READY_IS_FALSE = "Ready is False"
+    READY_EXISTS = "there is a Ready"
+    ACTIVE = "the state is active"
+    INACTIVE = "the state is inactive"
+    ALWAYS = "otherwise"
+
+
+class Say(StrEnum):
+    """What can be told about an object."""
+
+    FINALIZERS = "what it waits for"
+    NOT_PICKED_UP = "not picked up yet"
+    SUSPENSION = "why it is suspended"
+    NOT_PROCESSED = "spec change not processed"
+    READY = "Ready's message"
+    FAILURE = "message of the first condition that is False"
+    REJECTION = "message of the condition that rejects it"
+    STATE = "the state"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row."""
+
+    when: When
+    health: Health
+    say: Say
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An object's health, and why."""
+
+    health: Health
+    message: str
+
+
+INSTANCE_RULES = (
+    Rule(When.DELETING, Health.PROGRESSING, Say.FINALIZERS),
+    Rule(When.NO_STATUS, Health.PROGRESSING, Say.NOT_PICKED_UP),
+    Rule(When.SUSPENDED, Health.SUSPENDED, Say.SUSPENSION),
+    Rule(When.STATUS_IS_STALE, Health.PROGRESSING, Say.NOT_PROCESSED),
+    Rule(When.READY_IS_STALE, Health.PROGRESSING, Say.NOT_PROCESSED),
+    Rule(When.READY_IS_TRUE, Health.HEALTHY, Say.READY),
+    Rule(When.FAILED, Health.DEGRADED, Say.FAILURE),
+    Rule(When.READY_EXISTS, Health.PROGRESSING, Say.READY),
+    # With conditions of the author's own there may be no Ready at all.
+    Rule(When.ACTIVE, Health.HEALTHY, Say.STATE),
+    Rule(When.ALWAYS, Health.PROGRESSING, Say.STATE),
+)
+
+DEFINITION_RULES = (
+    Rule(When.DELETING, Health.PROGRESSING, Say.FINALIZERS),
+    Rule(When.NO_STATUS, Health.PROGRESSING, Say.NOT_PICKED_UP),
+    # A rejected change leaves Ready as it was for the generation before.
+    Rule(When.REJECTED, Health.DEGRADED, Say.REJECTION),
+    Rule(When.READY_IS_STALE, Health.PROGRESSING, Say.NOT_PROCESSED),
+    Rule(When.READY_IS_TRUE, Health.HEALTHY, Say.READY),
+    Rule(When.READY_IS_FALSE, Health.DEGRADED, Say.READY),
+    Rule(When.READY_EXISTS, Health.PROGRESSING, Say.READY),
+    Rule(When.ACTIVE, Health.HEALTHY, Say.STATE),
+    Rule(When.INACTIVE, Health.DEGRADED, Say.STATE),
+    Rule(When.ALWAYS, Health.PROGRESSING, Say.STATE),
+)
+
+_DEFINITION = "ResourceGraphDefinition"
+_RESOURCES_READY = "ResourcesReady"
+_SUSPENSION = "ReconciliationSuspended"
+_SUSPENDING = ("suspended", "disabled")
+_REJECTING = ("GraphAccepted", "KindReady")
+_ERRORS = ("ERROR", "FAILED")
+
+
+def health(obj: KubeObject) -> Verdict:
+    """Say how an instance or a definition is."""
+    facts = _Facts(obj)
+    kind = ObjectRef.of(obj).kind
+    is_definition = (kind.group, kind.kind) == (KRO_GROUP, _DEFINITION)
+    rules = DEFINITION_RULES if is_definition else INSTANCE_RULES
+    rule = next(rule for rule in rules if _WHEN[rule.when](facts))
+    return Verdict(rule.health, _SAY[rule.say](facts))
+
+
+class _Facts:
+    """An object, as the rules see it."""
+
+    def __init__(self, obj: KubeObject) -> None:
+        self.metadata = _mapping(obj.get("metadata"))
+        self.status = _mapping(obj.get("status"))
+        self.conditions = parse_conditions(obj)
+
+    @property
+    def state(self) -> str:
+        state = self.status.get("state")
+        return state if isinstance(state, str) else ""
+
+    @cached_property
+    def ready(self) -> Condition | None:
+        return self.find(READY)
+
+    @property
+    def annotation(self) -> str:
+        value = _mapping(self.metadata.get("annotations")).get(RECONCILE)
+        return value.lower() if isinstance(value, str) else ""
+
+    def find(self, type_: str) -> Condition | None:
+        return next((each for each in self.conditions if each.type == type_), None)
+
+    def has(self, type_: str, status: str) -> bool:
+        found = self.find(type_)
+        return found is not None and found.status == status
+
+    def is_current(self, generation: object) -> bool:
+        return generation == self.metadata.get("generation")
+
+    @property
+    def rejection(self) -> Condition | None:
+        for type_ in _REJECTING:
+            found = self.find(type_)
+            if found and found.status == FALSE and self.is_current(found.observed_generation):
+                return found
+        return None
+
+
+def _is_suspended(facts: _Facts) -> bool:
+    resources = facts.find(_RESOURCES_READY)
+    return facts.annotation in _SUSPENDING or (
+        resources is not None and resources.reason == _SUSPENSION
+    )
+
+
+def _status_is_stale(facts: _Facts) -> bool:
+    observed = facts.status.get("observedGeneration")
+    return observed is not None and not facts.is_current(observed)
+
+
+def _ready_is_stale(facts: _Facts) -> bool:
+    return facts.ready is not None and not facts.is_current(facts.ready.observed_generation)
+
+
+_WHEN: Mapping[When, Callable[[_Facts], bool]] = {
+    When.DELETING: lambda facts: facts.metadata.get("deletionTimestamp") is not None,
+    When.NO_STATUS: lambda facts: not facts.status,
+    When.SUSPENDED: _is_suspended,
+    When.STATUS_IS_STALE: _status_is_stale,
+    When.READY_IS_STALE: _ready_is_stale,
+    When.READY_IS_TRUE: lambda facts: facts.has(READY, TRUE),
+    When.FAILED: lambda facts: facts.has("Stalled", TRUE) or facts.state in _ERRORS,
+    When.REJECTED: lambda facts: facts.rejection is not None,
+    When.READY_IS_FALSE: lambda facts: facts.has(READY, FALSE),
+    When.READY_EXISTS: lambda facts: facts.ready is not None,
+    When.ACTIVE: lambda facts: facts.state.upper() == "ACTIVE",
+    When.INACTIVE: lambda facts: facts.state.upper() == "INACTIVE",
+    When.ALWAYS: lambda _: True,
+}
+
+
+def _finalizers(facts: _Facts) -> str:
+    listed = facts.metadata.get("finalizers")
+    names = ", ".join(map(str, listed)) if isinstance(listed, list) else ""
+    return f"waiting on finalizers: {names}" if names else "waiting to be removed"
+
+
+def _suspension(facts: _Facts) -> str:
+    resources = facts.find(_RESOURCES_READY)
+    if resources is not None and resources.reason == _SUSPENSION and resources.message:
+        return resources.message
+    return f"reconciliation suspended via {RECONCILE} annotation"
+
+
+def _failure(facts: _Facts) -> str:
+    failed = next((each for each in facts.conditions if each.status == FALSE), None)
+    return _words(failed) or facts.state
+
+
+def _words(condition: Condition | None) -> str:
+    return (condition.message or condition.reason or "") if condition else ""
+
+
+_SAY: Mapping[Say, Callable[[_Facts], str]] = {
+    Say.FINALIZERS: _finalizers,
+    Say.NOT_PICKED_UP: lambda _: "not picked up yet",
+    Say.SUSPENSION: _suspension,
+    Say.NOT_PROCESSED: lambda _: "spec change not processed",
+    Say.READY: lambda facts: _words(facts.ready),
+    Say.FAILURE: _failure,
+    Say.REJECTION: lambda facts: _words(facts.rejection),
+    Say.STATE: lambda facts: facts.state.lower() or "no state yet",
+}
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

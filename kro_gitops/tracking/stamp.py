@@ -1,0 +1,353 @@
+"""
+Parent, child and policy → what the child must carry.
+
+One table says it, by situation. Its first column is the owner reference, which nests the child
+under its instance in Argo CD's tree and keeps Argo CD from ever pruning it; the others are what is
+copied from the instance, by what Argo CD believes: annotations or labels.
+
+The result goes into the same server-side apply as the child itself. So there is nothing to undo:
+when the instance's id changes, the next apply carries the new one; when it goes, the next apply
+carries none, and the server takes away what our field manager wrote and nothing else.
+
+A template's own values win, with a warning. Two things are refused: keys of ours in a template,
+and an id by which a child that nobody owns claims to be in git.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Flag, StrEnum, auto
+from typing import Any
+
+from kro_gitops.errors import Problem, RefusedError, Severity, Spot
+from kro_gitops.objects.metadata import (
+    ARGOCD_INSTALLATION_ID,
+    ARGOCD_PREFIX,
+    ARGOCD_TRACKING_ID,
+    GITOPS_PREFIX,
+    INSTANCE,
+    SOURCE,
+    SOURCE_PATH,
+)
+from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.tracking.flowing_labels import EVERYTHING, flowing_labels
+from kro_gitops.tracking.identity import parse_tracking_id
+from kro_gitops.tracking.methods import ArgoCD, Marks
+from kro_gitops.tracking.owners import (
+    OwnerReference,
+    Relation,
+    merge_owners,
+    owner_reference,
+    relation,
+)
+
+SYNC_OPTIONS = ARGOCD_PREFIX + "sync-options"
+COMPARE_OPTIONS = ARGOCD_PREFIX + "compare-options"
+
+
+class Mode(StrEnum):
+    """Who deploys instances, and whether Argo CD should see their children."""
+
+    FOLLOW = "follow"  # somebody applied the instance; if Argo CD did, its id is passed on
+    NATIVE = "native"  # there is no Argo CD: owner references and our own keys only
+
+
+class Role(StrEnum):
+    """What an object is to the instance."""
+
+    CHILD = "child"  # also one that is an instance itself: its children inherit from it
+    EXTERNAL = "external"
+    SHARED = "shared"  # made for several instances
+
+
+class Situation(StrEnum):
+    """The rows of the table."""
+
+    SAME_NAMESPACE = "same namespace"
+    CLUSTER_INSTANCE = "cluster-scoped instance"
+    OUT_OF_REACH = "other namespace or cluster-scoped"
+    OUT_OF_REACH_LABELLED = "other namespace or cluster-scoped, labelled"
+    EXTERNAL = "external"
+    SHARED = "shared"
+
+
+class Owner(StrEnum):
+    """Whom a child may refer to."""
+
+    INSTANCE = "instance"
+
+
+class Copy(Flag):
+    """What is taken over from the instance, byte for byte."""
+
+    IDS = auto()
+    LABEL = auto()
+
+
+_NOTHING = Copy(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a child in one situation carries; `is_marked` is about our own keys and labels."""
+
+    owners: tuple[Owner, ...] = ()
+    by_annotation: Copy = _NOTHING
+    by_label: Copy = _NOTHING
+    is_marked: bool = True
+
+
+_UNTOUCHED = Row(is_marked=False)
+_OWNED = Row((Owner.INSTANCE,), Copy.IDS, Copy.IDS | Copy.LABEL)
+
+TABLE: Mapping[Situation, Row] = {
+    Situation.SAME_NAMESPACE: _OWNED,
+    Situation.CLUSTER_INSTANCE: _OWNED,
+    # A label on an object that nobody owns would make Argo CD prune it, so none is copied.
+    Situation.OUT_OF_REACH: Row((), Copy.IDS, _NOTHING),
+    Situation.OUT_OF_REACH_LABELLED: Row((), Copy.IDS, Copy.LABEL),
+    Situation.EXTERNAL: _UNTOUCHED,
+    Situation.SHARED: _UNTOUCHED,
+}
+
+# What Argo CD must be told about an object that carries its marks, but no owner reference:
+# deleting the application would delete it, out of order.
+_SHIELD: Mapping[str, tuple[str, ...]] = {
+    SYNC_OPTIONS: ("Delete=false", "Prune=false"),
+    COMPARE_OPTIONS: ("IgnoreExtraneous",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a platform chose."""
+
+    mode: Mode = Mode.FOLLOW
+    argocd: ArgoCD = field(default_factory=ArgoCD)
+    flowing: tuple[str, ...] = EVERYTHING  # patterns of labels that children get
+    labels_out_of_reach: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The instance, as far as its children must know it."""
+
+    ref: ObjectRef
+    uid: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, obj: KubeObject) -> "Parent":
+        """Read it off a live instance."""
+        metadata = _mapping(obj.get("metadata"))
+        marks = _marks(metadata)
+        uid = metadata.get("uid")
+        return cls(
+            ObjectRef.of(obj),
+            uid if isinstance(uid, str) else "",
+            marks.labels,
+            marks.annotations,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A child as its template has it; its ref has a namespace exactly if its kind has."""
+
+    ref: ObjectRef
+    marks: Marks = field(default_factory=Marks)
+    owners: object = None  # metadata.ownerReferences, whatever the author made of it
+    role: Role = Role.CHILD
+
+    @classmethod
+    def of(cls, obj: KubeObject, role: Role = Role.CHILD) -> "Child":
+        """Read it off a desired object."""
+        metadata = _mapping(obj.get("metadata"))
+        return cls(ObjectRef.of(obj), _marks(metadata), metadata.get("ownerReferences"), role)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What is laid over a child's template, and what the author should know about it."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owners: tuple[OwnerReference, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    def onto(self, obj: KubeObject) -> KubeObject:
+        """Return a desired object with the stamp on it."""
+        metadata = dict(_mapping(obj.get("metadata")))
+        for name, ours in (("labels", self.labels), ("annotations", self.annotations)):
+            if ours:
+                metadata[name] = {**_mapping(metadata.get(name)), **ours}
+        if self.owners:
+            metadata["ownerReferences"] = merge_owners(metadata.get("ownerReferences"), self.owners)
+        return {**obj, "metadata": metadata}
+
+
+NO_STAMP = Stamp()
+
+
+def situation(parent: Parent, child: Child, policy: Policy) -> Situation:
+    """Find the row of the table."""
+    match child.role:
+        case Role.EXTERNAL:
+            return Situation.EXTERNAL
+        case Role.SHARED:
+            return Situation.SHARED
+        case Role.CHILD:
+            pass
+    match relation(parent.ref, child.ref):
+        case Relation.SAME_NAMESPACE:
+            return Situation.SAME_NAMESPACE
+        case Relation.CLUSTER_INSTANCE:
+            return Situation.CLUSTER_INSTANCE
+        case Relation.OTHER_NAMESPACE | Relation.CLUSTER_CHILD:
+            labelled = policy.labels_out_of_reach
+            return Situation.OUT_OF_REACH_LABELLED if labelled else Situation.OUT_OF_REACH
+
+
+def stamp(parent: Parent, child: Child, policy: Policy) -> Stamp:
+    """Work out what a child must carry."""
+    row = TABLE[situation(parent, child, policy)]
+    if not row.is_marked:
+        return NO_STAMP
+    _refuse_reserved(child)
+    owners = tuple(_owner(each, parent, child) for each in row.owners)
+    if not merge_owners(child.owners, owners):
+        _refuse_claim(child)
+
+    copied = _copied(parent, row, policy)
+    warnings = tuple(_overridden(copied, child))
+    kept = _without_overridden(copied, child)
+    flowing = flowing_labels(parent.labels, policy.flowing, policy.argocd.label_key)
+    labels = {**_missing(flowing, child.marks.labels), **kept.labels}
+    annotations = {**kept.annotations, **_own_keys(parent)}
+    if not owners and _is_marked(child, kept, policy.argocd):
+        annotations |= _shield(child.marks.annotations)
+    return Stamp(labels, annotations, owners, warnings)
+
+
+def _owner(owner: Owner, parent: Parent, child: Child) -> OwnerReference:
+    match owner:
+        case Owner.INSTANCE:
+            return owner_reference(parent.ref, parent.uid, child.ref)
+
+
+def _copied(parent: Parent, row: Row, policy: Policy) -> Marks:
+    """Return what is taken over of Argo CD's marks on the instance."""
+    if policy.mode is Mode.NATIVE:
+        return Marks()
+    argocd = policy.argocd
+    wanted = row.by_label if argocd.method.reads_label else row.by_annotation
+    label = parent.labels.get(argocd.label_key)
+    return Marks(
+        {argocd.label_key: label} if label and Copy.LABEL in wanted else {},
+        _ids(parent.annotations) if Copy.IDS in wanted else {},
+    )
+
+
+def _ids(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the tracking id with its installation id, or neither."""
+    if parse_tracking_id(annotations.get(ARGOCD_TRACKING_ID, "")) is None:
+        return {}
+    both = (ARGOCD_TRACKING_ID, ARGOCD_INSTALLATION_ID)
+    return {key: annotations[key] for key in both if key in annotations}
+
+
+def _overridden(copied: Marks, child: Child) -> Iterator[Problem]:
+    for section, ours, theirs in (
+        ("labels", copied.labels, child.marks.labels),
+        ("annotations", copied.annotations, child.marks.annotations),
+    ):
+        for key, value in ours.items():
+            if key in theirs and theirs[key] != value:
+                yield Problem(
+                    "tracking-overridden",
+                    f"{child.ref}: the template sets {key}, so the instance's is not copied",
+                    Spot(("metadata", section, key)),
+                    severity=Severity.WARNING,
+                )
+
+
+def _without_overridden(copied: Marks, child: Child) -> Marks:
+    # The ids belong together: one of the template and one of the instance would mean nothing.
+    theirs = child.marks.annotations
+    has_own_ids = ARGOCD_TRACKING_ID in theirs or ARGOCD_INSTALLATION_ID in theirs
+    return Marks(
+        _missing(copied.labels, child.marks.labels),
+        {} if has_own_ids else copied.annotations,
+    )
+
+
+def _own_keys(parent: Parent) -> dict[str, str]:
+    """Say for people which instance a child belongs to, and where that came from."""
+    ref = parent.ref
+    inherited = (SOURCE, SOURCE_PATH)
+    return {
+        INSTANCE: f"{ref.kind.group}/{ref.kind.kind}:{ref.namespace}/{ref.name}",
+        **{key: parent.annotations[key] for key in inherited if key in parent.annotations},
+    }
+
+
+def _is_marked(child: Child, kept: Marks, argocd: ArgoCD) -> bool:
+    """Say whether Argo CD would take a child for an application's, whoever marked it."""
+    if argocd.method.reads_label:
+        return argocd.label_key in kept.labels or argocd.label_key in child.marks.labels
+    ids = {**child.marks.annotations, **kept.annotations}
+    return parse_tracking_id(ids.get(ARGOCD_TRACKING_ID, "")) is not None
+
+
+def _shield(annotations: Mapping[str, str]) -> dict[str, str]:
+    return {key: _with_options(annotations.get(key, ""), ours) for key, ours in _SHIELD.items()}
+
+
+def _with_options(written: str, ours: tuple[str, ...]) -> str:
+    """Add options to a list, except those it decides already."""
+    theirs = [option.strip() for option in written.split(",") if option.strip()]
+    decided = {option.partition("=")[0] for option in theirs}
+    return ",".join([*theirs, *(each for each in ours if each.partition("=")[0] not in decided)])
+
+
+def _refuse_reserved(child: Child) -> None:
+    for section, keys in (
+        ("labels", child.marks.labels),
+        ("annotations", child.marks.annotations),
+    ):
+        for key in keys:
+            if key.startswith(GITOPS_PREFIX):
+                raise RefusedError(
+                    "reserved-metadata",
+                    f'{child.ref}: {section} with prefix "{GITOPS_PREFIX}" '
+                    f"are reserved for internal use: {key}",
+                )
+
+
+def _refuse_claim(child: Child) -> None:
+    written = child.marks.annotations.get(ARGOCD_TRACKING_ID, "")
+    found = parse_tracking_id(written)
+    if found is not None and found.names(child.ref):
+        raise RefusedError(
+            "KG-T01",
+            f"{child.ref}: its template sets the tracking id {written!r}, which names it as an "
+            "object in git; it is not, and nothing owns it, so Argo CD would prune it",
+            hint=f"leave {ARGOCD_TRACKING_ID} out of the template: the instance's id is copied",
+        )
+
+
+def _missing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in ours.items() if key not in theirs}
+
+
+def _marks(metadata: Mapping[str, Any]) -> Marks:
+    return Marks(_texts(metadata.get("labels")), _texts(metadata.get("annotations")))
+
+
+def _texts(value: object) -> dict[str, str]:
+    # A value that is no text will be refused by the server, but its key is taken.
+    return {key: text if isinstance(text, str) else "" for key, text in _mapping(value).items()}
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
