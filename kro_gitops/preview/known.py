@@ -13,15 +13,16 @@ from typing import Any
 
 from kro_gitops.cel.values import PartialMap, partial
 from kro_gitops.engine.graph.nodes import SCHEMA, Graph
+from kro_gitops.engine.graph.parts import Parts
 from kro_gitops.engine.plan.placeholder import PartText, Placeholder
 from kro_gitops.objects.defaulting import apply_defaults
 from kro_gitops.objects.kinds import Schema
 from kro_gitops.objects.metadata import ARGOCD_PREFIX, KRO_PREFIX
-from kro_gitops.objects.paths import format_path
 from kro_gitops.objects.refs import KubeObject
 
 # Keys that a deployer or a controller writes on an instance after it has left git.
 _UNSEEN: Any = object()
+_SCALARS = frozenset((str, int, float, bool, type(None)))
 _SHARED_MAPS = (".metadata.labels", ".metadata.annotations")
 _STAMPED = (ARGOCD_PREFIX, KRO_PREFIX, "kubectl.kubernetes.io/", "applyset.kubernetes.io/")
 
@@ -45,12 +46,12 @@ def instance_data(stored: KubeObject) -> KubeObject:
     return {**stored, "metadata": data}
 
 
-def child_data(made: Any, schema: Schema, path: str) -> Any:
+def child_data(made: Any, schema: Schema, path: str, parts: Parts | None = None) -> Any:
     """
     Return what expressions see of a child, with its unknown parts marked.
 
     A placeholder is not seen at all, and a list with one is not seen either: its other elements
-    could not be told from all of them.
+    could not be told from all of them. With `parts`, nothing else will be asked for.
     """
     if isinstance(made, Placeholder | PartText):
         return _UNSEEN
@@ -59,24 +60,32 @@ def child_data(made: Any, schema: Schema, path: str) -> Any:
         seen = [child_data(item, below, f"{path}[{i}]") for i, item in enumerate(made)]
         return _UNSEEN if any(item is _UNSEEN for item in seen) else seen
     if isinstance(made, dict):
-        return _map_data(made, schema, path)
+        return _map_data(made, schema, path, parts)
     return made
 
 
-def _map_data(made: dict[str, Any], schema: Schema, path: str) -> dict[str, Any]:
+def _map_data(
+    made: dict[str, Any], schema: Schema, path: str, parts: Parts | None
+) -> dict[str, Any]:
     properties = schema.get("properties") or {}
     values = schema.get("additionalProperties")
     below = values if isinstance(values, dict) else {}
-    data = {
-        key: child_data(value, properties.get(key) or below, _below(path, key))
-        for key, value in made.items()
-    }
-    seen = {key: value for key, value in data.items() if value is not _UNSEEN}
+    seen: dict[str, Any] = {}
+    unseen: set[str] = set()
+    for key in made if parts is None else filter(made.__contains__, parts):
+        data = made[key]
+        if type(data) not in _SCALARS:  # which need neither a look nor a path
+            rest = parts[key] if parts is not None else None
+            data = child_data(data, properties.get(key) or below, _below(path, key), rest)
+        if data is _UNSEEN:
+            unseen.add(key)
+        else:
+            seen[key] = data
     is_map = isinstance(values, dict) and not properties
     if not is_map or path.endswith(_SHARED_MAPS):
         return PartialMap(seen, path)
-    if len(seen) < len(data):
-        return PartialMap(seen, path, is_open=(data.keys() - seen.keys()).__contains__)
+    if unseen:
+        return PartialMap(seen, path, is_open=unseen.__contains__)
     return seen
 
 
@@ -85,8 +94,7 @@ def _is_stamped(key: str) -> bool:
 
 
 def _below(path: str, key: str) -> str:
-    step = format_path((key,))
-    return f"{path}{step}" if step.startswith("[") else f"{path}.{step}"
+    return f'{path}["{key}"]' if key == "" or "." in key else f"{path}.{key}"
 
 
 def merged(known: Any, given: Any) -> Any:

@@ -52,7 +52,7 @@ class LiveData:
 
     def of(self, node: str, made: KubeObject, index: int) -> Live | None:
         """Return what is known of the object a node makes or reads."""
-        found = self.by_ref.get(ObjectRef.of(made))
+        found = self.by_ref.get(ObjectRef.of(made)) if self.by_ref else None
         if found is not None:
             # The API server gives every object a uid: with one, this is a whole object.
             is_whole = bool((found.get("metadata") or {}).get("uid"))

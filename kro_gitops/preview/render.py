@@ -8,10 +8,12 @@ field of a child is unknown, not absent.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
 from kro_gitops.cel.budget import DEFAULT_BUDGET, Budget
+from kro_gitops.cel.declarations import Environment
 from kro_gitops.cel.engine import compile_text
 from kro_gitops.cel.failures import (
     ConversionError,
@@ -19,9 +21,11 @@ from kro_gitops.cel.failures import (
     MissingVariable,
     UnknownValue,
 )
+from kro_gitops.cel.program import Program
 from kro_gitops.cel.scanner import Text
 from kro_gitops.cel.values import is_list
 from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Graph, Node, NodeKind
+from kro_gitops.engine.graph.parts import Parts
 from kro_gitops.engine.plan.foreach import elements, expand
 from kro_gitops.engine.plan.placeholder import PartText, Placeholder, Unknown
 from kro_gitops.engine.plan.resolve import Evaluate, complete, fill, is_included
@@ -96,8 +100,7 @@ def render(
     bounds: Bounds = DEFAULT_BOUNDS,
 ) -> Rendering:
     """Work out every child of an instance."""
-    read = frozenset(need.id for node in graph.nodes.values() for need in node.dependencies)
-    run = _Run(graph, instance, live or LiveData(), bounds, read)
+    run = _Run(graph, instance, live or LiveData(), bounds, graph.read)
     for name in graph.order:
         run.node(graph.nodes[name])
     return run.rendering
@@ -105,7 +108,7 @@ def render(
 
 def node_values(graph: Graph, instance: KubeObject, live: LiveData | None = None) -> dict[str, Any]:
     """Return what expressions of this graph would see for an instance, name by name."""
-    run = _Run(graph, instance, live or LiveData(), DEFAULT_BOUNDS, frozenset(graph.nodes))
+    run = _Run(graph, instance, live or LiveData(), DEFAULT_BOUNDS, dict.fromkeys(graph.nodes))
     for name in graph.order:
         run.node(graph.nodes[name])
     return run.values
@@ -115,7 +118,7 @@ class _Run:
     """
     One instance on its way through its graph; `values` grows node by node.
 
-    Only nodes in `read` are remembered as values: nobody asks for the others.
+    Only what is in `read` is remembered as a value: nobody asks for the rest.
     """
 
     def __init__(
@@ -124,7 +127,7 @@ class _Run:
         instance: KubeObject,
         live: LiveData,
         bounds: Bounds,
-        read: frozenset[str],
+        read: Parts,
     ) -> None:
         self.rendering = Rendering(ObjectRef.of(instance))
         self.values: dict[str, Any] = {SCHEMA: instance_data(with_defaults(graph, instance))}
@@ -271,7 +274,7 @@ class _Run:
             if isinstance(piece, Text):
                 pieces.append(piece.text)
                 continue
-            program = compile_text(piece.text, expression.environment)
+            program = _piece_program(piece.text, expression.environment)
             try:
                 pieces.append(str(program.evaluate(values, self._bounds.budget)))
             except (EvaluationError, ConversionError) as failure:
@@ -286,12 +289,15 @@ class _Run:
             return live.object
         if live is not None:
             made = merged(made, live.object)
-        return child_data(made, node.served.schema, path)
+        return child_data(made, node.served.schema, path, self._read.get(node.id))
+
+
+_FINITE = frozenset((str, int, bool, type(None)))
 
 
 def checked(value: Any) -> Any:
     """Refuse what no API server would get to see: JSON has no word for it."""
-    if _is_finite(value):
+    if type(value) in _FINITE or _is_finite(value):
         return value
     raise ConversionError("the result is no number that JSON can hold")
 
@@ -302,6 +308,12 @@ def _is_finite(value: Any) -> bool:
     if isinstance(value, list):
         return all(map(_is_finite, value))
     return not isinstance(value, dict) or all(map(_is_finite, value.values()))
+
+
+@lru_cache(maxsize=4096)
+def _piece_program(text: str, environment: Environment) -> Program:
+    """Compile a piece of a template; the pieces of one come up again with every instance."""
+    return compile_text(text, environment)
 
 
 def _full(error: UnknownValue, reads: tuple[str, ...]) -> tuple[str, ...]:

@@ -71,19 +71,23 @@ class Compiler:
 
 def _optional_part(node: Node) -> _Part | None:
     """Return the part that compiles an optional without a box, if there is one."""
-    match node:
-        case Call(function="_?._"):
+    if isinstance(node, Select):
+        return build_chained_select if is_optional(node.operand) else None
+    if isinstance(node, Macro):
+        return build_optional_map if node.name in ("optMap", "optFlatMap") else None
+    return _optional_call(node) if isinstance(node, Call) else None
+
+
+def _optional_call(node: Call) -> _Part | None:
+    match node.function:
+        case "_?._":
             return build_optional_select
-        case Call(function="_[?_]"):
+        case "_[?_]":
             return build_optional_index
-        case Call(function="_[_]", arguments=[holder, _]) if is_optional(holder):
+        case "_[_]" if is_optional(node.arguments[0]):
             return build_optional_index
-        case Call(function="or", target=target) if target is not None:
+        case "or" if node.target is not None:
             return build_or
-        case Select(operand=operand) if is_optional(operand):
-            return build_chained_select
-        case Macro(name="optMap" | "optFlatMap"):
-            return build_optional_map
         case _:
             return None
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from kro_gitops.cel.budget import Frame
 from kro_gitops.cel.compiler.scope import Place, Scope, Step
-from kro_gitops.cel.containers import ABSENT
+from kro_gitops.cel.containers import ABSENT, PartialMap
 from kro_gitops.cel.escaping import unescape
 from kro_gitops.cel.failures import EvaluationError, MissingData, MissingVariable
 from kro_gitops.cel.kinds import no_such_key
@@ -20,19 +20,22 @@ from kro_gitops.cel.tree import Call, Ident, Literal, Node, Select
 from kro_gitops.cel.unreadable import Unreadable, readable
 from kro_gitops.cel.views import NULL, PLAIN, Schema, Shape, properties_of, shape_of
 
+_LISTS = (list,)
+_MAPS = (dict, PartialMap)
+
 
 @dataclass(frozen=True, slots=True)
 class Hop:
     """
     One step of a walk: the key in the data, and how the expression names it.
 
-    `owner` is the shape of what is stepped into. An object's null property is absent; the null
+    `owner` is the schema of what is stepped into. An object's null property is absent; the null
     of a list or map is a value if its schema is `nullable`, and an error if not.
     """
 
     key: str | int
     name: str | int
-    owner: Shape
+    owner: Schema
     of_object: bool
     nullable: bool = False
 
@@ -91,17 +94,16 @@ def extend_walk(walk: Walk, name: str) -> Walk | None:
     schema = walk.schema
     if schema is None or schema.get("type") != "object":
         return None
-    owner = shape_of(schema)
     properties = properties_of(schema)
     if properties:
         key = unescape(name)
         if key is None:
             return None
-        hop = Hop(key, name, owner, of_object=True)
+        hop = Hop(key, name, schema, of_object=True)
         return Walk(walk.place, (*walk.hops, hop), properties.get(key))
     values = schema.get("additionalProperties")
     if isinstance(values, Mapping):
-        hop = Hop(name, name, owner, of_object=False, nullable=bool(values.get("nullable")))
+        hop = Hop(name, name, schema, of_object=False, nullable=bool(values.get("nullable")))
         return Walk(walk.place, (*walk.hops, hop), values)
     return None
 
@@ -117,7 +119,7 @@ def _extend(walk: Walk, part: Node) -> Walk | None:
     items = schema.get("items")
     if index is None or schema.get("type") != "array" or not isinstance(items, Mapping):
         return None
-    hop = Hop(index, index, shape_of(schema), of_object=False, nullable=bool(items.get("nullable")))
+    hop = Hop(index, index, schema, of_object=False, nullable=bool(items.get("nullable")))
     return Walk(walk.place, (*walk.hops, hop), items)
 
 
@@ -138,7 +140,8 @@ def _take(value: Any, hop: Hop) -> Any:
     """Take one hop with care."""
     if value is None:  # a nullable value that the schema calls an object or a list
         raise no_such_key(hop.name)
-    hop.owner.value(value)  # raises for data that contradicts the schema
+    if type(value) not in _container(hop):
+        shape_of(hop.owner).value(value)  # raises for data that contradicts the schema
     if isinstance(value, list) and isinstance(hop.key, int):
         if hop.key >= len(value):
             raise MissingData(f"index out of bounds: {hop.key}")
@@ -150,6 +153,11 @@ def _take(value: Any, hop: Hop) -> Any:
     if found is None and not hop.nullable:
         raise EvaluationError(NULL)
     return found
+
+
+def _container(hop: Hop) -> tuple[type, ...]:
+    """Return the types of data that a hop leads into."""
+    return _LISTS if isinstance(hop.key, int) else _MAPS
 
 
 def step_of(walk: Walk) -> Step:
@@ -228,16 +236,14 @@ def _read_scalar(walk: Walk, exact: type) -> Step:
 def _read_indexed(walk: Walk) -> Step:
     """Read along a path with list positions, which Python would also take in a text."""
     slot = walk.place.slot
-    keys: tuple[tuple[Any, Any], ...] = tuple(
-        (hop.key, list if isinstance(hop.key, int) else dict) for hop in walk.hops
-    )
+    keys: tuple[tuple[Any, Any], ...] = tuple((hop.key, _container(hop)) for hop in walk.hops)
     slowly = walk.raw
 
     def read_indexed(frame: Frame) -> Any:
         value = frame[slot]
         try:
             for key, container in keys:
-                if type(value) is not container:
+                if type(value) not in container:
                     return slowly(frame)
                 value = value[key]
         except (KeyError, IndexError):

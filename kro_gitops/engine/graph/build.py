@@ -8,6 +8,7 @@ dyn from there on, so each mistake is reported once, where it was made.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from kro_gitops.cel.declarations import Environment
@@ -17,6 +18,7 @@ from kro_gitops.engine.graph.bodies import NodeDraft, read_bodies
 from kro_gitops.engine.graph.dependencies import Wiring, wire
 from kro_gitops.engine.graph.naming import check_names, is_kind_name
 from kro_gitops.engine.graph.nodes import Dimension, Field, Graph, Node, StatusField
+from kro_gitops.engine.graph.parts import parts_read
 from kro_gitops.engine.graph.projection import Projection, project
 from kro_gitops.engine.graph.rulecheck import check_schema_rules
 from kro_gitops.engine.graph.typecheck import Types, check_node, environment_for
@@ -178,6 +180,7 @@ def _finish(draft: _Draft, crd: KubeObject, instance_schema: dict[str, Any]) -> 
         status=tuple(StatusField(path, item.finish()) for path, item in projection.fields),
         status_template=projection.template,
         conditions=tuple(item.finish() for item in projection.conditions),
+        read=parts_read(chain.from_iterable(draft.wiring.dependencies.values())),
     )
 
 

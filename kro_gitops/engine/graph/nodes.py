@@ -139,7 +139,8 @@ class Graph:
     A definition, compiled.
 
     `instance_schema` is what expressions see as `schema`: the generated kind without its status and
-    with full metadata. `served` is the generated kind as the API server will know it.
+    with full metadata. `served` is the generated kind as the API server will know it. `read` says
+    which parts of each node others read (`parts`).
     """
 
     definition: Definition
@@ -153,3 +154,4 @@ class Graph:
     status: tuple[StatusField, ...] = ()
     status_template: Mapping[str, Any] = field(default_factory=dict)
     conditions: tuple[Expression, ...] = ()
+    read: Mapping[str, Any] = field(default_factory=dict)

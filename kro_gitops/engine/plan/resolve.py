@@ -12,6 +12,8 @@ from kro_gitops.cel.values import OMIT
 from kro_gitops.engine.graph.nodes import Expression, Graph, Node
 from kro_gitops.objects.refs import KubeObject
 
+_CONTAINERS = (dict, list)
+
 Values = Mapping[str, Any]
 Evaluate = Callable[[Expression, Values], Any]
 
@@ -65,7 +67,10 @@ def complete(body: KubeObject, node: Node, graph: Graph, namespace: str) -> Kube
 def copy_json(value: Any) -> Any:
     """Copy nested dicts and lists; scalars are shared."""
     if type(value) is dict:
-        return {key: copy_json(child) for key, child in value.items()}
+        return {
+            key: copy_json(child) if type(child) in _CONTAINERS else child
+            for key, child in value.items()
+        }
     if type(value) is list:
         return [copy_json(child) for child in value]
     return value
