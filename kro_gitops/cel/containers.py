@@ -177,7 +177,7 @@ class MixedMap:
 
 
 def new_map(entries: Sequence[tuple[Any, Any]]) -> dict[str, Any] | MixedMap:
-    """Make a map that no more is known of; of equal keys of one type the last counts."""
+    """Make a map of entries, a plain one if it can be; of equal keys the last counts."""
     if all(type(key) is str and type(value) is not Unreadable for key, value in entries):
         return dict(entries)
     return MixedMap(entries)

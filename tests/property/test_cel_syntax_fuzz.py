@@ -16,8 +16,9 @@ from kro_gitops.cel.scanner import (
 )
 from kro_gitops.cel.syntax import parse
 from kro_gitops.cel.tree import Node, children
+from tests.budgets import examples
 
-BUDGET = settings(max_examples=200, deadline=None)
+BUDGET = settings(max_examples=examples(200), deadline=None)
 
 PIECES = (
     *("a", "b.c", "x", "f", "has", "map", "all", "cel", "bind", "runtime", "newCondition", "type"),
@@ -26,6 +27,7 @@ PIECES = (
     *("!", "&&", "||", "==", "!=", "<", ">=", " ", "\n", "//", "$", "&", "=", "|", "@", "`f g`"),
     *('"', "'", '"""', "'''", "\\", "`", "é", "😀", "\0", "\r", "\t", "\ud800"),
 )
+
 token_soup = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 names = st.sampled_from(("a", "b", "schema"))

@@ -10,6 +10,7 @@ from kro_gitops.errors import Path, Spot
 from kro_gitops.objects.documents import load
 from kro_gitops.objects.yaml_limits import Limits
 from kro_gitops.objects.yaml_text import to_yaml
+from tests.budgets import examples
 
 # Pieces that mean something to a YAML parser find more than random characters do.
 PIECES = st.sampled_from(
@@ -44,7 +45,7 @@ def paths(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield from paths(part, (*path, index))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.one_of(st.binary(max_size=60), SOURCE.map(lambda text: text.encode())))
 def test_no_file_is_too_strange_to_be_loaded(content: bytes) -> None:
     loaded = load(content, "f.yaml", limits=Limits(aliases=3))
@@ -58,7 +59,7 @@ def test_no_file_is_too_strange_to_be_loaded(content: bytes) -> None:
         assert finding.problem.summary
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(VALUES)
 @example({"a": "x\n  \n y\n\n"})
 def test_what_is_printed_is_read_back(value: Any) -> None:
@@ -69,7 +70,7 @@ def test_what_is_printed_is_read_back(value: Any) -> None:
     assert yaml.safe_load(text) == value
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(VALUES)
 def test_comments_change_nothing(value: Any) -> None:
     comments = {path: f"note {number}" for number, (path, _) in enumerate(paths(value))}
@@ -80,7 +81,7 @@ def test_comments_change_nothing(value: Any) -> None:
     assert all(f"# {comment}" in text for comment in comments.values())
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(VALUES.map(lambda value: json.dumps([value])))
 def test_json_text_is_read_as_json_reads_it(text: str) -> None:
     loaded = load(text, "f.json")
@@ -88,7 +89,7 @@ def test_json_text_is_read_as_json_reads_it(text: str) -> None:
     assert loaded.documents[0].value == json.loads(text)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.sampled_from(["", "'", '"', "|", "|-", "|+", ">", ">-", ">+", "|2", ">2-"]),
     SOURCE,

@@ -16,6 +16,7 @@ from kro_gitops.engine.simpleschema.grammar import (
 from kro_gitops.engine.simpleschema.markers import MARKERS, read_markers
 from kro_gitops.engine.simpleschema.openapi import build_schema
 from kro_gitops.errors import Problem, SchemaError, Spot
+from tests.budgets import examples
 
 NAMES = ("string", "integer", "boolean", "float", "object", "T", "U", "V")
 SCRAPS = (
@@ -42,6 +43,7 @@ definitions = st.recursive(
     lambda inner: st.dictionaries(st.sampled_from(("a", "b", "c", "")), inner, max_size=3),
     max_leaves=6,
 )
+
 fields = st.dictionaries(st.sampled_from(("f", "g", "h")), definitions, max_size=3)
 types = st.dictionaries(st.sampled_from(("T", "U", "V", "string")), definitions, max_size=4)
 
@@ -66,14 +68,14 @@ def error_of(text: str) -> SchemaError | None:
 
 
 @given(texts)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_every_text_is_a_type_or_an_error_with_a_place(text: str) -> None:
     error = error_of(text)
     assert error is None or is_inside(error.spot, text)
 
 
 @given(texts)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_markers_and_their_problems_have_a_place(text: str) -> None:
     markers = read_markers(text)
     for marker in markers.found:
@@ -83,7 +85,7 @@ def test_markers_and_their_problems_have_a_place(text: str) -> None:
 
 
 @given(fields, types)
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=examples(200), deadline=2000)
 def test_every_schema_is_built_or_explained(spec: dict[str, Any], custom: dict[str, Any]) -> None:
     result = build_schema(spec, custom)
     assert (result.schema is None) == bool(result.problems)
@@ -92,7 +94,7 @@ def test_every_schema_is_built_or_explained(spec: dict[str, Any], custom: dict[s
 
 
 @given(fields, types)
-@settings(max_examples=50, deadline=2000)
+@settings(max_examples=examples(50), deadline=2000)
 def test_the_answer_depends_on_nothing_but_the_question(
     spec: dict[str, Any], custom: dict[str, Any]
 ) -> None:
@@ -118,13 +120,13 @@ def written(expression: TypeExpression) -> str:
 
 
 @given(expressions)
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_type_that_is_written_out_is_read_back(expression: TypeExpression) -> None:
     assert parse_type(written(expression)) == expression
 
 
 @given(st.text())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_any_text_can_be_quoted(text: str) -> None:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     [marker] = read_markers(f'string | description="{escaped}"').found

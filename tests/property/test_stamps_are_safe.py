@@ -10,11 +10,12 @@ from kro_gitops.errors import RefusedError
 from kro_gitops.tracking.methods import INSTANCE_LABEL, ArgoCD, Method
 from kro_gitops.tracking.stamp import Child, Mode, Parent, Policy, stamp
 from tests.argocd_model import Expected, expected_argocd
+from tests.budgets import examples
 
 TRACKING = "argocd.argoproj.io/tracking-id"
 INSTALLATION = "argocd.argoproj.io/installation-id"
 SYNC = "argocd.argoproj.io/sync-options"
-BUDGET = settings(max_examples=200, deadline=None)
+BUDGET = settings(max_examples=examples(200), deadline=None)
 
 namespaces = st.sampled_from(("", "town", "city"))
 ids = st.sampled_from(

@@ -50,7 +50,6 @@ class Clause:
 
 def format_string(template: str, arguments: Any) -> str:
     """Fill the clauses of a template, each with the next argument."""
-    check_size(template.count("%"), MAX_PARTS)
     parts: list[str] = []
     total = 0
     position = 0
@@ -70,6 +69,7 @@ def format_string(template: str, arguments: Any) -> str:
 @lru_cache(maxsize=512)
 def clauses(template: str) -> tuple[str | Clause, ...]:
     """Take a template apart into literal text and clauses; nothing follows a bad clause."""
+    check_size(template.count("%"), MAX_PARTS)
     return tuple(_scan(template))
 
 
