@@ -9,6 +9,7 @@ from the workers of a distributed run, which prints could not.
 `--update-golden` writes the files below `tests/golden` anew; the difference is for review.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,15 @@ _GOLDEN = Path(__file__).parent / "golden"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add our option."""
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give generated tests the time their larger budgets need (`tests/budgets.py`)."""
+    if not os.environ.get("KRO_GITOPS_TESTS"):
+        return
+    for item in items:
+        if item.path.parent.name in ("property", "differential"):
+            item.add_marker(pytest.mark.timeout(1800))
 
 
 @pytest.fixture

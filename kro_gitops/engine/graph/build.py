@@ -17,14 +17,21 @@ from kro_gitops.engine.definition import Definition, parse
 from kro_gitops.engine.graph.bodies import NodeDraft, read_bodies
 from kro_gitops.engine.graph.dependencies import Wiring, wire
 from kro_gitops.engine.graph.naming import check_names, is_kind_name
-from kro_gitops.engine.graph.nodes import Dimension, Field, Graph, Node, StatusField
+from kro_gitops.engine.graph.nodes import (
+    Dimension,
+    Field,
+    Graph,
+    Node,
+    Places,
+    StatusField,
+)
 from kro_gitops.engine.graph.parts import parts_read
 from kro_gitops.engine.graph.projection import Projection, project
 from kro_gitops.engine.graph.rulecheck import check_schema_rules
 from kro_gitops.engine.graph.typecheck import Types, check_node, environment_for
 from kro_gitops.engine.options import DEFAULTS, Options
 from kro_gitops.engine.simpleschema.openapi import build_schema
-from kro_gitops.errors import DefinitionError, Problem, Spot
+from kro_gitops.errors import DefinitionError, Path, Problem, Spot
 from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.objects.crds import kinds_of_crd
 from kro_gitops.objects.kinds import KindSchema, Schemas
@@ -205,7 +212,18 @@ def _finish_node(node: NodeDraft, wiring: Wiring) -> Node:
         ready_when=tuple(draft.finish() for draft in node.ready_when),
         for_each=tuple(Dimension(name, draft.finish()) for name, draft in node.for_each),
         dependencies=wiring.dependencies[node.id],
+        places=_places(item.path for item in node.fields),
     )
+
+
+def _places(paths: Iterable[Path]) -> Places:
+    """Gather the paths of a body that are filled in; a namespace is put in later, too."""
+    root: dict[str | int, Any] = {}
+    for path in (("metadata", "namespace"), *paths):
+        below = root
+        for step in path:
+            below = below.setdefault(step, {})
+    return root
 
 
 def _distinct(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -104,9 +104,13 @@ class Dependency:
     uses: tuple[Use, ...]
 
 
+Places = Mapping[str | int, "Places"]
+"""The parts of a body that are filled in or changed, step by step from its root."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One entry of `spec.resources`, compiled."""
+    """One entry of `spec.resources`, compiled; `places` are where `fields` go, and metadata."""
 
     id: str
     index: int
@@ -118,6 +122,7 @@ class Node:
     ready_when: tuple[Expression, ...] = ()
     for_each: tuple[Dimension, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
+    places: Places = field(default_factory=dict, repr=False)
 
     @property
     def resource(self) -> Kind:

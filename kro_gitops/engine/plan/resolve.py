@@ -9,10 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kro_gitops.cel.values import OMIT
-from kro_gitops.engine.graph.nodes import Expression, Graph, Node
+from kro_gitops.engine.graph.nodes import Expression, Graph, Node, Places
 from kro_gitops.objects.refs import KubeObject
-
-_CONTAINERS = (dict, list)
 
 Values = Mapping[str, Any]
 Evaluate = Callable[[Expression, Values], Any]
@@ -41,8 +39,13 @@ def is_included(node: Node, values: Values, evaluate: Evaluate) -> Any:
 
 
 def fill(node: Node, values: Values, evaluate: Evaluate = evaluate_live) -> KubeObject:
-    """Copy the node's body and put every expression's value in its place."""
-    body: KubeObject = copy_json(node.body)
+    """
+    Put every expression's value in its place, in a copy of the node's body.
+
+    Only what leads to a value is copied; the rest is shared with the template, so nobody may
+    change a desired object below its metadata.
+    """
+    body: KubeObject = _copied(node.body, node.places)
     has_omitted = False
     for item in node.fields:
         value = evaluate(item.expression, values)
@@ -64,16 +67,12 @@ def complete(body: KubeObject, node: Node, graph: Graph, namespace: str) -> Kube
     return body
 
 
-def copy_json(value: Any) -> Any:
-    """Copy nested dicts and lists; scalars are shared."""
-    if type(value) is dict:
-        return {
-            key: copy_json(child) if type(child) in _CONTAINERS else child
-            for key, child in value.items()
-        }
-    if type(value) is list:
-        return [copy_json(child) for child in value]
-    return value
+def _copied(value: Any, places: Places) -> Any:
+    copy = value.copy()
+    for step, below in places.items():
+        if below:
+            copy[step] = _copied(value[step], below)
+    return copy
 
 
 def without_omitted(value: Any) -> Any:

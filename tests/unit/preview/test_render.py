@@ -265,3 +265,14 @@ def test_an_instance_may_not_keep_the_process_busy() -> None:
     (failure,) = render(compiled, instance(), bounds=bounds).failures
     assert not failure.is_pending
     assert "evaluation stopped" in failure.error.message
+
+
+def test_rendering_leaves_the_template_as_it_was() -> None:
+    compiled = graph(definition(resource("d", DEPLOYMENT), resource("cm"), spec=SPEC))
+    before = {name: str(node.body) for name, node in compiled.nodes.items()}
+    first = render(compiled, instance({"size": 3}))
+    second = render(compiled, instance({"size": 4}, namespace="city"))
+    assert {name: str(node.body) for name, node in compiled.nodes.items()} == before
+    assert first.children[0].object["spec"]["replicas"] == 3
+    assert second.children[0].object["metadata"]["namespace"] == "city"
+    assert first.children[0].object["metadata"]["namespace"] == "town"
