@@ -96,6 +96,10 @@ class Problem:
         """Return the same problem, seen from an object that holds this one at `prefix`."""
         return replace(self, spot=self.spot.below(prefix))
 
+    def within(self, prefix: str) -> "Problem":
+        """Return the same problem, its message wrapped as kro wraps errors on their way up."""
+        return replace(self, message=prefix + self.message)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

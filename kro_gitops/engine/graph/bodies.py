@@ -156,7 +156,7 @@ def _read_kind(
         fresh.is_faulty = has_bad_selector and found.path[:2] == ("metadata", "selector")
         draft.fields.append(FieldDraft(found.path, fresh))
     for problem in walked.problems:
-        yield _wrapped(problem.below(spec.body_path), f"{prefix}{wrapping} {spec.id}: ")
+        yield problem.below(spec.body_path).within(f"{prefix}{wrapping} {spec.id}: ")
 
 
 def _walk(draft: NodeDraft, kind: Kind) -> tuple[Walked, str]:
@@ -292,14 +292,3 @@ def _read_conditions(draft: NodeDraft, prefix: str) -> Iterator[Problem]:
         found, problems = standalone_drafts([(dimension.path, dimension.text)], wrapping)
         draft.for_each.extend((dimension.name, each) for each in found)
         yield from problems
-
-
-def _wrapped(problem: Problem, prefix: str) -> Problem:
-    return Problem(
-        problem.code,
-        problem.summary,
-        problem.spot,
-        prefix + problem.message,
-        problem.hint,
-        problem.severity,
-    )

@@ -93,16 +93,9 @@ def _spec_schema(definition: Definition) -> tuple[dict[str, Any] | None, list[Pr
         "failed to build OpenAPI schema for instance: "
     )
     problems = [
-        Problem(
-            problem.code,
-            problem.summary,
-            problem.spot.below(_SPEC_ROOT),
-            # What only the API server refuses has no words of kro's.
-            prefix + problem.message if problem.message != problem.summary else "",
-            problem.hint,
-            problem.severity,
-        )
-        for problem in result.problems
+        # What only the API server refuses has no words of kro's.
+        problem if problem.message == problem.summary else problem.within(prefix)
+        for problem in (each.below(_SPEC_ROOT) for each in result.problems)
     ]
     if result.schema is None:
         return None, problems

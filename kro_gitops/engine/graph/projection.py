@@ -52,7 +52,7 @@ def project(status: Mapping[str, Any], ids: tuple[str, ...], types: Environment)
     walked = walk_freely(projection.template)
     for problem in walked.problems:
         prefix = f"{_STATUS_PREFIX}failed to extract CEL expressions from status: "
-        projection.problems.append(_prefixed(problem.below(ROOT), prefix))
+        projection.problems.append(problem.below(ROOT).within(prefix))
     projection.problems.extend(_plain_problems(walked.plain))
     for found in walked.fields:
         draft = Draft(found.template, (*ROOT, *found.path), found.text)
@@ -277,9 +277,3 @@ def go_type(value: Any) -> str:
             return "[]interface {}"
         case _:
             return "map[string]interface {}"
-
-
-def _prefixed(problem: Problem, prefix: str) -> Problem:
-    return Problem(
-        problem.code, problem.summary, problem.spot, prefix + problem.message, problem.hint
-    )

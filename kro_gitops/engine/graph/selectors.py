@@ -7,6 +7,7 @@ the rest is known only for an instance.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from kro_gitops.cel.scanner import NestedExpression, scan
@@ -34,13 +35,8 @@ def check_selector(spec: ResourceSpec) -> Iterator[Problem]:
         f"invalid external ref metadata for resource {spec.id}: "
     )
     for problem in _faults(spec.external["metadata"]["selector"]):
-        yield Problem(
-            "invalid-selector",
-            problem.summary,
-            problem.spot.below((*spec.path, "externalRef")),
-            prefix + problem.message,
-            problem.hint,
-        )
+        found = replace(problem, code="invalid-selector")
+        yield found.below((*spec.path, "externalRef")).within(prefix)
 
 
 def _faults(selector: Any) -> Iterator[Problem]:
