@@ -20,10 +20,10 @@ from kro_gitops.objects.kinds import Schema
 from kro_gitops.objects.metadata import ARGOCD_PREFIX, KRO_PREFIX
 from kro_gitops.objects.refs import KubeObject
 
-# Keys that a deployer or a controller writes on an instance after it has left git.
 _UNSEEN: Any = object()
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _SHARED_MAPS = (".metadata.labels", ".metadata.annotations")
+# Keys that a deployer or a controller writes on an instance after it has left git.
 _STAMPED = (ARGOCD_PREFIX, KRO_PREFIX, "kubectl.kubernetes.io/", "applyset.kubernetes.io/")
 
 

@@ -244,7 +244,7 @@ class _Run:
     def _evaluator(self, node: Node) -> Evaluate:
         def evaluate(expression: Expression, values: Mapping[str, Any]) -> Any:
             try:
-                return checked(expression.program.evaluate(values))
+                return checked(expression.program.evaluate(values, self._bounds.budget))
             except (EvaluationError, ConversionError) as error:
                 unknown = self._unknown(node, error)
                 if unknown is None:

@@ -276,3 +276,12 @@ def test_rendering_leaves_the_template_as_it_was() -> None:
     assert first.children[0].object["spec"]["replicas"] == 3
     assert second.children[0].object["metadata"]["namespace"] == "city"
     assert first.children[0].object["metadata"]["namespace"] == "town"
+
+
+def test_fields_and_conditions_are_within_the_budget_of_their_instance() -> None:
+    loop = "lists.range(3).exists(x, x == 1)"
+    field = resource("a", config_map("a", v=f"${{{loop} ? 'x' : 'y'}}"))
+    condition = resource("b", config_map("b"), includeWhen=[f"${{{loop}}}"])
+    bounds = Bounds(budget=Budget(iterations=0))
+    failures = render(graph(definition(field, condition)), instance(), bounds=bounds).failures
+    assert [failure.node for failure in failures] == ["a", "b"]
