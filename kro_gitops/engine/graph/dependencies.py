@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.hints import suggest_name
+from kro_gitops.cel.hints import hint_for_name
 from kro_gitops.cel.issues import SyntaxProblem
 from kro_gitops.engine.graph import dag
 from kro_gitops.engine.graph.bodies import NodeDraft
@@ -181,17 +181,12 @@ def unknown_name_problems(
             f"references unknown identifiers: [{unknown}]",
             draft.name_spot(unknown),
             prefix + text,
-            hint=_did_you_mean(known, unknown),
+            hint=hint_for_name(known, unknown),
         )
     for unknown in references.unknown_functions:
         text = f"uses unknown functions: [{{{unknown}}}]"
-        hint = _did_you_mean(functions, unknown)
+        hint = hint_for_name(functions, unknown)
         yield Problem("unknown-function", text, draft.name_spot(unknown), prefix + text, hint)
-
-
-def _did_you_mean(names: Iterable[str], written: str) -> str:
-    near = suggest_name(names, written)
-    return f"did you mean '{near}'?" if near else ""
 
 
 def _add_uses(uses: dict[str, list[Use]], found: _Inspected, where: str) -> None:
