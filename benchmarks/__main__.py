@@ -4,7 +4,8 @@ import argparse
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from benchmarks import (
     command,
@@ -14,40 +15,79 @@ from benchmarks import (
     long_lists,
     rendering,
 )
+from benchmarks.engine import create, drift, memory, restart, scaling
 from benchmarks.peers.processes import Peer, open_peers
 from benchmarks.report import Report
+from tools.cluster.control_plane import leave_on_signals
 
-_SUBJECTS: dict[str, Callable[[Report, Sequence[Peer]], None]] = {
+_COMPARED: dict[str, Callable[[Report, Sequence[Peer]], None]] = {
     "evaluation": evaluation.run,
     "compilation": compilation.run,
     "lists": long_lists.run,
-    "definition": lambda report, _: large_definition.run(report),
-    "rendering": lambda report, _: rendering.run(report),
-    "command": lambda report, _: command.run(report),
 }
+_ALONE: dict[str, Callable[[Report], None]] = {
+    "definition": large_definition.run,
+    "rendering": rendering.run,
+    "command": command.run,
+}
+# On a real API server, by wall clock.
+_ENGINE: dict[str, Callable[[Report, bool], None]] = {
+    "engine-create": lambda report, _: create.run(report),
+    "engine-restart": lambda report, full: restart.run(report, full=full),
+    "engine-memory": lambda report, _: memory.run(report),
+    "engine-drift": lambda report, _: drift.run(report),
+    "engine-scaling": lambda report, full: scaling.run(report, full=full),
+}
+_SUBJECTS = (*_COMPARED, *_ALONE, *_ENGINE)
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(_SUBJECTS))
-    names = parser.parse_args().subjects or list(_SUBJECTS)
+    parser.add_argument(
+        "--full", action="store_true", help="more instances, and kro wherever it can be compared"
+    )
+    options = parser.parse_args()
+    names = options.subjects or _SUBJECTS
     if unknown := set(names) - set(_SUBJECTS):
         parser.error(f"no such subject: {', '.join(sorted(unknown))}")
+    leave_on_signals()
     report = Report()
     began = time.monotonic()
+    _print_machine(report)
+    with _peers_for(report, names) as peers:
+        for name in names:
+            if name in _COMPARED:
+                _COMPARED[name](report, peers)
+            elif name in _ALONE:
+                _ALONE[name](report)
+            else:
+                _ENGINE[name](report, options.full)
+    report.summary()
+    report.line(f"\nmeasured in {time.monotonic() - began:.0f} s")
+
+
+def _print_machine(report: Report) -> None:
     cores = os.cpu_count()
+    load = ", ".join(f"{load:.1f}" for load in os.getloadavg())
     report.line(
-        f"Python {platform.python_version()}, {platform.machine()}, {cores} cores, CPU time"
+        f"Python {platform.python_version()}, {platform.machine()}, {cores} cores, load {load}; "
+        "CPU time, but for the running engine"
     )
+
+
+@contextmanager
+def _peers_for(report: Report, names: Sequence[str]) -> Iterator[Sequence[Peer]]:
+    """Find the peers, if a subject wants them."""
+    if _COMPARED.keys().isdisjoint(names):
+        yield ()
+        return
     with open_peers() as peers:
         for peer in peers:
             if peer.missing:
                 report.missing(f"everything against {peer.name}", peer.missing)
-        for name in names:
-            _SUBJECTS[name](report, peers)
-    report.summary()
-    report.line(f"\nmeasured in {time.monotonic() - began:.0f} s")
+        yield peers
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ VERBS = {
     "graph": "draw the dependency graph of a definition",
     "generate": "print a definition's CRD, a sample instance or a JSON Schema",
     "eval": "show the type and value of an expression",
+    "run": "run the controllers against a cluster",
     "completion": "print a completion script for your shell",
 }
 

@@ -132,10 +132,10 @@ class WorkQueue(Generic[K]):
     def take(self, now: float) -> Work[K] | None:
         """Take a key that is due; nobody else gets it until it is given back."""
         self._wake(now)
-        name = self._next_group()
-        if name is None:
+        found = self._next_group()
+        if found is None:
             return None
-        group = self._groups[name]
+        name, group = found
         key, _ = group.ready.popitem(last=False)
         group.working += 1
         group.turn = next(self._turns)
@@ -223,12 +223,12 @@ class WorkQueue(Generic[K]):
         if len(group.ready) == 1:
             self._rank(name, group)
 
-    def _next_group(self) -> Hashable | None:
+    def _next_group(self) -> tuple[Hashable, _Group[K]] | None:
         while self._next:
             rank, _, name = self._next[0]
             group = self._groups.get(name)
             if group is not None and group.ready and group.rank == rank:
-                return name
+                return name, group
             heappop(self._next)
         return None
 

@@ -1,16 +1,18 @@
 """
-The ResourceGraphDefinition API: kind, served schema, printer columns.
+The ResourceGraphDefinition API: kind, served schemas, printer columns.
 
 The schema is what kro's own CRD accepts, written down as data: an object valid here is
-accepted there, and the other way round. The two «exactly one of» rules of the CRD are
-checked where their message can name the resource.
+accepted there, and the other way round. The «exactly one of» rule of the CRD is checked
+where its message can name the resource; what else a CRD needs is added in `engine.own_crds`.
+
+A GraphRevision keeps a definition's spec, so its schema is made of the same parts.
 """
 
 from typing import Any
 
 from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.objects.kinds import KindSchema, SchemaSet
-from kro_gitops.objects.metadata import KRO_GROUP
+from kro_gitops.objects.metadata import KRO_GROUP, REVISION_HASH
 from kro_gitops.objects.refs import Kind
 
 DEFINITION_KIND = Kind(KRO_GROUP, "v1alpha1", "ResourceGraphDefinition")
@@ -118,29 +120,73 @@ _CONDITION = _object(
     required=["status", "type"],
 )
 
-_STATUS = _object(
-    {
-        "state": _string(),
-        "topologicalOrder": _list(_string()),
-        "resources": _list(
-            _object({"id": _string(), "dependencies": _list(_object({"id": _string()}))})
-        ),
-        "conditions": _list(_CONDITION),
-        "lastIssuedRevision": {"type": "integer", "format": "int64"},
-    }
+_PROGRESS: Schema = {
+    "topologicalOrder": _list(_string()),
+    "resources": _list(
+        _object({"id": _string(), "dependencies": _list(_object({"id": _string()}))})
+    ),
+    "conditions": _list(_CONDITION),
+}
+_SERVING: Schema = {
+    "state": _string(),
+    "lastIssuedRevision": {"type": "integer", "format": "int64"},
+}
+
+_SPEC = _object({"schema": _SCHEMA, "resources": _list(_RESOURCE)}, required=["schema"])
+
+
+def _whole(spec: Schema, status: Schema) -> Schema:
+    metadata = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    parts = {"metadata": metadata, "spec": spec, "status": status}
+    return _object({"apiVersion": _string(), "kind": _string(), **parts})
+
+
+DEFINITION_SCHEMA: Schema = _whole(_SPEC, _object({**_PROGRESS, **_SERVING}))
+
+_SNAPSHOT = _object(
+    {"name": _string(), "generation": {"type": "integer", "format": "int64"}, "spec": _SPEC},
+    required=["generation", "name", "spec"],
 )
 
-DEFINITION_SCHEMA: Schema = _object(
-    {
-        "apiVersion": _string(),
-        "kind": _string(),
-        "metadata": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-        "spec": _object(
-            {"schema": _SCHEMA, "resources": _list(_RESOURCE)},
-            required=["schema"],
+REVISION_SCHEMA: Schema = _whole(
+    _immutable(
+        _object(
+            {
+                "revision": {"type": "integer", "format": "int64", "minimum": 1},
+                "snapshot": _SNAPSHOT,
+            },
+            required=["revision", "snapshot"],
         ),
-        "status": _STATUS,
-    }
+        "spec",
+    ),
+    _object(_PROGRESS),
+)
+
+
+def _column(name: str, path: str, of: str = "string", *, is_wide: bool = False) -> Schema:
+    column: Schema = {"name": name, "type": of, "jsonPath": path}
+    return {**column, "priority": 1} if is_wide else column
+
+
+_READY = _column("READY", '.status.conditions[?(@.type=="Ready")].status')
+_AGE = _column("AGE", ".metadata.creationTimestamp", "date")
+_HASH_PATH = ".metadata.labels." + REVISION_HASH.replace(".", r"\.")
+
+# What `kubectl get` shows; the wide ones only with `-o wide`.
+DEFINITION_COLUMNS = (
+    _column("APIVERSION", ".spec.schema.apiVersion"),
+    _column("KIND", ".spec.schema.kind"),
+    _column("STATE", ".status.state"),
+    _READY,
+    _column("TOPOLOGICALORDER", ".status.topologicalOrder", is_wide=True),
+    _AGE,
+)
+REVISION_COLUMNS = (
+    _column("RGD", ".spec.snapshot.name", is_wide=True),
+    _column("REVISION", ".spec.revision", "integer"),
+    _column("HASH", _HASH_PATH, is_wide=True),
+    _READY,
+    _AGE,
 )
 
 

@@ -24,11 +24,10 @@ from kro_gitops.objects.metadata import (
     APPLYSET_NAMESPACES,
     APPLYSET_PART_OF,
     APPLYSET_TOOLING,
-    INTERNAL_PREFIX,
+    INVENTORY_HASH,
 )
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 
-INVENTORY_HASH = INTERNAL_PREFIX + "applyset-inventory-hash"
 TOOLING_PREFIX = "kro/"
 
 _BLANKS = frozenset(" \t\r\n")

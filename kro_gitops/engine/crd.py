@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kro_gitops.engine.labels import definition_labels
 from kro_gitops.engine.plurals import pluralize
 from kro_gitops.objects import metadata
 from kro_gitops.objects.refs import KubeObject
@@ -97,12 +98,7 @@ def with_ownership(
     crd: KubeObject, definition_name: str, definition_uid: str, version: str
 ) -> KubeObject:
     """Return the CRD with the labels by which kro knows its own."""
-    owned = {
-        metadata.OWNED: "true",
-        metadata.KRO_VERSION: version,
-        metadata.DEFINITION_ID: definition_uid,
-        metadata.DEFINITION_NAME: definition_name,
-    }
+    owned = definition_labels(definition_name, definition_uid, version)
     about = crd["metadata"]
     labels = {**about.get("labels", {}), **owned}
     return {**crd, "metadata": {**about, "labels": labels}}

@@ -15,10 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kro_gitops.objects import metadata
-from kro_gitops.objects.metadata import INTERNAL_PREFIX
+from kro_gitops.objects.metadata import APPLY_ORDER
 from kro_gitops.objects.refs import ObjectRef
-
-APPLY_ORDER = INTERNAL_PREFIX + "apply-order"
 
 _MAX_VALUE = 63
 _HASH_DIGITS = 10

@@ -3,6 +3,10 @@ The objects last seen of one selection, and what changed.
 
 Fed by an informer, read by everybody. Objects in here are shared: look, and copy before changing.
 What is kept of an object is up to whoever feeds it; `without` makes such a rule.
+
+Who writes an object may put in what the server answered, and so sees its own writes at once. The
+watch then reports that version, too, and perhaps older ones before it: time never runs backwards
+in here, and a version seen twice is no change.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -57,10 +61,10 @@ class Cache:
         return [self._objects[key] for key in self._keys[index].get(value, ())]
 
     def put(self, obj: KubeObject) -> Change | None:
-        """Take in an object; return what changed, or `None` if it was seen in this version."""
+        """Take in an object; return what changed, or `None` if this version is no news."""
         key = key_of(obj)
         before = self._objects.get(key)
-        if before is not None and _version(before) == _version(obj):
+        if before is not None and not is_newer(_version(obj), _version(before)):
             return None
         self._forget_values(key, before)
         self._objects[key] = obj
@@ -71,16 +75,26 @@ class Cache:
 
     def remove(self, key: Key, last: KubeObject | None = None) -> Change | None:
         """Drop an object, of which `last` is the last state if that is known; `None`: not there."""
-        before = self._objects.pop(key, None)
-        if before is None:
+        before = self._objects.get(key)
+        if before is None or (last is not None and is_newer(_version(before), _version(last))):
+            # There is none, or one that was made after this one went.
             return None
+        del self._objects[key]
         self._forget_values(key, before)
         return Change(last or before, None)
 
-    def replace(self, objects: Iterable[KubeObject]) -> list[Change]:
-        """Take in all objects there are; return what changed since the last time."""
+    def replace(self, objects: Iterable[KubeObject], version: str = "") -> list[Change]:
+        """
+        Take in all objects there were at a version; return what changed since the last time.
+
+        What was put in since then is not missed.
+        """
         present = {key_of(obj): obj for obj in objects}
-        gone = [key for key in self._objects if key not in present]
+        gone = [
+            key
+            for key, obj in self._objects.items()
+            if key not in present and not (version and is_newer(_version(obj), version))
+        ]
         changes = [*map(self.remove, gone), *map(self.put, present.values())]
         return [change for change in changes if change is not None]
 
@@ -120,6 +134,18 @@ def without(*paths: Path) -> Callable[[KubeObject], KubeObject]:
 
 # Who set which field: often the larger half of an object, and of no use once it is read.
 WITHOUT_MANAGERS = without(("metadata", "managedFields"))
+
+
+def is_newer(version: str, than: str) -> bool:
+    """
+    Say whether a version comes after another.
+
+    Versions are numbers that grow, which the API server promises; where one is not, whatever
+    differs is taken for newer.
+    """
+    if version.isdecimal() and than.isdecimal():
+        return int(version) > int(than)
+    return version != than
 
 
 def _version(obj: KubeObject) -> str:

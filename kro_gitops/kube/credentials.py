@@ -3,7 +3,8 @@ Where the cluster is, and who we are to it.
 
 Reading kubeconfigs, running credential plugins and asking identity providers is left to the
 `kubernetes` package. What comes out is an address, a TLS context, a proxy, and an `Authorization`
-header that is asked for before every request, because tokens end.
+header that is asked for before every request, because tokens end; further the namespace that is
+meant when none is named, and whom to act as, which the package does not read.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import os
 import ssl
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,10 +24,12 @@ from kubernetes.aio.client.rest import RESTClientObject
 from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
 
 from kro_gitops.errors import UserError
+from kro_gitops.kube.api import Identity
 
 RENEWAL = 60.0  # seconds after which a token file is read, or a plugin's expiry looked at, again
 LOAD_LIMIT = 60.0  # seconds that a credential plugin or an identity provider may take
 _TOKEN = "BearerToken"
+_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 class CredentialsError(UserError):
@@ -39,6 +42,12 @@ class Source(Protocol):
     async def load(self, configuration: Configuration, *, afresh: bool) -> None:
         """Put address and credentials into a configuration; `afresh`: those held are refused."""
 
+    def identity(self) -> Identity | None:
+        """Return whom to act as once it is loaded; `None` is whoever the credentials are of."""
+
+    def namespace(self) -> str:
+        """Return the namespace that is meant when none is named; empty if nothing says."""
+
 
 class Access:
     """All it takes to reach an API server; made by `from_kubeconfigs` and `in_cluster`."""
@@ -48,6 +57,8 @@ class Access:
         self.tls: ssl.SSLContext | None = _tls(configuration)
         self.server_name: str | None = configuration.tls_server_name
         self.proxy: str | None = configuration.proxy or _proxy_of_environment(self.server)
+        self.identity: Identity | None = source.identity()
+        self.namespace: str = source.namespace()
         self._configuration = configuration
         self._source = source
         self._certificate = configuration.cert_file
@@ -126,6 +137,15 @@ class _Kubeconfigs:
                 del self._loader.exec_plugin_expiry
         await self._loader.load_and_set(configuration)
 
+    def identity(self) -> Identity | None:
+        """Return whom the user's entry says to act as."""
+        user = self._loader._user  # the package has no other way to ask
+        return parse_impersonation(user.value) if user else None
+
+    def namespace(self) -> str:
+        """Return the namespace of the context."""
+        return str(self._loader.current_context["context"].get("namespace") or "")
+
     def _plugin(self) -> str:
         """Return the command of the user's credential plugin, if there is one."""
         user = self._loader._user  # the package has no other way to ask
@@ -151,6 +171,32 @@ class _Pod:
         del afresh  # it is read anew each time
         load_incluster_config(configuration, try_refresh_token=False)  # type: ignore[no-untyped-call]  # as it comes
 
+    def identity(self) -> Identity | None:
+        """Return nobody: a pod acts as its service account."""
+        return None
+
+    def namespace(self) -> str:
+        """Return the namespace of the pod."""
+        with suppress(OSError):
+            return _NAMESPACE_FILE.read_text(encoding="utf-8").strip()
+        return ""
+
+
+def parse_impersonation(user: Mapping[str, Any]) -> Identity | None:
+    """Read whom a user's entry in a kubeconfig says to act as: `as` and what belongs to it."""
+    name, groups, uid = user.get("as"), user.get("as-groups") or (), user.get("as-uid") or ""
+    extra = user.get("as-user-extra") or {}
+    if not name:
+        if groups or uid or extra:
+            # kubectl refuses, too: to go on as oneself is what nobody meant.
+            raise ValueError("a user has as-groups, as-uid or as-user-extra, but no 'as'")
+        return None
+    lists = [groups, *(extra.values() if isinstance(extra, dict) else "?")]
+    if not all(isinstance(each, list | tuple) for each in lists):
+        raise ValueError("as-groups must be a list, as-user-extra a mapping to lists")
+    listed = {str(key): tuple(map(str, values)) for key, values in extra.items()}
+    return Identity(str(name), tuple(map(str, groups)), str(uid), listed)
+
 
 async def _access(source: Source) -> Access:
     configuration = Configuration()
@@ -161,6 +207,8 @@ async def _access(source: Source) -> Access:
         raise CredentialsError(
             "bad-certificate", f"a certificate cannot be used: {error}"
         ) from None
+    except ValueError as error:
+        raise CredentialsError("bad-kubeconfig", f"no way to a cluster: {error}") from None
 
 
 async def _load(source: Source, configuration: Configuration, *, afresh: bool) -> None:

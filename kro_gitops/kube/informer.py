@@ -88,7 +88,7 @@ class Informer:
         if not self._version:
             listing = await self._reader.list(self.selection, self._keep)
             self._version = listing.resource_version
-            for change in self.cache.replace(listing.items):
+            for change in self.cache.replace(listing.items, listing.resource_version):
                 self._tell(change)
             self._synced.set()
         async with self._reader.watch(self.selection, self._version) as events:

@@ -46,6 +46,11 @@ class Request:
     body: Any = None
     may_repeat: bool = False  # sending it twice does what sending it once does
 
+    @property
+    def is_impersonating(self) -> bool:
+        """Say whether it is sent in the name of another."""
+        return any(name == "Impersonate-User" for name, _ in self.headers)
+
     def acting_as(self, identity: Identity) -> "Request":
         """Return the same request in another's name."""
         return replace(self, headers=self.headers + impersonation(identity))

@@ -21,8 +21,9 @@ import aiohttp
 import orjson
 
 from kro_gitops.errors import ClusterUnavailable
+from kro_gitops.kube.api import Identity
 from kro_gitops.kube.pace import Limits, TokenBucket, wait_before_repeating
-from kro_gitops.kube.requests import Request
+from kro_gitops.kube.requests import Request, impersonation
 from kro_gitops.kube.responses import Unauthorized, error_of
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ class Access(Protocol):
     tls: ssl.SSLContext | None
     server_name: str | None
     proxy: str | None
+    identity: Identity | None  # whom a kubeconfig says to act as
 
     async def authorization(self) -> str | None:
         """Return the header to send."""
@@ -173,6 +175,8 @@ class Transport:
             raise RuntimeError("the transport is not open")
         authorization = await self._access.authorization()
         credentials = [("Authorization", authorization)] if authorization else []
+        if self._access.identity is not None and not request.is_impersonating:
+            credentials += impersonation(self._access.identity)
         return await self._session.request(
             request.method,
             self._access.server + request.path,

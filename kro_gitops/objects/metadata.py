@@ -36,6 +36,8 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 # Annotations people set.
 ALLOW_BREAKING_CHANGES = "kro.run/allow-breaking-changes"
 RECONCILE = "kro.run/reconcile"
+ADOPT = "gitops.kro.run/adopt"
+READY_CONDITIONS = "gitops.kro.run/ready-conditions"
 
 # Apply sets (KEP-3659), as kubectl knows them.
 APPLYSET_ID = "applyset.kubernetes.io/id"
@@ -43,6 +45,15 @@ APPLYSET_PART_OF = "applyset.kubernetes.io/part-of"
 APPLYSET_TOOLING = "applyset.kubernetes.io/tooling"
 APPLYSET_GROUP_KINDS = "applyset.kubernetes.io/contains-group-kinds"
 APPLYSET_NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
+INVENTORY_HASH = "internal.kro.run/applyset-inventory-hash"
+
+# Annotations of kro's on children, and of ours: what was last applied.
+APPLY_ORDER = "internal.kro.run/apply-order"
+DESIRED_HASH = "gitops.kro.run/desired-hash"
+
+# In whose name fields are owned: kro's name on children, so that either may change the other's.
+CHILD_MANAGER = "kro.run/applyset"
+INSTANCE_MANAGER = "gitops.kro.run/instance"
 
 # Ours: where an object came from.
 SOURCE = "gitops.kro.run/source"
@@ -54,3 +65,5 @@ INSTANCE = "gitops.kro.run/instance"
 ARGOCD_PREFIX = "argocd.argoproj.io/"
 ARGOCD_TRACKING_ID = "argocd.argoproj.io/tracking-id"
 ARGOCD_INSTALLATION_ID = "argocd.argoproj.io/installation-id"
+ARGOCD_SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+ARGOCD_COMPARE_OPTIONS = "argocd.argoproj.io/compare-options"

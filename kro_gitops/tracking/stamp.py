@@ -20,8 +20,9 @@ from typing import Any
 
 from kro_gitops.errors import Problem, RefusedError, Severity, Spot
 from kro_gitops.objects.metadata import (
+    ARGOCD_COMPARE_OPTIONS,
     ARGOCD_INSTALLATION_ID,
-    ARGOCD_PREFIX,
+    ARGOCD_SYNC_OPTIONS,
     ARGOCD_TRACKING_ID,
     GITOPS_PREFIX,
     INSTANCE,
@@ -39,9 +40,6 @@ from kro_gitops.tracking.owners import (
     owner_reference,
     relation,
 )
-
-SYNC_OPTIONS = ARGOCD_PREFIX + "sync-options"
-COMPARE_OPTIONS = ARGOCD_PREFIX + "compare-options"
 
 
 class Mode(StrEnum):
@@ -112,8 +110,8 @@ TABLE: Mapping[Situation, Row] = {
 # What Argo CD must be told about an object that carries its marks, but no owner reference:
 # deleting the application would delete it, out of order.
 _SHIELD: Mapping[str, tuple[str, ...]] = {
-    SYNC_OPTIONS: ("Delete=false", "Prune=false"),
-    COMPARE_OPTIONS: ("IgnoreExtraneous",),
+    ARGOCD_SYNC_OPTIONS: ("Delete=false", "Prune=false"),
+    ARGOCD_COMPARE_OPTIONS: ("IgnoreExtraneous",),
 }
 
 

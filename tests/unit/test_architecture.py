@@ -15,9 +15,10 @@ PACKAGE = "kro_gitops"
 ROOT = Path(__file__).parents[2] / PACKAGE
 
 SHELL = {
-    *("__main__", "cli"),
-    *("control.leader", "control.loop"),
-    *("kube.client", "kube.credentials", "kube.discovery", "kube.informer", "kube.transport"),
+    *("__main__", "cli", "app", "leadership", "logs", "metrics", "web.health"),
+    *("control.leader", "control.loop", "counting", "assembly", "engine.controllers"),
+    *("kube.access", "kube.client", "kube.credentials", "kube.discovery", "kube.events"),
+    *("kube.informer", "kube.transport"),
 }
 WORLD = {
     *("asyncio", "concurrent", "multiprocessing", "threading", "signal", "subprocess"),
@@ -38,7 +39,8 @@ def module_name(file: Path) -> str:
 
 def is_shell(name: str) -> bool:
     """Say whether a module may touch the world."""
-    return name in SHELL or name.partition(".")[0] in SHELL
+    parts = name.split(".")
+    return any(".".join(parts[:count]) in SHELL for count in range(1, len(parts) + 1))
 
 
 def pure_files() -> list[Path]:

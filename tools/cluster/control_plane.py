@@ -16,7 +16,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -33,14 +33,21 @@ REQUEST_LIMIT = 30.0  # seconds until a request must be answered
 class ControlPlane:
     """A running control plane; `etcd`, `api_server` and `controller_manager` can be disturbed."""
 
-    def __init__(self, layout: Layout, token: str, guard: Guard, *, controllers: bool) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        token: str,
+        guard: Guard,
+        *,
+        controllers: bool,
+        api_server_flags: Sequence[str] = (),
+    ) -> None:
         self._layout = layout
         self._token = token
         self._controllers = controllers
         self.etcd = self._part("etcd", commands.etcd(layout), guard)
-        self.api_server = self._part(
-            "kube-apiserver", commands.api_server(layout, with_service_accounts=controllers), guard
-        )
+        command = commands.api_server(layout, with_service_accounts=controllers)
+        self.api_server = self._part("kube-apiserver", [*command, *api_server_flags], guard)
         self.controller_manager: Part | None = None
         if controllers:
             command = commands.controller_manager(layout)
@@ -102,6 +109,16 @@ class ControlPlane:
             body: bytes = answer.read()
         return body.decode()
 
+    def cpu_seconds(self) -> float:
+        """Return the CPU time that etcd and the API server have used, as they count it."""
+        with urllib.request.urlopen(
+            f"{self._layout.etcd_url}/metrics", timeout=REQUEST_LIMIT
+        ) as answer:
+            pages = (answer.read().decode(), self.get_text("metrics"))
+        lines = (line for page in pages for line in page.splitlines())
+        name = "process_cpu_seconds_total "
+        return sum(float(line.removeprefix(name)) for line in lines if line.startswith(name))
+
     def _part(self, name: str, command: list[str], guard: Guard) -> Part:
         return Part(name, command, self._layout.home / f"{name}.log", guard)
 
@@ -136,7 +153,9 @@ class ControlPlane:
 
 
 @contextmanager
-def control_plane(*, controllers: bool = False) -> Iterator[ControlPlane]:
+def control_plane(
+    *, controllers: bool = False, api_server_flags: Sequence[str] = ()
+) -> Iterator[ControlPlane]:
     """Run a control plane for as long as the block lasts, with controllers if wanted."""
     with ExitStack() as stack:
         home = Path(tempfile.mkdtemp(prefix="kro-gitops-kube-"))
@@ -147,7 +166,9 @@ def control_plane(*, controllers: bool = False) -> Iterator[ControlPlane]:
         layout.kubeconfig.write_text(json.dumps(_kubeconfig(layout, token), indent=2))
         layout.kubeconfig.chmod(0o600)
         commands.make_service_account_key(layout.key)
-        plane = ControlPlane(layout, token, watching, controllers=controllers)
+        plane = ControlPlane(
+            layout, token, watching, controllers=controllers, api_server_flags=api_server_flags
+        )
         stack.callback(plane.kill)
         plane.start()
         yield plane

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Build the Kubernetes binaries that tools and tests run for real.
 #
-#   tools/kube/build.sh [etcd] [kube-apiserver] [kube-controller-manager] [kubectl]
+#   tools/kube/build.sh [etcd] [kube-apiserver] [kube-controller-manager] [kubectl] [helm]
 #
-# Without names, all of them. They go to $KUBE_BIN (by default ~/.cache/kro-gitops/kube/bin);
-# one that is there in the right version is left alone. The versions are those of go.mod.
+# Without names, all of Kubernetes, which is all but helm. They go to $KUBE_BIN (by default
+# ~/.cache/kro-gitops/kube/bin); one that is there in the right version is left alone. The versions
+# are those of go.mod, and of helm/go.mod.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,10 +16,11 @@ fail() {
     exit 1
 }
 
-# The version go.mod requires of a module, without the v.
+# The version a go.mod requires of a module, without the v.
 required() {
-    version=$(awk -v module="$1" '$1 == module { print substr($2, 2); exit }' "$here/go.mod")
-    [ -n "$version" ] || fail "go.mod requires no $1"
+    version=$(sed 's/^require //' "$2/go.mod" |
+        awk -v module="$1" '$1 == module { print substr($2, 2); exit }')
+    [ -n "$version" ] || fail "$2/go.mod requires no $1"
     echo "$version"
 }
 
@@ -26,7 +28,8 @@ package_of() {
     case $1 in
         etcd) echo go.etcd.io/etcd/server/v3 ;;
         kube-apiserver | kube-controller-manager | kubectl) echo "k8s.io/kubernetes/cmd/$1" ;;
-        *) fail "unknown binary '$1'; there are etcd, kube-apiserver, kube-controller-manager, kubectl" ;;
+        helm) echo helm.sh/helm/v3/cmd/helm ;;
+        *) fail "unknown binary '$1'; there are etcd, kube-apiserver, kube-controller-manager, kubectl, helm" ;;
     esac
 }
 
@@ -35,14 +38,20 @@ built() {
     case $1 in
         etcd) "$bin/etcd" --version | sed -n 's/^etcd Version: //p' ;;
         kubectl) "$bin/kubectl" version --client | sed -n 's/^Client Version: v//p' ;;
+        helm) "$bin/helm" version --template '{{ .Version }}' | sed 's/^v//' ;;
         *) "$bin/$1" --version | sed -n 's/^Kubernetes v//p' ;;
     esac 2>/dev/null
 }
 
 build() {
     package=$(package_of "$1")
+    module=$here
     wanted=$kubernetes
-    [ "$1" = etcd ] && wanted=$etcd
+    says=k8s.io/component-base/version.gitVersion
+    case $1 in
+        etcd) wanted=$etcd ;;
+        helm) module=$here/helm wanted=$helm says=helm.sh/helm/v3/internal/version.version ;;
+    esac
     if [ -x "$bin/$1" ] && [ "$(built "$1")" = "$wanted" ]; then
         echo "$bin/$1: $wanted is there"
         return
@@ -50,15 +59,15 @@ build() {
     command -v go >/dev/null || fail "Go is not installed; it is needed to build $1 (see https://go.dev/dl/)"
     echo "$bin/$1: building $wanted, this takes minutes the first time"
     # Built beside its place and moved, so that a build cut short leaves nothing half done.
-    (cd "$here" && CGO_ENABLED=0 go build -trimpath \
-        -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$kubernetes" \
+    (cd "$module" && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $says=v$wanted" \
         -o "$bin/.$1.new" "$package") || fail "building $1 failed"
     mv "$bin/.$1.new" "$bin/$1"
     [ "$(built "$1")" = "$wanted" ] || fail "$bin/$1 does not say it is $wanted"
 }
 
-kubernetes=$(required k8s.io/kubernetes)
-etcd=$(required go.etcd.io/etcd/server/v3)
+kubernetes=$(required k8s.io/kubernetes "$here")
+etcd=$(required go.etcd.io/etcd/server/v3 "$here")
+helm=$(required helm.sh/helm/v3 "$here/helm")
 [ $# -gt 0 ] || set -- etcd kube-apiserver kube-controller-manager kubectl
 for name in "$@"; do
     package_of "$name" >/dev/null

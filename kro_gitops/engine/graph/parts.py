@@ -4,11 +4,11 @@ Which parts of each node its dependants read.
 Whoever prepares what expressions see of a node need not look at the rest of it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-from kro_gitops.engine.graph.nodes import Dependency
+from kro_gitops.engine.graph.nodes import EACH, Dependency, Expression, Graph
 
 Parts = Mapping[str, Any]
 """Field by field what is read: more `Parts`, or None for everything below."""
@@ -22,6 +22,55 @@ def parts_read(dependencies: Iterable[Dependency]) -> Parts:
             for path in use.reads:
                 _note(found, path)
     return found
+
+
+def parts_seen(graph: Graph) -> Parts:
+    """Gather what any expression of a graph reads, node by node: conditions and status, too."""
+    found: dict[str, Any] = {}
+    for node in graph.nodes.values():
+        for expression in _expressions_of(graph, node.id):
+            for path in expression.reads:
+                name, _, rest = path.partition(".")
+                # In a condition an item of a collection goes by another name.
+                _note(found, ".".join(filter(None, (node.id if name == EACH else name, rest))))
+    for expression in (*(each.expression for each in graph.status), *graph.conditions):
+        for path in expression.reads:
+            _note(found, path)
+    return {name: found[name] for name in graph.nodes if name in found}
+
+
+def _expressions_of(graph: Graph, name: str) -> Iterator[Expression]:
+    node = graph.nodes[name]
+    yield from (each.expression for each in node.fields)
+    yield from (each.expression for each in node.for_each)
+    yield from node.include_when
+    yield from node.ready_when
+
+
+def merged(one: Parts | None, other: Parts | None) -> Parts | None:
+    """Return the parts that either reads; `None` is everything."""
+    if one is None or other is None:
+        return None
+    return {
+        key: merged(one[key], other[key]) if key in one and key in other else {**one, **other}[key]
+        for key in (*one, *(key for key in other if key not in one))
+    }
+
+
+def covers(one: Parts | None, other: Parts | None) -> bool:
+    """Say whether one holds all that the other reads."""
+    if one is None:
+        return True
+    if other is None:
+        return False
+    return all(key in one and covers(one[key], below) for key, below in other.items())
+
+
+def picked(value: Any, parts: Parts | None) -> Any:
+    """Return the parts of a value; what is no object is taken whole."""
+    if parts is None or not isinstance(value, dict):
+        return value
+    return {key: picked(value[key], below) for key, below in parts.items() if key in value}
 
 
 def _note(parts: dict[str, Any], path: str) -> None:

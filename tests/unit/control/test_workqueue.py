@@ -349,3 +349,13 @@ def apply(operation: str, key: str, number: int, found: WorkQueue[str], model: M
             model.now += number
         case _:
             pass
+
+
+def test_keys_need_not_be_grouped() -> None:
+    queue: WorkQueue[str] = WorkQueue(lambda _: None)
+    queue.add("a", None, 0.0)
+
+    work = queue.take(0.0)
+
+    assert work is not None
+    assert work.key == "a"

@@ -1,0 +1,64 @@
+{{- /* One argument: a flag and its value. An empty value leaves the flag out. */ -}}
+{{- define "kro-gitops.flag" -}}
+{{- $value := last . }}
+{{- if ne (toString $value) "" }}
+- {{ printf "%s=%s" (first .) (kindIs "string" $value | ternary $value (toJson $value)) | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "kro-gitops.gates" -}}
+{{- $gates := list }}
+{{- range $name, $on := .Values.config.featureGates }}
+{{- $gates = append $gates (printf "%s=%t" $name $on) }}
+{{- end }}
+{{- join "," $gates }}
+{{- end }}
+
+{{- define "kro-gitops.flags" -}}
+{{- $config := .Values.config }}
+- run
+- --in-cluster
+- {{ $config.installCRDs | ternary "--install-crds" "--no-install-crds" }}
+- {{ $config.events | ternary "--events" "--no-events" }}
+{{- if $config.allowCRDDeletion }}
+- --allow-crd-deletion
+{{- end }}
+{{- if $config.enableLeaderElection }}
+- --leader-elect
+{{- if $config.enableControllerWarmup }}
+- --enable-controller-warmup
+{{- end }}
+{{- include "kro-gitops.flag" (list "--leader-election-namespace" $config.leaderElectionNamespace) }}
+{{- include "kro-gitops.flag" (list "--leader-election-lease-duration" $config.leaderElectionLeaseDuration) }}
+{{- include "kro-gitops.flag" (list "--leader-election-renew-deadline" $config.leaderElectionRenewDeadline) }}
+{{- include "kro-gitops.flag" (list "--leader-election-retry-period" $config.leaderElectionRetryPeriod) }}
+{{- end }}
+{{- include "kro-gitops.flag" (list "--metrics-bind-address" $config.metricsBindAddress) }}
+{{- include "kro-gitops.flag" (list "--health-probe-bind-address" $config.healthProbeBindAddress) }}
+{{- include "kro-gitops.flag" (list "--client-qps" $config.clientQps) }}
+{{- include "kro-gitops.flag" (list "--client-burst" $config.clientBurst) }}
+{{- include "kro-gitops.flag" (list "--graceful-shutdown-timeout" $config.gracefulShutdownTimeout) }}
+{{- include "kro-gitops.flag" (list "--resource-graph-definition-concurrent-reconciles" $config.resourceGraphDefinitionConcurrentReconciles) }}
+{{- include "kro-gitops.flag" (list "--graph-revision-concurrent-reconciles" $config.graphRevisionConcurrentReconciles) }}
+{{- include "kro-gitops.flag" (list "--dynamic-controller-concurrent-reconciles" $config.dynamicControllerConcurrentReconciles) }}
+{{- include "kro-gitops.flag" (list "--dynamic-controller-rate-limiter-min-delay" $config.dynamicControllerRateLimiterMinDelay) }}
+{{- include "kro-gitops.flag" (list "--dynamic-controller-rate-limiter-max-delay" $config.dynamicControllerRateLimiterMaxDelay) }}
+{{- include "kro-gitops.flag" (list "--rgd-progress-requeue-delay" $config.resourceGraphDefinitionProgressRequeueDelay) }}
+{{- include "kro-gitops.flag" (list "--rgd-max-collection-size" $config.rgd.maxCollectionSize) }}
+{{- include "kro-gitops.flag" (list "--rgd-max-collection-dimension-size" $config.rgd.maxCollectionDimensionSize) }}
+{{- include "kro-gitops.flag" (list "--rgd-max-graph-revisions" $config.rgd.maxGraphRevisions) }}
+{{- include "kro-gitops.flag" (list "--instance-requeue-interval" $config.instance.requeueInterval) }}
+{{- include "kro-gitops.flag" (list "--log-level" $config.logLevel) }}
+{{- include "kro-gitops.flag" (list "--log-format" $config.logEncoder) }}
+{{- include "kro-gitops.flag" (list "--kro-version" $config.kroVersion) }}
+{{- include "kro-gitops.flag" (list "--adoption-policy" $config.adoptionPolicy) }}
+{{- include "kro-gitops.flag" (list "--tracking-mode" $config.trackingMode) }}
+{{- include "kro-gitops.flag" (list "--argocd-tracking-method" $config.argocdTrackingMethod) }}
+{{- include "kro-gitops.flag" (list "--argocd-label-key" $config.argocdLabelKey) }}
+{{- include "kro-gitops.flag" (list "--propagate-labels" $config.propagateLabels) }}
+{{- include "kro-gitops.flag" (list "--evaluation-limit" $config.evaluationLimit) }}
+{{- include "kro-gitops.flag" (list "--feature-gates" (include "kro-gitops.gates" .)) }}
+{{- with .Values.deployment.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

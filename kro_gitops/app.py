@@ -1,0 +1,271 @@
+"""
+The program, put together: `Settings` in, a running controller out.
+
+The main thread has the event loop in which everything is reconciled. What must not wait for it has
+threads of its own: probes and metrics (`web.health`), and the lease (`leadership`).
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Coroutine
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kro_gitops import __version__
+from kro_gitops.assembly import engine_rules, request_limits
+from kro_gitops.config import Gate, Settings
+from kro_gitops.counting import Counting, InstanceLoop, Plurals
+from kro_gitops.engine.controllers.engine import (
+    DEFINITIONS,
+    INSTANCES,
+    REVISIONS,
+    Engine,
+    Outside,
+)
+from kro_gitops.engine.own_crds import definition_crd, revision_crd
+from kro_gitops.engine.publication import is_served
+from kro_gitops.errors import ClusterUnavailable, NotYet
+from kro_gitops.kube.api import Cluster, WriteOptions
+from kro_gitops.kube.client import Client
+from kro_gitops.kube.credentials import from_kubeconfigs, in_cluster, kubeconfigs_of_user
+from kro_gitops.kube.discovery import Discovery
+from kro_gitops.kube.events import Recorder
+from kro_gitops.kube.transport import Access, Transport
+from kro_gitops.leadership import Leadership
+from kro_gitops.metrics import LoopObserver, Metrics
+from kro_gitops.objects.refs import ObjectRef
+from kro_gitops.web.health import MAIN_LOOP, Health, HealthServer
+
+log = logging.getLogger(__name__)
+
+API_SERVER = "api-server"
+OWN_CRDS = "own-crds"
+ENGINE = "definitions"
+
+_HEARTBEAT = 1.0
+_COUNT = 15.0
+_RETRY = 2.0
+_PATIENCE = 60.0  # seconds for the API server to serve our own kinds
+_INSTALL = WriteOptions(manager="kro-gitops", force=True)
+
+
+def run(settings: Settings) -> int:
+    """Run the controller until it is told to stop; return the exit code."""
+    metrics = Metrics(settings.kro_version)
+    health = Health(time.monotonic(), (API_SERVER, OWN_CRDS, ENGINE))
+    server = HealthServer(
+        settings.metrics_bind_address, settings.health_probe_bind_address, health, metrics
+    )
+    server.start()
+    try:
+        return asyncio.run(_Process(settings, metrics, health).run())
+    finally:
+        server.stop()
+
+
+class _Process:
+    """One run of the program."""
+
+    def __init__(self, settings: Settings, metrics: Metrics, health: Health) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._health = health
+        self._stopping = asyncio.Event()
+        self._events: Recorder | None = None
+
+    async def run(self) -> int:
+        """Connect, be elected, work, stop."""
+        self._heed_signals()
+        beating = asyncio.create_task(self._beat())
+        access = await access_of(self._settings)
+        facts = {"version": __version__, "kro_version": self._settings.kro_version}
+        log.info("starting", extra={**facts, "server": access.server})
+        limits = request_limits(self._settings)
+        observe = self._metrics.observe_request
+        agent = f"kro-gitops/{__version__}"
+        try:
+            async with Transport(access, limits, observe, user_agent=agent) as transport:
+                discovery = Discovery(transport)
+                client = Client(transport, discovery)
+                if not await self._reach(discovery):
+                    return 0
+                return await self._lead(client, discovery, access)
+        finally:
+            beating.cancel()
+
+    async def _reach(self, discovery: Discovery) -> bool:
+        """Wait for the API server to answer; say whether it did before we were told to stop."""
+        while not self._stopping.is_set():
+            try:
+                await discovery.kinds()
+            except ClusterUnavailable as error:
+                self._health.set_ready(API_SERVER, False, error.message)
+                log.warning("the API server does not answer", extra={"error": error.message})
+                await self._or_stopped(asyncio.sleep(_RETRY))
+            else:
+                self._health.set_ready(API_SERVER, True)
+                return True
+        return False
+
+    async def _lead(self, client: Client, discovery: Discovery, access: Access) -> int:
+        engine = self._engine(client, discovery)
+        if not self._settings.leader_elect:
+            await self._work(engine, client)
+            return 0
+        leadership = Leadership(access, self._settings)
+        leadership.start()
+        try:
+            if self._settings.enable_controller_warmup:
+                await engine.warm_up()
+            self._stand_by()
+            if not await self._or_stopped(leadership.elected()):
+                return 0
+            return await self._work_while_leading(leadership, engine, client)
+        finally:
+            await asyncio.to_thread(leadership.stop)
+
+    async def _work_while_leading(
+        self, leadership: Leadership, engine: Engine, client: Client
+    ) -> int:
+        working = asyncio.create_task(self._work(engine, client))
+        losing = asyncio.create_task(leadership.lost())
+        await asyncio.wait((working, losing), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            losing.cancel()
+            await working
+            return 0
+        # Another may lead already: what is in work is left as it is.
+        log.error("the lease is lost: stopping at once")
+        working.cancel()
+        return 1
+
+    def _stand_by(self) -> None:
+        """Call a replica ready that waits for its turn: it is as ready as it can be."""
+        for name in (OWN_CRDS, ENGINE):
+            self._health.set_ready(name, True)
+        log.info("waiting to be elected")
+
+    async def _work(self, engine: Engine, client: Client) -> None:
+        self._metrics.kro_gitops_leader.set(1)
+        for name in (OWN_CRDS, ENGINE):
+            self._health.set_ready(name, False)
+        if self._settings.install_crds and not await self._or_stopped(install_crds(client)):
+            return
+        self._health.set_ready(OWN_CRDS, True)
+        background = [
+            asyncio.create_task(self._announce(engine)),
+            asyncio.create_task(self._count_objects(engine)),
+        ]
+        if self._events is not None:
+            background.append(asyncio.create_task(self._events.run()))
+        working = asyncio.create_task(engine.run())
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+            log.info("stopping")
+            engine.stop()
+            await working
+        finally:
+            for task in (working, stopping, *background):
+                task.cancel()
+
+    async def _count_objects(self, engine: Engine) -> None:
+        held = self._metrics.kro_gitops_informer_objects
+        while True:
+            for kind, count in engine.watches.counts().items():
+                held.labels(kind.kind).set(count)
+            await asyncio.sleep(_COUNT)
+
+    async def _announce(self, engine: Engine) -> None:
+        await engine.wait_ready()
+        self._health.set_ready(ENGINE, True)
+        # What is there now stays: the garbage collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        log.info("ready", extra={"kinds": len(engine.servings)})
+
+    def _engine(self, client: Client, discovery: Discovery) -> Engine:
+        settings, metrics = self._settings, self._metrics
+        if settings.events:
+            host = socket.gethostname()
+            self._events = Recorder(client, "kro-gitops", host, lambda: datetime.now(UTC))
+        plurals = Plurals()
+        counting = Counting(metrics, conditions=Gate.CONDITION_METRICS in settings.feature_gates)
+        observers = {
+            DEFINITIONS: LoopObserver(
+                metrics, "ResourceGraphDefinition", lambda: plurals.depth_of(DEFINITIONS)
+            ),
+            REVISIONS: LoopObserver(metrics, "graphrevision", lambda: plurals.depth_of(REVISIONS)),
+            INSTANCES: InstanceLoop(metrics, plurals),
+        }
+        outside = Outside(client, discovery, counting, self._events, observers)
+        engine = Engine(outside, engine_rules(settings))
+        plurals.ask(engine)
+        metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.servings))
+        metrics.dynamic_controller_watch_count.set_function(engine.watches.count)
+        metrics.graph_revision_registry_entries.labels("active").set_function(engine.active_graphs)
+        return engine
+
+    async def _beat(self) -> None:
+        while True:
+            self._health.heartbeat(MAIN_LOOP, time.monotonic())
+            await asyncio.sleep(_HEARTBEAT)
+
+    def _heed_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop, number)
+
+    def _stop(self, number: int) -> None:
+        if self._stopping.is_set():
+            os._exit(128 + number)  # asked twice: at once
+        self._stopping.set()
+
+    async def _or_stopped(self, waited_for: Coroutine[Any, Any, object]) -> bool:
+        """Wait for something, or for the stop; say whether it was the something."""
+        waiting = asyncio.create_task(waited_for)
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait((waiting, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if waiting.done():
+            await waiting
+            return True
+        waiting.cancel()
+        return False
+
+
+async def access_of(settings: Settings) -> Access:
+    """Find the cluster that was named."""
+    if settings.in_cluster:
+        return await in_cluster()
+    paths = [Path(settings.kubeconfig)] if settings.kubeconfig else kubeconfigs_of_user()
+    return await from_kubeconfigs(paths, settings.context or None)
+
+
+async def install_crds(cluster: Cluster) -> None:
+    """Have the API server serve definitions and revisions; try until it does."""
+    wanted = [definition_crd(), revision_crd()]
+    until = time.monotonic() + _PATIENCE
+    while wanted:
+        try:
+            for crd in list(wanted):
+                answer = await cluster.apply(crd, _INSTALL)
+                while not is_served(answer):
+                    await asyncio.sleep(0.05)
+                    answer = await cluster.get(ObjectRef.of(crd))
+                    _require_time(until)
+                wanted.remove(crd)
+        except ClusterUnavailable as error:
+            log.warning("CRDs not installed yet", extra={"error": error.message})
+            await asyncio.sleep(_RETRY)
+
+
+def _require_time(until: float) -> None:
+    if time.monotonic() > until:
+        raise NotYet("not-established", "the API server does not serve our own CRDs")

@@ -1,0 +1,205 @@
+"""
+What the cluster verbs fetch: definitions, instances, their children, events and pods.
+
+What a verb cannot do without raises if it cannot be read; the rest is left out, and a note says so.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+
+from kro_gitops.engine.api import DEFINITION_KIND
+from kro_gitops.engine.applyset import GroupKind, parse_inventory
+from kro_gitops.errors import NotServed, RefusedError, UserError
+from kro_gitops.kube.access import Right, role_for
+from kro_gitops.kube.api import Reader, Resource, Selection
+from kro_gitops.kube.discovery import Discovery
+from kro_gitops.kube.responses import Forbidden
+from kro_gitops.objects.metadata import INSTANCE_ID
+from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.objects.yaml_text import to_yaml
+from kro_gitops.web.child_health import mapping
+from kro_gitops.web.kind_names import Offer
+from kro_gitops.web.views import DEEPEST, Definitions, is_instance, kind_made_by, text_at
+
+EVENT = Kind("", "v1", "Event")
+POD = Kind("", "v1", "Pod")
+_DATA = (Kind("", "v1", "Secret"), Kind("", "v1", "ConfigMap"))  # they say nothing of themselves
+_MOST_IN_SELECTOR = 50
+_WORKLOADS = frozenset(
+    (
+        *(("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
+        *(("apps", "ReplicaSet"), ("batch", "Job")),
+    )
+)
+
+
+class NotInstalled(UserError):  # noqa: N818 - a state of the cluster
+    """A cluster that has never heard of kro."""
+
+
+class Reading:
+    """Reads one cluster."""
+
+    def __init__(self, cluster: Reader, discovery: Discovery) -> None:
+        self._cluster = cluster
+        self._discovery = discovery
+        self._notes: dict[str, None] = {}
+        self._by_group_kind: dict[GroupKind, Kind] = {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what could not be read."""
+        return tuple(self._notes)
+
+    async def definitions(self) -> list[KubeObject]:
+        """Return all definitions."""
+        return await self.own(DEFINITION_KIND)
+
+    async def own(self, kind: Kind) -> list[KubeObject]:
+        """Return all objects of a kind that comes with kro."""
+        try:
+            return await self._list(Selection(kind))
+        except NotServed:
+            raise NotInstalled(
+                "not-installed",
+                f"this cluster has no {kind.kind}s",
+                hint="install kro-gitops or kro: either brings the CRD",
+            ) from None
+        except Forbidden as error:
+            resource = await self._discovery.resource_of(kind)
+            raise _refused(error, Right("list", resource)) from None
+
+    async def offers(self, definitions: Iterable[KubeObject]) -> list[Offer]:
+        """Return the kinds that definitions make, as far as they are served."""
+        found = []
+        for definition in definitions:
+            listed = mapping(definition, "spec", "schema").get("shortNames")
+            shorts = tuple(map(str, listed)) if isinstance(listed, list) else ()
+            try:
+                resource = await self._discovery.resource_of(kind_made_by(definition))
+            except NotServed:
+                continue  # a definition that was not accepted serves nothing
+            found.append(Offer(resource, shorts))
+        return found
+
+    async def all_offers(self) -> list[Offer]:
+        """Return every kind that is served."""
+        kinds = await self._discovery.kinds()
+        return [Offer(await self._discovery.resource_of(kind)) for kind in kinds]
+
+    async def objects(self, offers: Sequence[Offer], namespace: str) -> list[KubeObject]:
+        """Return the objects of kinds, in a namespace or, if it is empty, in all."""
+        selections = [Selection(each.resource.kind, namespace) for each in offers]
+        return _flat(await asyncio.gather(*map(self._list_or_note, selections)))
+
+    async def count(self, offer: Offer) -> int:
+        """Count the objects of a kind."""
+        selection = Selection(offer.resource.kind, metadata_only=True)
+        return len(await self._list_or_note(selection))
+
+    async def find(self, resource: Resource, namespace: str, name: str) -> KubeObject | None:
+        """Return one object, or `None`."""
+        place = namespace if resource.namespaced else ""
+        try:
+            return await self._cluster.find(ObjectRef(resource.kind, place, name))
+        except Forbidden as error:
+            raise _refused(error, Right("get", resource, place)) from None
+
+    async def family(
+        self, roots: Iterable[KubeObject], definitions: Definitions
+    ) -> dict[str, list[KubeObject]]:
+        """Return the children of instances, and of instances among them, by their parent's uid."""
+        found: dict[str, list[KubeObject]] = {}
+        level = {_uid(each): each for each in roots}
+        for _ in range(DEEPEST):
+            if not level:
+                break
+            children = await self._children(level)
+            found |= {uid: children.get(uid, []) for uid in level}
+            made = _flat(found[uid] for uid in level)
+            nested = [each for each in made if is_instance(each, definitions)]
+            level = {_uid(each): each for each in nested if _uid(each) not in found}
+        return found
+
+    async def _children(self, parents: Mapping[str, KubeObject]) -> dict[str, list[KubeObject]]:
+        """Return what instances made, each kind and namespace of their inventories listed once."""
+        # A selector has to fit into an address; beyond that, all children of anybody are read.
+        is_short = len(parents) <= _MOST_IN_SELECTOR
+        labels = f"{INSTANCE_ID} in ({','.join(parents)})" if is_short else INSTANCE_ID
+        listed = [await self._selections(each, labels) for each in parents.values()]
+        wanted = dict.fromkeys(selection for each in listed for selection in each)
+        found: dict[str, list[KubeObject]] = {}
+        for child in _flat(await asyncio.gather(*map(self._list_or_note, wanted))):
+            found.setdefault(text_at(child, "metadata", "labels", INSTANCE_ID), []).append(child)
+        return found
+
+    async def events(self, obj: KubeObject) -> list[KubeObject]:
+        """Return the events about an object."""
+        uid = text_at(obj, "metadata", "uid")
+        namespace = ObjectRef.of(obj).namespace or "default"
+        selection = Selection(EVENT, namespace, fields=f"involvedObject.uid={uid}")
+        return await self._list_or_note(selection)
+
+    async def pods(self, obj: KubeObject) -> list[KubeObject]:
+        """Return the pods of a workload; of anything else there are none."""
+        ref = ObjectRef.of(obj)
+        wanted = mapping(obj, "spec", "selector", "matchLabels")
+        if (ref.kind.group, ref.kind.kind) not in _WORKLOADS or not wanted:
+            return []
+        labels = ",".join(f"{key}={value}" for key, value in wanted.items())
+        return await self._list_or_note(Selection(POD, ref.namespace, labels))
+
+    async def _selections(self, instance: KubeObject, labels: str) -> list[Selection]:
+        """Return where an instance's inventory says that its children are."""
+        parent = ObjectRef.of(instance)
+        try:
+            inventory = parse_inventory(mapping(instance, "metadata", "annotations"))
+        except RefusedError as error:
+            self._note(f"{parent}: {error.message}")
+            return []
+        found = []
+        for group_kind in sorted(inventory.group_kinds):
+            kind = await self._kind(group_kind)
+            if kind is None:
+                self._note(f"{parent}: the cluster does not serve {group_kind} any more")
+                continue
+            resource = await self._discovery.resource_of(kind)
+            places = sorted(inventory.searched_namespaces(parent)) if resource.namespaced else [""]
+            # What is in a Secret is nobody's business here.
+            bare = kind in _DATA
+            found += [Selection(kind, place, labels, metadata_only=bare) for place in places]
+        return found
+
+    async def _kind(self, wanted: GroupKind) -> Kind | None:
+        """Return a kind in the version that the server prefers."""
+        if not self._by_group_kind:
+            for kind in await self._discovery.kinds():
+                self._by_group_kind.setdefault(GroupKind.of(kind), kind)
+        return self._by_group_kind.get(wanted)
+
+    async def _list(self, selection: Selection) -> list[KubeObject]:
+        return list((await self._cluster.list(selection)).items)
+
+    async def _list_or_note(self, selection: Selection) -> list[KubeObject]:
+        try:
+            return await self._list(selection)
+        except (Forbidden, NotServed) as error:
+            self._note(error.message)
+            return []
+
+    def _note(self, text: str) -> None:
+        self._notes[text] = None
+
+
+def _refused(error: Forbidden, right: Right) -> RefusedError:
+    """Say what is not allowed, and print the role that would allow it."""
+    role = to_yaml(role_for([right])).rstrip("\n").replace("\n", "\n    ")
+    return RefusedError(error.code, error.message, hint=f"this role would do:\n    {role}")
+
+
+def _uid(obj: KubeObject) -> str:
+    return text_at(obj, "metadata", "uid")
+
+
+def _flat(lists: Iterable[list[KubeObject]]) -> list[KubeObject]:
+    return [each for listed in lists for each in listed]

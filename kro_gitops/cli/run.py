@@ -1,0 +1,102 @@
+"""
+Run the controllers against a cluster, in place of kro.
+
+Every option is also read from the environment: --log-level from KRO_GITOPS_LOG_LEVEL. A flag beats
+its variable. kro's flags work as they are, with one dash, too.
+"""
+
+import argparse
+import os
+import sys
+
+from kro_gitops.config import OPTIONS, Group, Option
+
+EXAMPLES = """\
+examples:
+  kro-gitops run --kubeconfig ~/.kube/config --context kind-dev
+  kro-gitops run --in-cluster --leader-elect --log-format json
+
+exit codes: 0 stopped by a signal, 1 could not start or go on, 64 wrong command line
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `run`."""
+    parser.usage = "%(prog)s (--kubeconfig FILE | --context NAME | --in-cluster) [OPTION …]"
+    for group in Group:
+        section = parser.add_argument_group(group.value)
+        for option in OPTIONS:
+            if option.group is group:
+                _add(section, option)
+    _accept_single_dashes(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run until a signal says to stop."""
+    from kro_gitops.cli.exits import PROBLEMS, WRONG_USAGE
+    from kro_gitops.cli.output import say
+    from kro_gitops.config import SettingsError, parse_settings
+    from kro_gitops.errors import KroGitopsError
+
+    try:
+        settings = parse_settings(_given(args), os.environ)
+    except SettingsError as error:
+        for problem in error.problems:
+            say(f"kro-gitops run: {problem}")
+        say("Try 'kro-gitops run --help'.")
+        return WRONG_USAGE
+
+    from kro_gitops import logs
+    from kro_gitops.app import run as run_controllers
+
+    logs.configure(settings.log_format, settings.log_level, sys.stderr)
+    _mention(settings.ignored)
+    try:
+        return run_controllers(settings)
+    except KroGitopsError as error:
+        say(f"kro-gitops run: {error.message}")
+        if error.hint:
+            say(f"  hint: {error.hint}")
+        return PROBLEMS
+
+
+def _add(section: argparse._ArgumentGroup, option: Option) -> None:
+    # Values are read later, together with those of variables: the same mistake, the same words.
+    text = option.help
+    if option.default and not option.is_ignored:
+        text += f" (default: {option.default})"
+    more: dict[str, object] = {"metavar": option.values.metavar}
+    if option.is_switch:
+        more |= {"nargs": "?", "const": "true"}
+    elif option.values.choices:
+        more = {"choices": option.values.choices}
+    section.add_argument(*option.flags, dest=option.flag, help=text.replace("%", "%%"), **more)  # type: ignore[arg-type]  # as the table says
+    if option.negation:
+        section.add_argument(
+            option.negation,
+            dest=option.flag,
+            action="store_const",
+            const="false",
+            help=f"the same as {option.flags[0]}=false",
+        )
+
+
+def _accept_single_dashes(parser: argparse.ArgumentParser) -> None:
+    """Accept `-leader-elect`, as kro does, without a second line for each option in the help."""
+    known = parser._option_string_actions
+    known |= {name[1:]: action for name, action in known.items() if name.startswith("--")}
+
+
+def _given(args: argparse.Namespace) -> dict[str, str]:
+    """Return the texts of the options that were given."""
+    texts = vars(args)
+    return {each.flag: texts[each.flag] for each in OPTIONS if texts[each.flag] is not None}
+
+
+def _mention(ignored: tuple[str, ...]) -> None:
+    import logging
+
+    if ignored:
+        logging.getLogger(__name__).info(
+            "flags of kro without effect", extra={"flags": ", ".join(ignored)}
+        )

@@ -1,0 +1,176 @@
+"""
+Flags and environment → `Settings`.
+
+A flag beats the environment, and the environment beats the default. What is wrong is gathered, so
+that a manifest is corrected once. `KUBECONFIG` is not read: which cluster is meant must be said.
+
+The options themselves are the table in `flags`.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import PurePath
+from typing import Any
+
+from kro_gitops.errors import UserError
+from kro_gitops.flags import OPTIONS, AdoptionPolicy, Gate, Group, LogFormat, LogLevel, Option
+from kro_gitops.tracking.methods import Method
+from kro_gitops.tracking.stamp import Mode
+from kro_gitops.web.addresses import Address
+
+__all__ = [
+    "OPTIONS",
+    "AdoptionPolicy",
+    "Gate",
+    "Group",
+    "LogFormat",
+    "LogLevel",
+    "Option",
+    "Settings",
+    "SettingsError",
+    "parse_settings",
+]
+
+_LONGEST_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that a controller is told at its start; made by `parse_settings`. Times are seconds."""
+
+    kubeconfig: PurePath | None
+    context: str
+    in_cluster: bool
+    client_qps: float  # 0: no limit
+    client_burst: int
+
+    install_crds: bool
+    kro_version: str
+    allow_crd_deletion: bool
+    adoption_policy: AdoptionPolicy
+    tracking_mode: Mode
+    argocd_tracking_method: Method
+    argocd_label_key: str
+    propagate_labels: tuple[str, ...]
+    evaluation_limit: float
+    events: bool
+    feature_gates: frozenset[str]  # those that are on: `Gate.OMIT in settings.feature_gates`
+    rgd_max_collection_size: int
+    rgd_max_collection_dimension_size: int
+    rgd_max_graph_revisions: int  # 0 or less: all are kept
+    rgd_progress_requeue_delay: float
+    instance_requeue_interval: float  # 0: only when something changes
+    resource_graph_definition_concurrent_reconciles: int
+    graph_revision_concurrent_reconciles: int
+    dynamic_controller_concurrent_reconciles: int
+    dynamic_controller_rate_limiter_min_delay: float
+    dynamic_controller_rate_limiter_max_delay: float
+
+    leader_elect: bool
+    leader_election_namespace: str  # empty: that of the pod
+    leader_election_lease_duration: float
+    leader_election_renew_deadline: float
+    leader_election_retry_period: float
+    enable_controller_warmup: bool
+
+    metrics_bind_address: Address | None
+    health_probe_bind_address: Address | None
+    graceful_shutdown_timeout: float
+    log_format: LogFormat
+    log_level: LogLevel
+
+    ignored: tuple[str, ...] = ()  # flags and variables that were given and mean nothing here
+
+
+class SettingsError(UserError):
+    """Flags or variables that mean nothing, with every problem found."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__("bad-setting", "\n".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The text of an option, and where it stands; nowhere, if it is the default."""
+
+    text: str
+    place: str = ""
+
+
+def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> Settings:
+    """Read settings from flags (without dashes, and under their first name) and variables."""
+    given = {option.flag: _find(option, flags, environment) for option in OPTIONS}
+    values, problems = _read(given)
+    if not problems:  # values that could not be read cannot be compared
+        problems += chain(_wrong_clusters(given, values), _contradictions(values))
+    if problems:
+        raise SettingsError(tuple(problems))
+    if values["client_qps"] and not values["client_burst"]:
+        values["client_burst"] = math.ceil(values["client_qps"])
+    ignored = tuple(p for o in OPTIONS if o.is_ignored and (p := given[o.flag].place))
+    return Settings(**values, ignored=ignored)
+
+
+def _find(option: Option, flags: Mapping[str, str], environment: Mapping[str, str]) -> _Given:
+    if option.flag in flags:
+        return _Given(flags[option.flag], option.flags[0])
+    # An empty variable is how manifests and shells say that there is none.
+    name = next((each for each in option.variables if environment.get(each)), None)
+    return _Given(environment[name], name) if name else _Given(option.default)
+
+
+def _read(given: Mapping[str, _Given]) -> tuple[dict[str, Any], list[str]]:
+    values, problems = {}, []
+    for option in OPTIONS:
+        text, place = given[option.flag].text, given[option.flag].place
+        try:
+            value = option.values.parse(text)
+        except ValueError:
+            shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+            problems.append(f"{place}: {shown!r} is not {option.values.allowed}")
+            continue
+        if option.field:
+            values[option.field] = value
+    return values, problems
+
+
+def _wrong_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+    """Say what is wrong with the way to a cluster: there must be exactly one."""
+    of_files = [given[flag].place for flag in ("kubeconfig", "context") if values[flag]]
+    of_pod = [given["in-cluster"].place] if values["in_cluster"] else []
+    if not of_files and not of_pod:
+        yield (
+            "which cluster? Give --kubeconfig FILE, --context NAME (of the kubeconfig that kubectl "
+            "reads), or --in-cluster (the service account of this pod)"
+        )
+    elif of_files and of_pod:
+        names = " and ".join([*of_pod, *of_files])
+        yield f"{names} exclude each other: a pod's service account needs no kubeconfig"
+
+
+def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
+    if (
+        values["dynamic_controller_rate_limiter_min_delay"]
+        > values["dynamic_controller_rate_limiter_max_delay"]
+    ):
+        yield (
+            "--dynamic-controller-rate-limiter-min-delay is longer than "
+            "--dynamic-controller-rate-limiter-max-delay"
+        )
+    if not values["leader_elect"]:
+        return
+    lease, renewal, pause = (
+        values[f"leader_election_{name}"]
+        for name in ("lease_duration", "renew_deadline", "retry_period")
+    )
+    if lease < 1:
+        yield "--leader-election-lease-duration is shorter than 1s, which a Lease cannot say"
+    if not lease > renewal > pause:
+        # A leader that may still hope to renew must not have a successor yet.
+        yield (
+            "--leader-election-lease-duration must be longer than "
+            "--leader-election-renew-deadline, and that longer than --leader-election-retry-period"
+        )

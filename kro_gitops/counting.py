@@ -1,0 +1,186 @@
+"""
+What the engine does, counted: its observer on one side, the metrics on the other.
+
+Names and label values are kro's, oddities included, so that dashboards go on working.
+"""
+
+from collections.abc import Hashable, Iterable
+from typing import Protocol
+
+from kro_gitops.control.loop import Report
+from kro_gitops.engine.controllers.engine import INSTANCES
+from kro_gitops.engine.graph.nodes import NodeKind
+from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.steps import NodeState
+from kro_gitops.metrics import LoopObserver, Metrics, is_error
+from kro_gitops.objects.conditions import Condition
+from kro_gitops.objects.refs import Kind, ObjectRef
+
+
+class Asked(Protocol):
+    """What there is to ask of an engine."""
+
+    def due(self, queue: str) -> int:
+        """Return how many keys of a queue are due."""
+
+    def plural_of(self, kind: Kind) -> str:
+        """Return the plural of a kind that is served; empty if it is not."""
+
+
+def resource_text(kind: Kind, plural: str) -> str:
+    """Print a resource as Go does."""
+    return f"{kind.group}/{kind.version}, Resource={plural}"
+
+
+class Counting:
+    """The engine's observer."""
+
+    def __init__(self, metrics: Metrics, *, conditions: bool) -> None:
+        """Count; `conditions` also keeps how long each condition has stood."""
+        self._metrics = metrics
+        self._keeps_conditions = conditions
+
+    def child_applied(self, kind: Kind, *, is_repair: bool) -> None:
+        """Count a child that was made, changed or repaired."""
+        self._metrics.kro_gitops_children_applied_total.labels(kind.kind).inc()
+        if is_repair:
+            self._metrics.kro_gitops_drift_repaired_total.labels(kind.kind).inc()
+
+    def state_changed(self, instance: ObjectRef, before: str, after: str) -> None:
+        """Count a change of state; kro calls the kind a resource here."""
+        kind = f"{instance.kind.api_version}, Kind={instance.kind.kind}"
+        self._metrics.instance_state_transitions_total.labels(kind, before, after).inc()
+
+    def conditions_written(
+        self, instance: ObjectRef, plural: str, conditions: Iterable[Condition]
+    ) -> None:
+        """Keep since when conditions stand, if that is asked for."""
+        if self._keeps_conditions:
+            gvr = resource_text(instance.kind, plural)
+            self._metrics.conditions.put(gvr, instance.namespace, instance.name, conditions)
+
+    def instance_gone(self, instance: ObjectRef, plural: str) -> None:
+        """Drop what was kept of an instance."""
+        if self._keeps_conditions:
+            gvr = resource_text(instance.kind, plural)
+            self._metrics.conditions.drop(gvr, instance.namespace, instance.name)
+
+    def graph_resolved(self, instance: ObjectRef, plural: str, outcome: str) -> None:
+        """Count whether an instance had a graph."""
+        gvr = resource_text(instance.kind, plural)
+        if outcome == "success":
+            self._metrics.instance_graph_resolution_success_total.labels(gvr).inc()
+        elif outcome == "pending":
+            self._metrics.instance_graph_resolution_pending_total.labels(gvr).inc()
+        else:
+            self._metrics.instance_graph_resolution_failures_total.labels(gvr, outcome).inc()
+
+    def passed(self, run: Pass, seconds: float) -> None:
+        """Count a pass through a graph; single evaluations are too short to be timed one by one."""
+        metrics, runs = self._metrics, run.runs
+        metrics.runtime_creation_total.inc()
+        metrics.runtime_creation_duration_seconds.observe(seconds)
+        metrics.cel_expr_eval_total.inc(run.evaluator.evaluated)
+        metrics.runtime_node_eval_total.inc(len(runs))
+        metrics.runtime_node_ignored_check_total.inc(len(runs))
+        if runs:
+            metrics.runtime_node_eval_duration_seconds.observe(seconds / len(runs))
+        if run.evaluator.evaluated:
+            metrics.cel_expr_eval_duration_seconds.observe(seconds / run.evaluator.evaluated)
+        for name, each in runs.items():
+            if each.state is NodeState.SKIPPED:
+                metrics.runtime_node_ignored_total.inc()
+            if each.is_judged:
+                metrics.runtime_node_ready_check_total.inc()
+            if each.waiting is not None:
+                metrics.runtime_node_not_ready_total.inc()
+            if each.state is NodeState.ERROR:
+                metrics.runtime_node_eval_errors_total.inc()
+            if run.graph.nodes[name].kind is NodeKind.COLLECTION and each.desired is not None:
+                metrics.runtime_collection_size.observe(each.desired)
+
+    def schema_asked(self, *, was_known: bool) -> None:
+        """Count whether a schema was at hand."""
+        metrics = self._metrics
+        known = metrics.schema_resolver_cache_hits_total
+        (known if was_known else metrics.schema_resolver_cache_misses_total).inc()
+
+    def graph_built(self, definition: str, seconds: float, *, succeeded: bool) -> None:
+        """Count a definition that was compiled."""
+        self._metrics.rgd_graph_build_total.labels(definition).inc()
+        self._metrics.rgd_graph_build_duration_seconds.labels(definition).observe(seconds)
+        result = "success" if succeeded else "failed"
+        self._metrics.graph_revision_compile_total.labels(result).inc()
+        self._metrics.graph_revision_compile_duration_seconds.labels(result).observe(seconds)
+        if not succeeded:
+            self._metrics.rgd_graph_build_errors_total.labels(definition).inc()
+
+    def revision_issued(self, reason: str) -> None:
+        """Count a spec that was kept."""
+        self._metrics.rgd_graph_revision_issue_total.labels(reason).inc()
+
+    def revisions_collected(self, count: int) -> None:
+        """Count old revisions that were deleted."""
+        self._metrics.rgd_graph_revision_gc_deleted_total.inc(count)
+
+    def definition_changed(self, definition: str, before: str, after: str) -> None:
+        """Count a change of state; the first is none."""
+        if before:
+            self._metrics.rgd_state_transitions_total.labels(definition, before, after).inc()
+
+    def definition_deleted(self, definition: str, seconds: float) -> None:
+        """Count a definition that is gone."""
+        self._metrics.rgd_deletions_total.labels(definition).inc()
+        self._metrics.rgd_deletion_duration_seconds.labels(definition).observe(seconds)
+
+
+class InstanceLoop(LoopObserver):
+    """The observer of the queue of instances, which counts passes by kind as well."""
+
+    def __init__(self, metrics: Metrics, plurals: "Plurals") -> None:
+        super().__init__(
+            metrics,
+            "dynamic-controller-queue",
+            lambda: plurals.depth_of(INSTANCES),
+            plurals.slashed,
+        )
+        self._all = metrics
+        self._plurals = plurals
+
+    def finished(self, report: Report) -> None:
+        """Hear how a reconcile ended."""
+        super().finished(report)
+        gvr = self._plurals.spelled(report.key)
+        self._all.instance_reconcile_total.labels(gvr).inc()
+        self._all.instance_reconcile_duration_seconds.labels(gvr).observe(report.seconds)
+        if is_error(report):
+            self._all.instance_reconcile_errors_total.labels(gvr).inc()
+
+
+class Plurals:
+    """How the kinds of keys are called in metrics; set up once there is an engine to ask."""
+
+    def __init__(self) -> None:
+        self._engine: Asked | None = None
+
+    def ask(self, engine: Asked) -> None:
+        """Have an engine to ask."""
+        self._engine = engine
+
+    def depth_of(self, queue: str) -> int:
+        """Return how many keys of a queue are due."""
+        return self._engine.due(queue) if self._engine is not None else 0
+
+    def slashed(self, key: Hashable) -> str:
+        """Return `group/version/plural`."""
+        kind, plural = self._named(key)
+        return f"{kind.group}/{kind.version}/{plural}"
+
+    def spelled(self, key: Hashable) -> str:
+        """Return `group/version, Resource=plural`."""
+        return resource_text(*self._named(key))
+
+    def _named(self, key: Hashable) -> tuple[Kind, str]:
+        assert isinstance(key, ObjectRef), "instances are queued by their names"
+        plural = self._engine.plural_of(key.kind) if self._engine is not None else ""
+        return key.kind, plural or key.kind.kind.lower()

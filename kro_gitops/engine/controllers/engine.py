@@ -1,0 +1,321 @@
+"""
+The engine, put together: three queues, the informers that feed them, and what works on them.
+"""
+
+import asyncio
+import logging
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
+from kro_gitops.control.loop import Loop
+from kro_gitops.control.loop import Observer as LoopObserver
+from kro_gitops.control.loop import Settings as LoopSettings
+from kro_gitops.control.outcome import Result
+from kro_gitops.control.workqueue import Work, WorkQueue
+from kro_gitops.engine.api import DEFINITION_KIND
+from kro_gitops.engine.controllers.applying import Applier
+from kro_gitops.engine.controllers.compiling import CRD_KIND, Compiler
+from kro_gitops.engine.controllers.definitions import DefinitionRules, Definitions, Tools, Wakes
+from kro_gitops.engine.controllers.deletions import Deletions
+from kro_gitops.engine.controllers.externals import Externals
+from kro_gitops.engine.controllers.instances import Hands, InstanceRules, Instances
+from kro_gitops.engine.controllers.membership import Membership
+from kro_gitops.engine.controllers.observing import Nobody, Observer
+from kro_gitops.engine.controllers.publishing import Publisher
+from kro_gitops.engine.controllers.reporting import Reporter
+from kro_gitops.engine.controllers.revisions import BY_DEFINITION, Revisions, snapshot_name
+from kro_gitops.engine.controllers.watches import Watches
+from kro_gitops.engine.labels import label_value
+from kro_gitops.engine.options import Options
+from kro_gitops.engine.publication import owner_of
+from kro_gitops.engine.revision import REVISION_KIND
+from kro_gitops.engine.serving import Serving
+from kro_gitops.errors import KroGitopsError
+from kro_gitops.kube.api import Cluster, Selection
+from kro_gitops.kube.cache import Change
+from kro_gitops.kube.discovery import Discovery
+from kro_gitops.kube.events import Recorder
+from kro_gitops.kube.informer import Informer
+from kro_gitops.objects.crds import kinds_of_crd
+from kro_gitops.objects.metadata import ALLOW_BREAKING_CHANGES, READY_CONDITIONS
+from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+
+log = logging.getLogger(__name__)
+
+DEFINITIONS = "definitions"
+REVISIONS = "revisions"
+INSTANCES = "instances"
+
+_BY_LABEL = "label"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRules:
+    """What a platform chose, for every part."""
+
+    instances: InstanceRules = field(default_factory=InstanceRules)
+    definitions: DefinitionRules = field(default_factory=DefinitionRules)
+    options: Options = field(default_factory=Options)
+    tells_all_conditions: bool = False
+    loops: Mapping[str, LoopSettings] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What the engine works with: a cluster, and whoever wants to know what happens."""
+
+    cluster: Cluster
+    discovery: Discovery
+    observer: Observer = field(default_factory=Nobody)
+    events: Recorder | None = None
+    loop_observers: Mapping[str, LoopObserver] = field(default_factory=dict)
+
+
+class Engine:
+    """Definitions and instances of one cluster, kept as they should be."""
+
+    def __init__(self, outside: Outside, rules: EngineRules) -> None:
+        self.servings: dict[Kind, Serving] = {}
+        self.queues: dict[str, WorkQueue[ObjectRef] | WorkQueue[str]] = {}
+        self._outside = outside
+        self._rules = rules
+        self._first: set[str] | None = None  # definitions found at the start, not yet looked at
+        self._is_ready = asyncio.Event()
+        self._assemble()
+
+    @property
+    def is_ready(self) -> bool:
+        """Say whether every definition found at the start has been looked at."""
+        return self._is_ready.is_set()
+
+    async def wait_ready(self) -> None:
+        """Wait until it is."""
+        await self._is_ready.wait()
+
+    def due(self, queue: str) -> int:
+        """Return how many keys of a queue are due."""
+        return self.queues[queue].depth.ready
+
+    def active_graphs(self) -> int:
+        """Return how many kinds are served with a graph."""
+        return sum(each.graph is not None for each in self.servings.values())
+
+    def plural_of(self, kind: Kind) -> str:
+        """Return the plural of a kind that is served; empty if it is not."""
+        serving = self.servings.get(kind)
+        return serving.plural if serving is not None else ""
+
+    def stop(self) -> None:
+        """Finish what is in work, and let `run` return."""
+        for loop in (self._definition_loop, self._revision_loop, self._instance_loop):
+            loop.stop()
+
+    async def warm_up(self) -> None:
+        """Fill the caches, and go on filling them; nothing is written."""
+        for informer in (self._definitions, self._revisions, self._crds):
+            self._tasks.append(asyncio.create_task(informer.run()))
+
+    async def run(self) -> None:
+        """Work until stopped."""
+        if not self._tasks:
+            await self.warm_up()
+        try:
+            for informer in (self._crds, self._revisions, self._definitions):
+                while not await informer.wait_synced(5.0):
+                    _explain(informer)
+            await self._begin()
+            async with asyncio.TaskGroup() as group:
+                for loop in (self._definition_loop, self._revision_loop, self._instance_loop):
+                    group.create_task(loop.run())
+        finally:
+            self.watches.close()
+            for task in self._tasks:
+                task.cancel()
+
+    # Putting it together
+
+    def _assemble(self) -> None:
+        outside, rules = self._outside, self._rules
+        cluster, discovery, observer = outside.cluster, outside.discovery, outside.observer
+        version = rules.instances.version
+        self._tasks: list[asyncio.Task[None]] = []
+        self._definitions = Informer(
+            cluster, Selection(DEFINITION_KIND), indexes={_BY_LABEL: _label_of}
+        )
+        self._revisions = Informer(
+            cluster, Selection(REVISION_KIND), indexes={BY_DEFINITION: snapshot_name}
+        )
+        self._crds = Informer(cluster, Selection(CRD_KIND, metadata_only=True))
+        self.watches = Watches(cluster, self._wake_instance)
+        self._compiler = Compiler(cluster, discovery, self._crds, rules.options, observer)
+        self._kept = Revisions(cluster, self._revisions, version)
+        self._publisher = Publisher(cluster, discovery, self._crds, version)
+        tools = Tools(
+            cluster,
+            self._definitions,
+            self._compiler,
+            self._kept,
+            self._publisher,
+            self.watches,
+            observer,
+            outside.events,
+        )
+        wakes = Wakes(self._wake_instance, self._wake_definition)
+        self._of_definitions = Definitions(tools, rules.definitions, self.servings, wakes)
+        self._of_instances = self._instances()
+        self._make_loops()
+
+    def _instances(self) -> Instances:
+        outside, rules = self._outside, self._rules
+        membership = Membership(self.watches, outside.discovery)
+        applier = Applier(self.watches, outside.observer)
+        reporter = Reporter(
+            outside.cluster,
+            self.watches,
+            outside.observer,
+            outside.events,
+            tells_all=rules.tells_all_conditions,
+        )
+        hands = Hands(
+            outside.cluster,
+            self.watches,
+            membership,
+            applier,
+            Externals(outside.cluster, self.watches),
+            Deletions(self.watches, membership, applier, reporter),
+            reporter,
+            outside.observer,
+        )
+        return Instances(hands, rules.instances, self.servings)
+
+    def _make_loops(self) -> None:
+        names: WorkQueue[str] = WorkQueue(_ungrouped)
+        kept: WorkQueue[str] = WorkQueue(_ungrouped)
+        refs: WorkQueue[ObjectRef] = WorkQueue(lambda ref: ref.kind)
+        self.queues.update({DEFINITIONS: names, REVISIONS: kept, INSTANCES: refs})
+        settings, observers = self._rules.loops, self._outside.loop_observers
+        self._definition_loop: Loop[str] = Loop(
+            names, self._definition, settings.get(DEFINITIONS), observers.get(DEFINITIONS)
+        )
+        self._revision_loop: Loop[str] = Loop(
+            kept, self._revision, settings.get(REVISIONS), observers.get(REVISIONS)
+        )
+        self._instance_loop: Loop[ObjectRef] = Loop(
+            refs, self._of_instances.reconcile, settings.get(INSTANCES), observers.get(INSTANCES)
+        )
+
+    async def _begin(self) -> None:
+        names = {obj["metadata"]["name"] for obj in self._definitions.cache}
+        self._first = set(names)
+        self._settle_first("")
+        self._definitions.listen(self._definition_changed)
+        self._revisions.listen(self._revision_changed)
+        self._crds.listen(self._crd_changed)
+        for name in names:
+            self._wake_definition(name)
+        for revision in self._revisions.cache:
+            self._revision_loop.add(revision["metadata"]["name"])
+        await self._serve_the_abandoned(names)
+
+    async def _serve_the_abandoned(self, names: set[str]) -> None:
+        """Let instances go whose definition went while nobody looked."""
+        labels = {label_value(name) for name in names}
+        for about in self._crds.cache:
+            owner = owner_of(about)
+            if not owner or owner in labels or about["metadata"].get("deletionTimestamp"):
+                continue
+            try:
+                crd = await self._outside.cluster.find(
+                    ObjectRef(CRD_KIND, "", about["metadata"]["name"])
+                )
+                for known in kinds_of_crd(crd) if crd is not None else ():
+                    await self._of_definitions.serve_deletions(known.kind, known.plural, owner)
+            except KroGitopsError as error:
+                facts = {"crd": about["metadata"]["name"], "error": error.message}
+                log.warning("instances without a definition cannot be watched", extra=facts)
+
+    # What works on keys
+
+    async def _definition(self, work: Work[str]) -> Result:
+        try:
+            return await self._of_definitions.reconcile(work)
+        finally:
+            self._settle_first(work.key)
+
+    async def _revision(self, work: Work[str]) -> Result:
+        return await self._kept.reconcile(work, self._compiler)
+
+    def _settle_first(self, name: str) -> None:
+        if self._first is not None:
+            self._first.discard(name)
+            if not self._first:
+                self._is_ready.set()
+
+    # What wakes whom
+
+    def _wake_instance(self, key: ObjectRef, delay: float = 0.0) -> None:
+        if delay:
+            self._instance_loop.add_after(key, delay)
+        else:
+            self._instance_loop.add(key)
+
+    def _wake_definition(self, name: str) -> None:
+        self._definition_loop.add(name)
+
+    def _definition_changed(self, change: Change) -> None:
+        before, after = change.before, change.after
+        if before is None or after is None or _concerns(before) != _concerns(after):
+            self._wake_definition(change.object["metadata"]["name"])
+
+    def _revision_changed(self, change: Change) -> None:
+        before, after = change.before, change.after
+        self._revision_loop.add(change.object["metadata"]["name"])
+        if before is None or after is None or _owners(before) != _owners(after):
+            name = snapshot_name(change.object)[0]
+            if self._definitions.cache.find("", name) is not None:
+                self._wake_definition(name)
+
+    def _crd_changed(self, change: Change) -> None:
+        about = change.object["metadata"]
+        group = about["name"].partition(".")[2]
+        for name in self._of_definitions.users_of(group):
+            self._wake_definition(name)
+        owner = owner_of(change.object) or (owner_of(change.before) if change.before else "")
+        if not owner:
+            return
+        for definition in self._definitions.cache.by(_BY_LABEL, owner):
+            self._wake_definition(definition["metadata"]["name"])
+
+
+def _label_of(definition: KubeObject) -> tuple[str, ...]:
+    """Return how labels name a definition."""
+    return (label_value(definition["metadata"]["name"]),)
+
+
+def _ungrouped(_key: Hashable) -> Hashable:
+    return None
+
+
+def _concerns(definition: KubeObject) -> tuple[object, ...]:
+    """Return what of a definition matters; its status does not."""
+    metadata = definition["metadata"]
+    annotations = metadata.get("annotations") or {}
+    return (
+        metadata["uid"],
+        metadata.get("generation"),
+        metadata.get("deletionTimestamp"),
+        metadata.get("finalizers"),
+        annotations.get(ALLOW_BREAKING_CHANGES) == "true",
+        annotations.get(READY_CONDITIONS),
+    )
+
+
+def _owners(revision: KubeObject) -> object:
+    metadata = revision["metadata"]
+    return metadata.get("ownerReferences"), metadata.get("deletionTimestamp")
+
+
+def _explain(informer: Informer) -> None:
+    problem = informer.problem
+    facts = {"kind": str(informer.selection.kind), "error": problem.message if problem else ""}
+    log.warning("still waiting to list", extra=facts)

@@ -1,0 +1,352 @@
+"""
+An instance: read, plan, carry out, report.
+
+What is there is known from watches; a pass over the graph says what to do, as far as it can be
+known in one go. An instance that is as it should be costs no request. Every way out reports.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from kro_gitops.cel.budget import Budget
+from kro_gitops.control.outcome import DONE, Result
+from kro_gitops.control.workqueue import Work
+from kro_gitops.engine.applyset import Inventory
+from kro_gitops.engine.controllers.applying import Applier, Errand, Target, adopts, each, target_of
+from kro_gitops.engine.controllers.deletions import Deletions
+from kro_gitops.engine.controllers.externals import Externals
+from kro_gitops.engine.controllers.membership import Membership
+from kro_gitops.engine.controllers.observing import Observer
+from kro_gitops.engine.controllers.reporting import Account, Reporter
+from kro_gitops.engine.controllers.watches import Watches
+from kro_gitops.engine.graph.nodes import Graph
+from kro_gitops.engine.management import inventory_of, is_managed, managed
+from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules
+from kro_gitops.engine.plan.evaluation import Bounds
+from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.steps import Apply, Read, Select, Step
+from kro_gitops.engine.serving import Serving
+from kro_gitops.engine.status import (
+    IS_MANAGED,
+    IS_RESOLVED,
+    SUSPENDED,
+    Verdict,
+    conditions_of,
+    is_suspended,
+    judge,
+    not_managed,
+    not_ready,
+    not_resolved,
+)
+from kro_gitops.engine.watchset import Many, One, Request
+from kro_gitops.errors import KroGitopsError, RefusedError
+from kro_gitops.kube.api import Cluster, Identity, WriteOptions
+from kro_gitops.objects.metadata import INSTANCE_MANAGER, NODE_ID
+from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.tracking.stamp import Policy
+
+log = logging.getLogger(__name__)
+
+_MANAGE = WriteOptions(manager=INSTANCE_MANAGER, force=True)
+_SLOWEST = 10  # times the interval: the longest pause before children that failed are tried again
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRules:
+    """What a platform chose; times in seconds."""
+
+    version: str = KRO_LEVEL
+    tracking: Policy = field(default_factory=Policy)
+    adopts: bool = False
+    interval: float = 3.0
+    evaluation_limit: float = 0.05
+    collection_size: int = 1000
+    sync_limit: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What it takes to work on instances."""
+
+    cluster: Cluster
+    watches: Watches
+    membership: Membership
+    applier: Applier
+    externals: Externals
+    deletions: Deletions
+    reporter: Reporter
+    observer: Observer
+
+
+@dataclass(slots=True)
+class _Session:
+    """One reconcile of one instance."""
+
+    account: Account
+    errand: Errand
+    graph: Graph
+    inventory: Inventory
+    looking: set[Request] = field(default_factory=set)
+
+
+class Instances:
+    """Keeps the children of instances as they should be."""
+
+    def __init__(
+        self, hands: Hands, rules: InstanceRules, servings: Mapping[Kind, Serving]
+    ) -> None:
+        self._hands = hands
+        self._rules = rules
+        self._servings = servings
+        self._children = Rules(rules.version, rules.tracking)
+        self._bounds = Bounds(rules.collection_size, _stopwatch(rules.evaluation_limit))
+        self._failures: dict[ObjectRef, int] = {}
+
+    async def reconcile(self, work: Work[ObjectRef]) -> Result:
+        """Bring an instance as far as it can come now."""
+        key, watches = work.key, self._hands.watches
+        instance, serving = watches.instance(key), self._servings.get(key.kind)
+        if instance is None or serving is None:
+            self._forget(key, serving)
+            return DONE
+        watches.attention.begin(key)
+        try:
+            return await self._reconcile(instance, serving, work)
+        finally:
+            if watches.attention.end(key):
+                watches.wake(key)
+
+    async def _reconcile(
+        self, instance: KubeObject, serving: Serving, work: Work[ObjectRef]
+    ) -> Result:
+        now = datetime.now(UTC)
+        account = Account(work.key, instance, serving, conditions_of(instance, now), now)
+        errand = self._errand(instance, work.key, work.identity)
+        if instance["metadata"].get("deletionTimestamp") is not None:
+            return await self._hands.deletions.reconcile(account, errand, self._rules.interval)
+        if serving.graph is None:
+            return await self._report_unresolved(account)
+        await self._hands.watches.known(serving, self._rules.sync_limit)
+        self._hands.observer.graph_resolved(work.key, serving.plural, "success")
+        return await self._bring_on(account, errand, serving.graph)
+
+    async def _bring_on(self, account: Account, errand: Errand, graph: Graph) -> Result:
+        try:
+            inventory = inventory_of(account.instance)
+        except RefusedError as error:
+            return await self._report_unmanaged(account, error)
+        session = _Session(account, errand, graph, inventory)
+        try:
+            if is_suspended(account.instance):
+                return await self._suspend(session)
+            run = await self._carry_out(session)
+        except _Unmanaged as error:
+            return await self._report_unmanaged(account, error.cause)
+        self._hands.watches.looking.keep_only(account.key, session.looking)
+        return await self._conclude(session, run)
+
+    # Carrying out
+
+    async def _carry_out(self, session: _Session) -> Pass:
+        """Go through the graph until nothing more can be done."""
+        began = time.perf_counter()
+        run = self._pass(session)
+        steps = run.advance()
+        seconds = time.perf_counter() - began
+        if await self._manage(session, session.inventory | run.projection()):
+            # Expressions may read what was written just now.
+            run = self._pass(session)
+            steps = run.advance()
+        session.account.set(IS_MANAGED)
+        session.account.set(IS_RESOLVED)
+        while steps:
+            await self._manage(session, session.inventory | run.projection())
+            await asyncio.gather(*(self._do(session, run, step) for step in steps))
+            steps = run.advance()
+        self._hands.observer.passed(run, seconds)
+        return run
+
+    def _pass(self, session: _Session) -> Pass:
+        instance = session.account.instance
+        family = Family(instance, self._children)
+        return Pass(session.graph, instance, family, self._hands.watches, self._bounds)
+
+    async def _manage(self, session: _Session, inventory: Inventory) -> bool:
+        """See to it that the instance carries what it must; say whether it had to be written."""
+        account = session.account
+        wanted = managed(account.instance, account.serving, inventory, self._rules.version)
+        session.inventory = inventory
+        if is_managed(account.instance, wanted):
+            return False
+        try:
+            answer = await self._hands.cluster.apply(wanted, _MANAGE)
+        except KroGitopsError as error:
+            raise _Unmanaged(error) from error
+        account.instance = self._hands.watches.saw_instance(account.key, answer)
+        return True
+
+    async def _do(self, session: _Session, run: Pass, step: Step) -> None:
+        errand, hands = session.errand, self._hands
+        try:
+            match step:
+                case Apply():
+                    run.made(step, await hands.applier.apply(errand, step))
+                case Read():
+                    session.looking.add(One(step.ref.kind, step.ref.namespace, step.ref.name))
+                    found = await hands.externals.read(errand.key, step, errand.identity)
+                    run.found(step, found)
+                case Select():
+                    session.looking.add(Many(step.kind, step.namespace, step.selector))
+                    found = await hands.externals.select(errand.key, step, errand.identity)
+                    run.found(step, found)
+        except KroGitopsError as error:
+            run.failed(step, _told(step, error))
+        except OSError as error:
+            run.failed(step, str(error) or type(error).__name__)
+
+    # Concluding
+
+    async def _conclude(self, session: _Session, run: Pass) -> Result:
+        account, verdict = session.account, judge(run)
+        trouble = None
+        if run.is_complete:
+            trouble = await self._prune(session, run)
+        if trouble is not None:
+            verdict = Verdict(verdict.state, not_ready(trouble))
+        account.set(verdict.condition)
+        await self._hands.reporter.passed(account, run, verdict)
+        self._warn(account, run)
+        if verdict.failures or trouble is not None:
+            return self._later(account.key)
+        self._failures.pop(account.key, None)
+        return DONE
+
+    async def _prune(self, session: _Session, run: Pass) -> str | None:
+        """Delete children that are no longer desired; return what is in the way, if anything."""
+        exact = run.inventory()
+        desired = {target_of(step.ref) for step in run.targets()}
+        try:
+            members, _ = await self._hands.membership.members(session.errand, session.inventory)
+        except KroGitopsError as error:
+            return f"list orphans failed: {error.message}"
+        orphans = [obj for obj in members if not _is_desired(obj, desired)]
+        if orphans:
+            return await self._delete_orphans(session, orphans)
+        # Only now that the last of them is gone may the inventory shrink.
+        try:
+            await self._manage(session, exact)
+        except _Unmanaged as error:
+            log.warning("inventory not shortened", extra={"error": error.cause.message})
+        return None
+
+    async def _delete_orphans(self, session: _Session, orphans: list[KubeObject]) -> str | None:
+        order = {name: index for index, name in enumerate(session.graph.order)}
+        alive = [obj for obj in orphans if obj["metadata"].get("deletionTimestamp") is None]
+        alive.sort(key=lambda obj: order.get(_node_of(obj), len(order)), reverse=True)
+        errand = session.errand
+        try:
+            missed = await each(alive, lambda obj: self._hands.applier.delete(errand, obj))
+        except KroGitopsError as error:
+            return f"prune failed: {error.message}"
+        for obj in alive:
+            text = f"{ObjectRef.of(obj)} is no longer desired"
+            self._hands.reporter.tell(session.account, "Normal", "Pruned", text)
+        return "prune encountered UID conflicts; retrying" if missed else None
+
+    def _warn(self, account: Account, run: Pass) -> None:
+        for problem in run.family.warnings:
+            self._hands.reporter.tell(account, "Warning", "TrackingOverridden", problem.summary)
+
+    # Other ways out
+
+    async def _suspend(self, session: _Session) -> Result:
+        await self._manage(session, session.inventory)
+        session.account.set(IS_MANAGED)
+        session.account.set(IS_RESOLVED)
+        session.account.set(SUSPENDED)
+        await self._hands.reporter.suspended(session.account)
+        return DONE
+
+    async def _report_unresolved(self, account: Account) -> Result:
+        if not account.serving.problem:
+            return DONE  # its definition is gone: nobody says any more what should be
+        account.set(not_resolved(account.serving.problem))
+        self._hands.observer.graph_resolved(account.key, account.serving.plural, "failed")
+        await self._hands.reporter.unresolved(account)
+        return DONE  # woken when there is a graph
+
+    async def _report_unmanaged(self, account: Account, error: KroGitopsError) -> Result:
+        text = f"finalizer/labeling failed: {error.message}"
+        account.set(not_managed(text))
+        await self._hands.reporter.unmanaged(account)
+        raise error
+
+    # The rest
+
+    def _later(self, key: ObjectRef) -> Result:
+        """Try again after a pause that grows with every failure."""
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        interval = self._rules.interval
+        if not interval:
+            return DONE
+        return Result(min(interval * 2 ** min(failures - 1, 10), interval * _SLOWEST))
+
+    def _errand(self, instance: KubeObject, key: ObjectRef, identity: Identity | None) -> Errand:
+        cluster = self._hands.cluster.acting_as(identity)
+        return Errand(key, cluster, self._rules.adopts or adopts(instance), identity)
+
+    def _forget(self, key: ObjectRef, serving: Serving | None) -> None:
+        self._failures.pop(key, None)
+        self._hands.deletions.forget(key)
+        self._hands.watches.looking.forget(key)
+        if serving is not None:
+            self._hands.observer.instance_gone(key, serving.plural)
+
+
+class _Unmanaged(Exception):  # noqa: N818 - carries an error out of the work on an instance
+    """The instance itself could not be written."""
+
+    def __init__(self, cause: KroGitopsError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+def _stopwatch(limit: float) -> Callable[[], Budget]:
+    """Return budgets that end with the time allowed for one evaluation, on this thread's clock."""
+    until = 0.0
+
+    def is_over() -> bool:
+        return time.thread_time() > until
+
+    budget = Budget(deadline=is_over) if limit else Budget()
+
+    def begin() -> Budget:
+        nonlocal until
+        until = time.thread_time() + limit
+        return budget
+
+    return begin
+
+
+def _told(step: Step, error: KroGitopsError) -> str:
+    match step:
+        case Apply():
+            return error.message
+        case Read():
+            ref = step.ref
+            return f"external ref get {ref.kind} {ref.namespace}/{ref.name}: {error.message}"
+        case Select():
+            return f"failed to list external collection {step.node}: {error.message}"
+
+
+def _node_of(obj: KubeObject) -> str:
+    name: str = (obj["metadata"].get("labels") or {}).get(NODE_ID, "")
+    return name
+
+
+def _is_desired(obj: KubeObject, desired: set[Target]) -> bool:
+    return target_of(ObjectRef.of(obj)) in desired

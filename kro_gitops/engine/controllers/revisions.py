@@ -1,0 +1,226 @@
+"""
+Graph revisions: issued, adopted, reported on, collected and let go.
+
+A revision is an immutable copy of a definition's spec. Only the latest is compiled as a rule; its
+finalizer keeps it for as long as it may be needed to serve instances.
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kro_gitops.control.outcome import DONE, Result
+from kro_gitops.control.workqueue import Work
+from kro_gitops.engine.api import DEFINITION_KIND
+from kro_gitops.engine.controllers.compiling import Compiled, Compiler
+from kro_gitops.engine.definition_status import (
+    IS_VERIFIED,
+    REVISION_TYPES,
+    VERIFIED,
+    not_verified,
+    shape,
+)
+from kro_gitops.engine.management import has_finalizer
+from kro_gitops.engine.revision import (
+    REVISION_KIND,
+    next_number,
+    revision_object,
+    revision_owner,
+    spec_hash,
+    surplus,
+)
+from kro_gitops.kube.api import Cluster, DeleteOptions, JsonPatch, MergePatch, WriteOptions
+from kro_gitops.kube.informer import Informer
+from kro_gitops.kube.responses import NotFound
+from kro_gitops.objects.conditions import UNKNOWN, ConditionSet
+from kro_gitops.objects.metadata import FINALIZER
+from kro_gitops.objects.refs import KubeObject, ObjectRef
+
+log = logging.getLogger(__name__)
+
+_STATUS = WriteOptions(subresource="status")
+BY_DEFINITION = "definition"
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A kept spec of a definition."""
+
+    number: int
+    hash: str
+    object: KubeObject
+
+    @property
+    def name(self) -> str:
+        """Return the name of the object."""
+        name: str = self.object["metadata"]["name"]
+        return name
+
+    def definition(self, about: KubeObject) -> KubeObject:
+        """Return the definition with the spec that was kept."""
+        return {**about, "spec": self.object["spec"]["snapshot"]["spec"]}
+
+
+def snapshot_name(revision: KubeObject) -> tuple[str, ...]:
+    """Return the definition a revision is of."""
+    return (revision["spec"]["snapshot"]["name"],)
+
+
+class Revisions:
+    """The revisions of all definitions."""
+
+    def __init__(self, cluster: Cluster, informer: Informer, version: str) -> None:
+        self._cluster = cluster
+        self._informer = informer
+        self._version = version
+        self._hashes: dict[str, str] = {}  # uid → hash: a revision never changes
+
+    def live(self, definition: str) -> list[Revision]:
+        """Return the revisions of a definition that are not going, the newest first."""
+        found = [each for each in self._of(definition) if not _is_going(each)]
+        revisions = [Revision(_number(each), self._hash(each), each) for each in found]
+        return sorted(revisions, key=lambda each: each.number, reverse=True)
+
+    async def issue(self, definition: KubeObject) -> Revision:
+        """Keep the present spec of a definition."""
+        name = definition["metadata"]["name"]
+        last = (definition.get("status") or {}).get("lastIssuedRevision") or 0
+        number = next_number(last, map(_number, self._of(name)))
+        wanted = revision_object(definition, number, self._version)
+        wanted["metadata"]["finalizers"] = [FINALIZER]
+        made = await self._cluster.create(wanted)
+        self._put(made)
+        return Revision(number, self._hash(made), made)
+
+    async def adopt(self, definition: KubeObject, revisions: Iterable[Revision]) -> None:
+        """Make a definition the owner of revisions that have none, or one that is gone."""
+        about = definition["metadata"]
+        ours = revision_owner(about["name"], about["uid"])
+        for revision in revisions:
+            metadata = revision.object["metadata"]
+            owners = metadata.get("ownerReferences") or []
+            if any(each.get("uid") == about["uid"] for each in owners):
+                continue
+            others = [each for each in owners if not _is_definition(each)]
+            changes = {
+                "resourceVersion": metadata["resourceVersion"],
+                "ownerReferences": [*others, ours],
+            }
+            await self._patch(revision.object, {"metadata": changes})
+
+    async def report(self, revision: Revision, compiled: Compiled) -> None:
+        """Say whether a revision compiles."""
+        now = datetime.now(UTC)
+        conditions = ConditionSet.of(REVISION_TYPES, revision.object, now)
+        if compiled.graph is not None:
+            conditions.set(IS_VERIFIED, now)
+        else:
+            conditions.set(not_verified(revision.name, compiled.message), now)
+        status: dict[str, Any] = {"conditions": conditions.to_json(), **shape(compiled.graph)}
+        if status == (revision.object.get("status") or {}):
+            return
+        patch = JsonPatch([{"op": "add", "path": "/status", "value": status}])
+        self._put(await self._cluster.patch(ObjectRef.of(revision.object), patch, _STATUS))
+
+    async def collect(self, definition: str, keep: int) -> int:
+        """Delete the oldest revisions beyond those to keep; return how many went."""
+        live = {each.number: each for each in self.live(definition)}
+        gone = surplus(live, keep)
+        for number in gone:
+            obj = live[number].object
+            try:
+                await self._cluster.delete(
+                    ObjectRef.of(obj), DeleteOptions(uid=obj["metadata"]["uid"])
+                )
+            except NotFound:
+                continue
+        return len(gone)
+
+    async def reconcile(self, work: Work[str], compiler: Compiler) -> Result:
+        """Let a revision go that is to go; look after one that somebody else made."""
+        revision = self._informer.cache.find("", work.key)
+        if revision is None:
+            return DONE
+        if _is_going(revision):
+            await self._release(revision)
+            return DONE
+        if not has_finalizer(revision):
+            finalizers = [*(revision["metadata"].get("finalizers") or ()), FINALIZER]
+            revision = await self._set_finalizers(revision, finalizers)
+        if _is_unjudged(revision):
+            await self._judge(revision, compiler)
+        return DONE
+
+    async def _judge(self, revision: KubeObject, compiler: Compiler) -> None:
+        """Compile a revision nobody has reported on; usually its definition did."""
+        kept = Revision(_number(revision), self._hash(revision), revision)
+        name = revision["spec"]["snapshot"]["name"]
+        about = {
+            "apiVersion": DEFINITION_KIND.api_version,
+            "kind": DEFINITION_KIND.kind,
+            "metadata": {"name": name},
+        }
+        await self.report(kept, await compiler.compile(kept.definition(about), kept.hash))
+
+    async def _release(self, revision: KubeObject) -> None:
+        finalizers = revision["metadata"].get("finalizers") or []
+        if FINALIZER not in finalizers:
+            return
+        try:
+            await self._set_finalizers(revision, [each for each in finalizers if each != FINALIZER])
+        except NotFound:
+            return
+        self._hashes.pop(revision["metadata"]["uid"], None)
+
+    async def _set_finalizers(self, revision: KubeObject, finalizers: list[str]) -> KubeObject:
+        # With the version: a finalizer that somebody adds meanwhile must not be lost.
+        version = revision["metadata"]["resourceVersion"]
+        changes = {"resourceVersion": version, "finalizers": finalizers}
+        return await self._patch(revision, {"metadata": changes})
+
+    async def _patch(self, revision: KubeObject, changes: KubeObject) -> KubeObject:
+        answer = await self._cluster.patch(ObjectRef.of(revision), MergePatch(changes))
+        if answer["metadata"].get("deletionTimestamp") is None:
+            self._put(answer)
+        return answer
+
+    def _put(self, answer: KubeObject) -> None:
+        answer["metadata"].pop("managedFields", None)
+        self._informer.cache.put(answer)
+
+    def _of(self, definition: str) -> list[KubeObject]:
+        return self._informer.cache.by(BY_DEFINITION, definition)
+
+    def _hash(self, revision: KubeObject) -> str:
+        uid = revision["metadata"]["uid"]
+        found = self._hashes.get(uid)
+        if found is None:
+            found = self._hashes[uid] = spec_hash(revision["spec"]["snapshot"]["spec"])
+        return found
+
+
+def _number(revision: KubeObject) -> int:
+    number: int = revision["spec"]["revision"]
+    return number
+
+
+def _is_going(revision: KubeObject) -> bool:
+    return revision["metadata"].get("deletionTimestamp") is not None
+
+
+def _is_definition(owner: KubeObject) -> bool:
+    return (
+        owner.get("kind") == DEFINITION_KIND.kind
+        and owner.get("apiVersion") == DEFINITION_KIND.api_version
+    )
+
+
+def _is_unjudged(revision: KubeObject) -> bool:
+    conditions = ConditionSet.of(REVISION_TYPES, revision, datetime.now(UTC))
+    found = conditions.find(VERIFIED)
+    return found is None or found.status == UNKNOWN
+
+
+__all__ = ["BY_DEFINITION", "REVISION_KIND", "Revision", "Revisions", "snapshot_name"]

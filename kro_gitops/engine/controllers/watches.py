@@ -1,0 +1,395 @@
+"""
+Informers for what is served: started and stopped as definitions come and go.
+
+Three sorts. Instances, whole. Their children, by the label that all of them carry and of them only
+what some expression reads. What others made and instances refer to, by metadata alone: the object
+itself is read when it changes. Never one watch per object, and nothing that looks at all instances
+for one event.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from kro_gitops.engine.applyset import GroupKind
+from kro_gitops.engine.controllers.attention import Attention
+from kro_gitops.engine.graph.parts import Parts, covers, merged, parts_seen, picked
+from kro_gitops.engine.plan.deletion import asks_to_orphan
+from kro_gitops.engine.serving import Serving
+from kro_gitops.engine.watchset import WatchSet
+from kro_gitops.errors import NotYet
+from kro_gitops.kube.api import Reader, Selection
+from kro_gitops.kube.cache import Change
+from kro_gitops.kube.informer import Informer
+from kro_gitops.objects.metadata import APPLYSET_PART_OF, CHILD_MANAGER, INSTANCE_ID, OWNED
+from kro_gitops.objects.owned_fields import Kept, entry_of
+from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+
+log = logging.getLogger(__name__)
+
+# A child that was held back while it went is made anew only after this many seconds, so that
+# whoever held it sees it gone.
+REST = 1.0
+
+_ALWAYS: Parts = {"apiVersion": None, "kind": None, "metadata": None}
+_MEMBERS = "members"
+
+
+class Wake(Protocol):
+    """Whoever works on instances."""
+
+    def __call__(self, key: ObjectRef, delay: float = 0.0) -> None:
+        """Have an instance worked on."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """An informer and the task that runs it, for some served kinds."""
+
+    informer: Informer
+    task: asyncio.Task[None]
+    users: set[Kind] = field(default_factory=set)
+    parts: Parts | None = None
+
+    def stop(self) -> None:
+        self.task.cancel()
+
+    def replace(self, informer: Informer) -> None:
+        """Begin anew, with another informer."""
+        self.task.cancel()
+        self.informer = informer
+        self.task = _task(informer)
+
+    def revive(self) -> None:
+        """Try at once, instead of after the pause that follows a failure."""
+        if self.informer.problem is not None:
+            self.task.cancel()
+            self.task = _task(self.informer)
+
+
+class Watches:
+    """What is watched, and who is woken."""
+
+    def __init__(self, reader: Reader, wake: Wake) -> None:
+        self.looking: WatchSet[ObjectRef] = WatchSet()
+        self.attention: Attention[ObjectRef] = Attention()
+        self.orphaning: set[str] = set()  # uids of instances whose children are to stay
+        self._reader = reader
+        self._wake = wake
+        self._instances: dict[Kind, _Running] = {}
+        self._children: dict[Kind, _Running] = {}
+        self._others: dict[Kind, _Running] = {}
+        self._wanted: dict[Kind, list[_Running]] = {}  # by served kind: what it needs
+        self._by_uid: dict[str, ObjectRef] = {}
+        # Children that went slowly, until when they count as going; and those that left the watch.
+        self._resting: dict[ObjectRef, tuple[float, KubeObject]] = {}
+        self._lost: dict[str, None] = {}
+
+    def wake(self, key: ObjectRef) -> None:
+        """Have an instance worked on."""
+        self._wake(key)
+
+    # What is watched
+
+    async def serve(self, serving: Serving, limit: float) -> None:
+        """Watch a kind, its children and what they refer to; return when all of it is known."""
+        wanted = self._wanted[serving.kind] = list(self._start(serving))
+        self._release(serving.kind, keep={id(each) for each in wanted})
+        for running in wanted:
+            await _synced(running.informer, limit)
+
+    def retire(self, kind: Kind) -> None:
+        """Stop watching a kind and what was watched for it alone."""
+        self._release(kind, keep=set())
+        self._wanted.pop(kind, None)
+        for ref in [ref for ref in self._by_uid.values() if ref.kind == kind]:
+            self.looking.forget(ref)
+        self._by_uid = {uid: ref for uid, ref in self._by_uid.items() if ref.kind != kind}
+
+    def close(self) -> None:
+        """Stop watching."""
+        for running in self._all():
+            running.stop()
+
+    def _start(self, serving: Serving) -> Iterator[_Running]:
+        kind = serving.kind
+        yield self._run(self._instances, kind, kind, partial(self._instance_informer, kind))
+        for of in {node.resource for node in serving.nodes() if node.kind.is_external}:
+            yield self._run(self._others, of, kind, partial(self._other_informer, of))
+        for of, parts in _parts_by_kind(serving).items():
+            yield self._watch_children(of, kind, parts)
+
+    def _run(
+        self, group: dict[Kind, _Running], of: Kind, user: Kind, make: Callable[[], Informer]
+    ) -> _Running:
+        running = group.get(of)
+        if running is None:
+            running = group[of] = _running(make())
+        running.users.add(user)
+        running.revive()
+        return running
+
+    def _watch_children(self, of: Kind, user: Kind, parts: Parts | None) -> _Running:
+        parts = merged(_ALWAYS, parts)
+        current = self._children.get(of)
+        if current is not None and covers(current.parts, parts):
+            current.users.add(user)
+            current.revive()
+            return current
+        # More is read than was kept, so everything is listed again.
+        if current is not None:
+            current.parts = merged(current.parts, parts)
+            current.replace(self._child_informer(of, current.parts))
+            current.users.add(user)
+            return current
+        running = self._children[of] = _running(self._child_informer(of, parts))
+        running.parts = parts
+        running.users.add(user)
+        return running
+
+    def _instance_informer(self, kind: Kind) -> Informer:
+        informer = Informer(self._reader, Selection(kind))
+        informer.listen(self._instance_changed)
+        return informer
+
+    def _child_informer(self, kind: Kind, parts: Parts | None) -> Informer:
+        informer = Informer(
+            self._reader,
+            Selection(kind, labels=f"{OWNED}=true"),
+            lambda obj: kept(obj, parts),
+            {_MEMBERS: _part_of},
+        )
+        informer.listen(self._child_changed)
+        return informer
+
+    def _other_informer(self, kind: Kind) -> Informer:
+        informer = Informer(self._reader, Selection(kind, metadata_only=True))
+        informer.listen(lambda change: self._other_changed(kind, change))
+        return informer
+
+    def _release(self, user: Kind, keep: set[int]) -> None:
+        for group in (self._instances, self._children, self._others):
+            for kind, running in list(group.items()):
+                if user not in running.users or id(running) in keep:
+                    continue
+                running.users.discard(user)
+                if not running.users:
+                    running.stop()
+                    del group[kind]
+
+    def _all(self) -> Iterator[_Running]:
+        for group in (self._instances, self._children, self._others):
+            yield from group.values()
+
+    # What is known
+
+    def instance(self, ref: ObjectRef) -> KubeObject | None:
+        """Return an instance as it was last seen."""
+        running = self._instances.get(ref.kind)
+        return running.informer.cache.find(ref.namespace, ref.name) if running else None
+
+    def instances(self, kind: Kind) -> list[ObjectRef]:
+        """List the instances of a kind."""
+        running = self._instances.get(kind)
+        return [ObjectRef.of(obj) for obj in running.informer.cache] if running else []
+
+    def child(self, ref: ObjectRef) -> KubeObject | None:
+        """Return a child as it was last seen, whoever's it is."""
+        running = self._children.get(ref.kind)
+        found = running.informer.cache.find(ref.namespace, ref.name) if running else None
+        if found is None and ref in self._resting:
+            until, last = self._resting[ref]
+            if asyncio.get_running_loop().time() < until:
+                return last
+            del self._resting[ref]
+        return found
+
+    def members(
+        self, id_: str, kinds: Iterable[GroupKind]
+    ) -> tuple[list[KubeObject], set[GroupKind]]:
+        """Return the members of an apply set, and the kinds that are not watched."""
+        found: dict[str, KubeObject] = {}
+        unwatched = set(kinds)
+        for kind, running in self._children.items():
+            group_kind = GroupKind.of(kind)
+            if not running.informer.is_synced:
+                continue
+            unwatched.discard(group_kind)
+            for member in running.informer.cache.by(_MEMBERS, id_):
+                found.setdefault(member["metadata"]["uid"], member)
+        return list(found.values()), unwatched
+
+    def other(self, kind: Kind) -> Informer | None:
+        """Return what is known of objects that instances refer to."""
+        running = self._others.get(kind)
+        return running.informer if running else None
+
+    def problems(self, kinds: Iterable[Kind]) -> Iterator[str]:
+        """Yield why kinds cannot be watched just now."""
+        for running in self._all():
+            problem = running.informer.problem
+            if running.informer.selection.kind in kinds and problem is not None:
+                yield f"cannot watch {running.informer.selection.kind}: {problem.message}"
+
+    def has_lost(self, uid: str) -> bool:
+        """Say whether an object was a child of ours until it lost its label."""
+        return uid in self._lost
+
+    async def known(self, serving: Serving, limit: float) -> None:
+        """Wait until everything a graph needs was listed once; raise `NotYet` if it was not."""
+        for running in self._wanted.get(serving.kind, ()):
+            if not running.informer.is_synced:
+                await _synced(running.informer, limit)
+
+    def count(self) -> int:
+        """Return how many informers run."""
+        return sum(1 for _ in self._all())
+
+    def counts(self) -> dict[Kind, int]:
+        """Return how many objects are held, by kind."""
+        found: dict[Kind, int] = {}
+        for running in self._all():
+            kind = running.informer.selection.kind
+            found[kind] = found.get(kind, 0) + len(running.informer.cache)
+        return found
+
+    # What we wrote ourselves
+
+    def saw_instance(self, key: ObjectRef, answer: KubeObject) -> KubeObject:
+        """Take in what the server answered to a write on an instance."""
+        answer["metadata"].pop("managedFields", None)
+        self.attention.wrote(key, answer)
+        running = self._instances.get(key.kind)
+        if running is not None:
+            running.informer.cache.put(answer)
+        return answer
+
+    def saw_child(self, key: ObjectRef, answer: KubeObject) -> KubeObject:
+        """Take in what the server answered to a write on a child of an instance."""
+        running = self._children.get(ObjectRef.of(answer).kind)
+        trimmed = kept(answer, running.parts if running else None)
+        self.attention.wrote(key, trimmed)
+        if running is not None:
+            running.informer.cache.put(trimmed)
+        return trimmed
+
+    # What happened
+
+    def _instance_changed(self, change: Change) -> None:
+        key = ObjectRef.of(change.object)
+        uid: str = change.object["metadata"]["uid"]
+        if change.after is None:
+            self._by_uid.pop(uid, None)
+            self.looking.forget(key)
+            self.orphaning.discard(uid)
+        else:
+            self._by_uid[uid] = key
+            if _is_going(change.after) and asks_to_orphan(change.after):
+                self.orphaning.add(uid)
+        before = change.before
+        if before is None or change.after is None or _concerns(before) != _concerns(change.after):
+            self._notify(key, change.object)
+
+    def _child_changed(self, change: Change) -> None:
+        before, after = change.before, change.after
+        if before is not None and after is not None and _is_same(before, after):
+            return
+        delay = self._note_gone(before) if after is None and before is not None else 0.0
+        keys = {self._by_uid.get(_instance_of(obj)) for obj in (before, after) if obj is not None}
+        for key in keys:
+            if key is not None:
+                self._notify(key, change.object, delay)
+
+    def _note_gone(self, last: KubeObject) -> float:
+        """Remember a child that is gone or lost its label; return how long to leave it."""
+        if not _is_going(last):
+            self._lost[last["metadata"]["uid"]] = None
+            if len(self._lost) > 10_000:
+                del self._lost[next(iter(self._lost))]
+            return 0.0
+        now = asyncio.get_running_loop().time()
+        rested = [ref for ref, (until, _) in self._resting.items() if until <= now]
+        for ref in rested:
+            del self._resting[ref]
+        self._resting[ObjectRef.of(last)] = (now + REST, last)
+        return REST
+
+    def _other_changed(self, kind: Kind, change: Change) -> None:
+        for key in self.looking.woken(kind, change.before, change.after):
+            self._notify(key, change.object)
+
+    def _notify(self, key: ObjectRef, obj: KubeObject, delay: float = 0.0) -> None:
+        if delay or not self.attention.hears(key, obj):
+            self._wake(key, delay)
+
+
+def _parts_by_kind(serving: Serving) -> dict[Kind, Parts | None]:
+    """Return what is read of each kind of child, whichever node it is of."""
+    found: dict[Kind, Parts | None] = {}
+    if serving.graph is None:
+        return found
+    reads = parts_seen(serving.graph)
+    for node in serving.nodes():
+        if not node.kind.is_external:
+            parts = reads.get(node.id, {})
+            found[node.resource] = merged(found.get(node.resource, {}), parts)
+    return found
+
+
+def kept(obj: KubeObject, parts: Parts | None) -> Kept:
+    """Return what is kept of a child: what is read of it, and which of its fields are ours."""
+    owned = entry_of(obj, CHILD_MANAGER)
+    obj["metadata"].pop("managedFields", None)
+    return Kept(picked(obj, parts), owned)
+
+
+def _running(informer: Informer) -> _Running:
+    return _Running(informer, _task(informer))
+
+
+def _task(informer: Informer) -> asyncio.Task[None]:
+    return asyncio.create_task(informer.run(), name=f"informer {informer.selection.kind}")
+
+
+async def _synced(informer: Informer, limit: float) -> None:
+    if informer.is_synced or await informer.wait_synced(limit):
+        return
+    why = f": {informer.problem.message}" if informer.problem is not None else ""
+    text = f"cache sync timeout for {informer.selection.kind}{why}"
+    raise NotYet("cache-sync-timeout", text)
+
+
+def _part_of(obj: KubeObject) -> tuple[str, ...]:
+    id_ = (obj["metadata"].get("labels") or {}).get(APPLYSET_PART_OF)
+    return (id_,) if id_ else ()
+
+
+def _instance_of(obj: KubeObject) -> str:
+    uid: str = (obj["metadata"].get("labels") or {}).get(INSTANCE_ID, "")
+    return uid
+
+
+def _is_going(obj: KubeObject) -> bool:
+    return obj["metadata"].get("deletionTimestamp") is not None
+
+
+def _concerns(instance: KubeObject) -> tuple[object, ...]:
+    """Return what of an instance matters to its children; its status does not."""
+    metadata = instance["metadata"]
+    keys = ("uid", "generation", "deletionTimestamp", "labels", "annotations", "finalizers")
+    return tuple(metadata.get(key) for key in keys)
+
+
+def _is_same(before: KubeObject, after: KubeObject) -> bool:
+    """Say whether nothing changed that anybody looks at."""
+    if isinstance(before, Kept) and isinstance(after, Kept) and before.owned != after.owned:
+        return False
+    return _unversioned(before) == _unversioned(after)
+
+
+def _unversioned(obj: KubeObject) -> KubeObject:
+    metadata = {key: v for key, v in obj["metadata"].items() if key != "resourceVersion"}
+    return {**obj, "metadata": metadata}

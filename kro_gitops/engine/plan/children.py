@@ -1,0 +1,95 @@
+"""
+A desired object becomes a child: labelled, stamped, and with the hash of all that.
+
+Everything a child must carry goes into the one apply that makes it. The hash says what was last
+applied: as long as it stands on the live object and nobody took a field from us, there is nothing
+to do.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+
+import orjson
+
+from kro_gitops.engine.applyset import applyset_id, member_labels
+from kro_gitops.engine.labels import Position, instance_labels, node_labels, order_annotation
+from kro_gitops.errors import Problem
+from kro_gitops.objects.metadata import DESIRED_HASH
+from kro_gitops.objects.owned_fields import Kept, covers
+from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.tracking.stamp import Child, Parent, Policy, stamp
+
+KRO_LEVEL = "v0.9.4"
+
+_DIGEST_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a platform chose about children; `version` is the level of kro that labels name."""
+
+    version: str = KRO_LEVEL
+    tracking: Policy = field(default_factory=Policy)
+
+
+class Family:
+    """An instance, as the parent of its children."""
+
+    def __init__(self, instance: KubeObject, rules: Rules) -> None:
+        self.parent = Parent.of(instance)
+        self.id = applyset_id(self.parent.ref)
+        # What authors should know, such as marks of Argo CD that a template overrides.
+        self.warnings: dict[Problem, None] = {}
+        self._rules = rules
+        self._labels = {
+            **instance_labels(self.parent.ref, self.parent.uid, rules.version),
+            **member_labels(self.parent.ref),
+        }
+
+    @property
+    def ref(self) -> ObjectRef:
+        """Name the instance."""
+        return self.parent.ref
+
+    def child(
+        self, body: KubeObject, node: str, wave: int, position: Position | None = None
+    ) -> KubeObject:
+        """Return a desired object with everything a child must carry."""
+        made = stamp(self.parent, Child.of(body), self._rules.tracking)
+        self.warnings.update(dict.fromkeys(made.warnings))
+        stamped = made.onto(body)
+        metadata = stamped["metadata"]
+        metadata["labels"] = {
+            **(metadata.get("labels") or {}),
+            **self._labels,
+            **node_labels(node, position),
+        }
+        annotations = {**(metadata.get("annotations") or {}), **order_annotation(wave)}
+        metadata["annotations"] = annotations
+        annotations[DESIRED_HASH] = digest(stamped)
+        return stamped
+
+
+def digest(obj: KubeObject) -> str:
+    """Return a short hash of an object, whatever the order of its keys."""
+    try:
+        text = orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # a number beyond 64 bits
+        text = json.dumps(obj, sort_keys=True).encode()
+    return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def is_current(live: KubeObject, desired: KubeObject) -> bool:
+    """Say whether a live child is what was desired, and nobody took a field from us since."""
+    return is_same_desire(live, desired) and isinstance(live, Kept) and covers(live.owned, desired)
+
+
+def is_same_desire(live: KubeObject, desired: KubeObject) -> bool:
+    """Say whether the same was applied last time."""
+    return _hash(live) == _hash(desired)
+
+
+def _hash(obj: KubeObject) -> str | None:
+    found: str | None = (obj["metadata"].get("annotations") or {}).get(DESIRED_HASH)
+    return found

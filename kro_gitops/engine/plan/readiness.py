@@ -1,0 +1,90 @@
+"""
+Is a node ready, seen from what is there? If not: why, in kro's words.
+
+Conditions see the objects as they are, without the views that other expressions have.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kro_gitops.cel.failures import ConversionError, EvaluationError
+from kro_gitops.cel.library.go_text import quote
+from kro_gitops.engine.graph.nodes import EACH, Expression, Node, NodeKind
+from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, is_pending, told
+
+_WAITING = "(waiting for readiness)"
+
+
+def not_ready(
+    node: Node, desired: int | None, observed: Sequence[Any], evaluator: Evaluator
+) -> str | None:
+    """
+    Return why a node is not ready, or `None`.
+
+    `desired` is how many objects it makes, `None` if that is not known yet. Raises `Fatal` for
+    a condition that cannot be evaluated at all.
+    """
+    match node.kind:
+        case NodeKind.COLLECTION:
+            return _collection(node, desired, observed, evaluator)
+        case NodeKind.EXTERNAL_COLLECTION:
+            return _items(node, observed, evaluator) if desired is not None else _unseen(node)
+        case NodeKind.RESOURCE | NodeKind.EXTERNAL:
+            return _single(node, observed[0], evaluator) if observed else _unseen(node)
+
+
+def _unseen(node: Node) -> str:
+    return f"node {quote(node.id)}: no observed state: waiting for readiness"
+
+
+def _single(node: Node, observed: Any, evaluator: Evaluator) -> str | None:
+    for condition in node.ready_when:
+        prefix = f"node {quote(node.id)}: failed to evaluate readyWhen expression: "
+        try:
+            found = evaluator.value(condition, {node.id: observed})
+        except (EvaluationError, ConversionError) as error:
+            if is_pending(error):
+                return f"{prefix}{quote(condition.shown)} {_WAITING}"
+            text = f"{prefix}{quote(condition.shown)} ({told(condition, error)})"
+            raise Fatal(text) from None
+        if found is None or found is False:
+            return _unmet(condition)
+        if found is not True:
+            text = f"expression {quote(condition.shown)} did not return bool"
+            raise Fatal(f"{prefix}{quote(condition.shown)} ({text})")
+    return None
+
+
+def _collection(
+    node: Node, desired: int | None, observed: Sequence[Any], evaluator: Evaluator
+) -> str | None:
+    if desired is None:
+        return f"node {quote(node.id)}: collection not computed {_WAITING}"
+    if len(observed) < desired:
+        return (
+            f"node {quote(node.id)}: collection not ready: "
+            f"observed {len(observed)} but desired {desired} {_WAITING}"
+        )
+    return _items(node, observed, evaluator)
+
+
+def _items(node: Node, observed: Sequence[Any], evaluator: Evaluator) -> str | None:
+    for index, item in enumerate(observed):
+        for condition in node.ready_when:
+            where = f"{quote(condition.shown)} (item {index})"
+            prefix = f"node {quote(node.id)}: failed to evaluate readyWhen {where}"
+            try:
+                found = evaluator.value(condition, {EACH: item})
+            except (EvaluationError, ConversionError) as error:
+                if is_pending(error):
+                    return f"{prefix} {_WAITING}"
+                raise Fatal(f"{prefix}: {told(condition, error)}") from None
+            if not isinstance(found, bool):
+                raise Fatal(f"readyWhen {quote(condition.shown)} did not return bool")
+            if not found:
+                return _unmet(condition)
+    return None
+
+
+def _unmet(condition: Expression) -> str:
+    return f"readyWhen condition evaluated to false: {quote(condition.shown)} {_WAITING}"

@@ -1,0 +1,55 @@
+"""
+What a pass over an instance asks for, and what it is told.
+
+A pass never touches the cluster. It names steps; whoever carries them out hands back what came of
+each, and the pass goes on from there.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.objects.selection import Selector
+
+
+class NodeState(StrEnum):
+    """How far a node has come."""
+
+    IN_PROGRESS = "IN_PROGRESS"
+    WAITING = "WAITING_FOR_READINESS"
+    SYNCED = "SYNCED"
+    SKIPPED = "SKIPPED"
+    ERROR = "ERROR"
+    DELETING = "DELETING"
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Have a child as it is desired; `live` is what is there now of ours."""
+
+    node: str
+    index: int
+    ref: ObjectRef
+    object: KubeObject
+    live: KubeObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Look at one object that somebody else made."""
+
+    node: str
+    ref: ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Look at all objects with certain labels; no namespace means all of them."""
+
+    node: str
+    kind: Kind
+    namespace: str
+    selector: Selector
+
+
+Step = Apply | Read | Select

@@ -1,0 +1,251 @@
+"""
+What an instance reports: conditions and their words, its state, its projected fields.
+
+The words are kro's. `Ready` follows from the others; the state is for people who read one word.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from kro_gitops.cel.failures import ConversionError, EvaluationError
+from kro_gitops.cel.library.go_text import quote
+from kro_gitops.engine.graph.nodes import Graph, NodeKind
+from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, is_pending, told
+from kro_gitops.engine.plan.instance import NodeRun, Pass
+from kro_gitops.engine.plan.steps import NodeState
+from kro_gitops.errors import Path
+from kro_gitops.objects.conditions import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    Condition,
+    ConditionSet,
+    ConditionTypes,
+)
+from kro_gitops.objects.metadata import RECONCILE
+from kro_gitops.objects.refs import KubeObject
+
+MANAGED = "InstanceManaged"
+RESOLVED = "GraphResolved"
+RESOURCES = "ResourcesReady"
+TYPES = ConditionTypes((MANAGED, RESOLVED, RESOURCES))
+
+_SUSPENDED = frozenset({"suspended", "disabled"})
+
+
+class State(StrEnum):
+    """An instance in one word."""
+
+    ACTIVE = "ACTIVE"
+    IN_PROGRESS = "IN_PROGRESS"
+    ERROR = "ERROR"
+    DELETING = "DELETING"
+
+
+IS_MANAGED = Condition(
+    MANAGED, TRUE, "Managed", "instance is properly managed with finalizers and labels"
+)
+IS_RESOLVED = Condition(
+    RESOLVED, TRUE, "Resolved", "runtime graph created and all resources resolved"
+)
+ALL_READY = Condition(RESOURCES, TRUE, "AllResourcesReady", "all resources are created and ready")
+SUSPENDED = Condition(
+    RESOURCES,
+    FALSE,
+    "ReconciliationSuspended",
+    "reconciliation suspended via kro.run/reconcile annotation",
+)
+
+
+def not_managed(text: str) -> Condition:
+    """Say that an instance could not be made ours."""
+    return Condition(MANAGED, FALSE, "ManagementFailed", text)
+
+
+def not_resolved(text: str) -> Condition:
+    """Say that there is no graph for an instance."""
+    return Condition(RESOLVED, FALSE, "ResolutionFailed", text)
+
+
+def not_ready(text: str) -> Condition:
+    """Say that children are missing or wait."""
+    return Condition(RESOURCES, FALSE, "NotReady", f"resource reconciliation failed: {text}")
+
+
+def under_deletion(text: str) -> Condition:
+    """Say how far a deletion is."""
+    return Condition(RESOURCES, UNKNOWN, "UnderDeletion", text)
+
+
+def is_suspended(instance: KubeObject) -> bool:
+    """Say whether somebody asked us to leave the children of an instance alone."""
+    annotations = instance["metadata"].get("annotations") or {}
+    return str(annotations.get(RECONCILE, "")).lower() in _SUSPENDED
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a pass amounts to; `failures` are the words of children that could not be made."""
+
+    state: State
+    condition: Condition
+    failures: tuple[str, ...] = ()
+
+
+def judge(run: Pass) -> Verdict:
+    """Sum up a pass that has come to its end."""
+    errors = list(_settle_states(run))
+    failures = tuple(text for _, text, is_failure in errors if is_failure)
+    state = _state(run.runs.values())
+    if run.halt is not None:
+        if run.halt.deleting:
+            condition = Condition(RESOURCES, FALSE, "ResourceDeleting", run.halt.text)
+            return Verdict(state, condition)
+        return Verdict(state, not_ready(run.halt.text), (run.halt.text,))
+    if errors:
+        text = "\n".join(text for _, text, _ in errors)
+        return Verdict(state, not_ready(f"apply results contain errors: {text}"), failures)
+    pending = next(((name, each) for name, each in run.runs.items() if each.pending), None)
+    if pending is not None:
+        name, waiting = pending
+        where = _resource_text(run.graph, name)
+        text = f"waiting for unresolved resource: gvr {quote(where)}: {waiting.pending}"
+        return Verdict(state, not_ready(text))
+    return Verdict(state, ALL_READY)
+
+
+def _settle_states(run: Pass) -> Iterable[tuple[str, str, bool]]:
+    """Give every node its state; yield what is wrong, in graph order."""
+    for name, each in run.runs.items():
+        if not each.is_settled or each.state in (NodeState.SKIPPED, NodeState.DELETING):
+            continue
+        found = _trouble(run, name, each)
+        if found is not None:
+            text, is_failure = found
+            each.state = NodeState.ERROR if is_failure else NodeState.WAITING
+            yield name, text, is_failure
+        else:
+            each.state = NodeState.SYNCED
+
+
+def _trouble(run: Pass, name: str, each: NodeRun) -> tuple[str, bool] | None:
+    node = run.graph.nodes[name]
+    if each.failures:
+        index, text = min(each.failures.items())
+        is_item = node.kind is NodeKind.COLLECTION
+        return (f"collection item {index}: {text}" if is_item else text), True
+    if each.missing:
+        return f"waiting for external reference {quote(name)}: not found", False
+    try:
+        reason = run.why_not_ready(name)
+    except Fatal as error:
+        return error.message, True
+    if reason is None:
+        return None
+    return f"waiting for {_WAITED_FOR[node.kind]} {quote(name)}: {reason}", False
+
+
+_WAITED_FOR = {
+    NodeKind.RESOURCE: "node",
+    NodeKind.COLLECTION: "node",
+    NodeKind.EXTERNAL: "external reference",
+    NodeKind.EXTERNAL_COLLECTION: "external collection",
+}
+
+
+def _state(runs: Iterable[NodeRun]) -> State:
+    states = {each.state for each in runs}
+    if NodeState.ERROR in states:
+        return State.ERROR
+    return State.ACTIVE if states <= {NodeState.SYNCED, NodeState.SKIPPED} else State.IN_PROGRESS
+
+
+def _resource_text(graph: Graph, name: str) -> str:
+    served = graph.nodes[name].served
+    return f"{served.kind.group}/{served.kind.version}, Resource={served.plural}"
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """The author's fields as far as they are known, and what is wrong with the others."""
+
+    fields: Mapping[str, Any]
+    problems: tuple[str, ...] = ()
+
+
+def project(graph: Graph, values: Mapping[str, Any], evaluator: Evaluator) -> Projection:
+    """Fill in the status; a field that cannot be worked out is left out, the others are not."""
+    status: dict[str, Any] = {}
+    problems: list[str] = []
+    for item in graph.status:
+        try:
+            value = evaluator.value(item.expression, values)
+        except (EvaluationError, ConversionError) as error:
+            if not is_pending(error):
+                problems.append(told(item.expression, error))
+            continue
+        value = _without_nulls(value)
+        if value is not None:
+            _set(status, item.path, value)
+    # These two are ours.
+    return Projection(
+        {k: v for k, v in status.items() if k not in ("conditions", "state")}, tuple(problems)
+    )
+
+
+def _set(root: Any, path: Path, value: Any) -> None:
+    *owners, last = path
+    here = root
+    for step, following in zip(owners, path[1:], strict=True):
+        here = _child(here, step, [] if isinstance(following, int) else {})
+    if isinstance(last, int):
+        _reach(here, last)
+    here[last] = value
+
+
+def _child(here: Any, step: str | int, empty: Any) -> Any:
+    if isinstance(step, int):
+        _reach(here, step)
+        if here[step] is None:
+            here[step] = empty
+        return here[step]
+    return here.setdefault(step, empty)
+
+
+def _reach(items: list[Any], index: int) -> None:
+    items.extend([None] * (index + 1 - len(items)))
+
+
+def _without_nulls(value: Any) -> Any:
+    """Leave out what the API server would drop, so that what we compare is what it keeps."""
+    if isinstance(value, dict):
+        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is to be written, and what was there."""
+
+    former: Mapping[str, Any]
+    status: Mapping[str, Any]
+
+    @property
+    def is_news(self) -> bool:
+        """Say whether there is anything to write."""
+        return self.former != self.status
+
+
+def conditions_of(instance: KubeObject, now: datetime) -> ConditionSet:
+    """Take over the conditions an instance reports."""
+    return ConditionSet.of(TYPES, instance, now)
+
+
+def builtin(conditions: ConditionSet) -> list[KubeObject]:
+    """Return the conditions that every instance has, as they are written."""
+    return [each.to_json() for each in conditions.all if each.type in TYPES.known]

@@ -1,0 +1,120 @@
+"""
+Which instances does an event wake?
+
+Instances name what they look at: one object, or all with certain labels. An event asks two
+dictionaries; one that wakes nobody costs nothing more. Selectors that are equal are tried once,
+however many instances have them.
+
+What an instance looks at may change from pass to pass. New requests count at once, so that nothing
+that happens during a pass is missed; old ones are dropped when the pass is over.
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from kro_gitops.objects.refs import Kind, KubeObject
+from kro_gitops.objects.selection import Selector
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """One object."""
+
+    kind: Kind
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """All objects of a kind with certain labels; no namespace means all of them."""
+
+    kind: Kind
+    namespace: str
+    selector: Selector
+
+    def matches(self, obj: KubeObject) -> bool:
+        """Say whether an object is among them."""
+        metadata = obj["metadata"]
+        if self.namespace and metadata.get("namespace", "") != self.namespace:
+            return False
+        return self.selector.matches(metadata.get("labels") or {})
+
+
+Request = One | Many
+
+
+class WatchSet(Generic[K]):
+    """Who looks at what."""
+
+    def __init__(self) -> None:
+        self._requests: dict[K, set[Request]] = {}
+        self._ones: dict[One, set[K]] = {}
+        self._many: dict[Kind, dict[Many, set[K]]] = {}
+
+    def __len__(self) -> int:
+        """Return how many look at anything."""
+        return len(self._requests)
+
+    def look(self, key: K, request: Request) -> None:
+        """Let somebody look at something, from now on."""
+        self._requests.setdefault(key, set()).add(request)
+        match request:
+            case One():
+                self._ones.setdefault(request, set()).add(key)
+            case Many():
+                self._many.setdefault(request.kind, {}).setdefault(request, set()).add(key)
+
+    def keep_only(self, key: K, requests: Iterable[Request]) -> None:
+        """Drop what somebody no longer looks at."""
+        wanted = set(requests)
+        for request in self._requests.get(key, set()) - wanted:
+            self._drop(key, request)
+        if wanted:
+            self._requests[key] = wanted & self._requests.get(key, set())
+        else:
+            self._requests.pop(key, None)
+
+    def forget(self, key: K) -> None:
+        """Drop everything somebody looked at."""
+        self.keep_only(key, ())
+
+    def woken(self, kind: Kind, *states: KubeObject | None) -> set[K]:
+        """Return who looks at an object, as it is or as it was."""
+        found: set[K] = set()
+        many = self._many.get(kind)
+        for obj in states:
+            if obj is None:
+                continue
+            metadata = obj["metadata"]
+            found |= self._ones.get(
+                One(kind, metadata.get("namespace", ""), metadata["name"]), frozenset()
+            )
+            if many:
+                for request, keys in many.items():
+                    if request.matches(obj):
+                        found |= keys
+        return found
+
+    def _drop(self, key: K, request: Request) -> None:
+        match request:
+            case One():
+                _leave(self._ones, request, key)
+            case Many():
+                group = self._many[request.kind]
+                _leave(group, request, key)
+                if not group:
+                    del self._many[request.kind]
+
+
+R = TypeVar("R", One, Many)
+
+
+def _leave(index: dict[R, set[K]], request: R, key: K) -> None:
+    keys = index[request]
+    keys.discard(key)
+    if not keys:
+        del index[request]

@@ -1,0 +1,155 @@
+"""
+Kubernetes Events, folded and rate-limited: what `kubectl describe` shows below an object.
+
+Whoever has something to tell calls `record` and goes on; a task writes it when its time has come.
+An Event is never worth trouble: it is dropped rather than waited for, and what goes wrong with one
+is said once in the log. What is written, and when, is decided in `event_folding`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from kro_gitops.errors import ClusterUnavailable
+from kro_gitops.kube.api import MergePatch, Writer
+from kro_gitops.kube.event_folding import EventLimits, EventType, Folded, Folding, Happening
+from kro_gitops.kube.pace import TokenBucket
+from kro_gitops.kube.responses import AlreadyExists, ApiError, NotFound
+from kro_gitops.objects.refs import KubeObject, ObjectRef
+
+log = logging.getLogger(__name__)
+
+_TERMINATING = "NamespaceTerminating"  # a cause, beside the reason Forbidden
+
+
+def controller_component(crd_name: str) -> str:
+    """Name the reporter of an instance's Events as kro does."""
+    return f"kro/{crd_name}-controller"
+
+
+class Recorder:
+    """Takes Events in at once, and writes them from a task: `run`."""
+
+    def __init__(
+        self,
+        cluster: Writer,
+        component: str,
+        host: str,
+        clock: Callable[[], datetime],
+        limits: EventLimits | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._component = component
+        self._host = host
+        self._clock = clock
+        self._limits = limits or EventLimits()
+        self._folding = Folding(self._limits)
+        self._pace = TokenBucket(self._limits.per_second, self._limits.process_burst)
+        self._news = asyncio.Event()
+        self._said: set[str] = set()
+
+    @property
+    def dropped(self) -> int:
+        """Return how many were never written."""
+        return self._folding.dropped
+
+    def record(
+        self,
+        about: KubeObject,
+        type: EventType,
+        reason: str,
+        message: str,
+        component: str | None = None,
+    ) -> None:
+        """Tell what happened to an object; neither waits nor raises. For the loop's thread."""
+        happening = Happening.of(about, type, reason, message)
+        if not happening.about.name:
+            return  # nobody could find it
+        happening = replace(happening, component=component or self._component)
+        self._folding.add(happening, self._clock(), _now())
+        self._news.set()
+
+    async def run(self) -> None:
+        """Write what was recorded, until cancelled."""
+        while True:
+            self._news.clear()
+            folded = self._folding.take_due(_now())
+            if folded is None:
+                await self._wait(self._folding.next_due())
+            else:
+                await asyncio.sleep(self._pace.reserve(_now()))
+                await self._write(folded)
+
+    async def _wait(self, due: float | None) -> None:
+        """Wait until an Event is due, or there is news."""
+        try:
+            async with asyncio.timeout_at(due):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    async def _write(self, folded: Folded) -> None:
+        try:
+            await self._send(folded)
+        except NotFound as error:
+            if folded.is_written:
+                self._folding.gone(folded, _now())
+            else:
+                self._failed(folded, error)  # its namespace has gone
+        except Exception as error:  # an Event is worth no process, whatever is wrong with it
+            self._failed(folded, error)
+        else:
+            self._folding.written(folded, _now())
+            self._said.discard(ClusterUnavailable.__name__)  # it is news when it begins anew
+
+    async def _send(self, folded: Folded) -> None:
+        event = folded.to_object(self._host)
+        if not folded.is_written:
+            try:
+                await self._cluster.create(event)
+            except AlreadyExists:
+                pass  # the answer to an earlier attempt was lost
+            else:
+                return
+        await self._cluster.patch(ObjectRef.of(event), MergePatch(folded.changes()))
+
+    def _failed(self, folded: Folded, error: Exception) -> None:
+        """Try again what may go better soon, drop all else, and say it if it was not said."""
+        if isinstance(error, ClusterUnavailable):
+            self._folding.failed(folded, _now())
+        else:
+            self._folding.given_up(folded, _now())
+        is_terminating = isinstance(error, ApiError) and _is_terminating(error)
+        self._say(_TERMINATING if is_terminating else _subject(error), folded, error)
+
+    def _say(self, what: str, folded: Folded, error: Exception) -> None:
+        if what in self._said:
+            return
+        self._said.add(what)
+        happening = folded.happening
+        log.warning(
+            "event not written",
+            extra={
+                "object": str(happening.about),
+                "reason": happening.reason,
+                "error": str(error),
+                "repeated": "such failures are not logged again",
+            },
+        )
+
+
+def _subject(error: Exception) -> str:
+    """Name what is said once."""
+    named = ClusterUnavailable if isinstance(error, ClusterUnavailable) else type(error)
+    return named.__name__
+
+
+def _is_terminating(error: ApiError) -> bool:
+    return any(cause.reason == _TERMINATING for cause in error.causes)
+
+
+def _now() -> float:
+    """Return the time by which events are paced: the loop's, which does not jump."""
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,281 @@
+"""`get`, `tree` and `explain` against a real API server."""
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+import yaml
+
+from kro_gitops.cli import explain, get, tree
+from tests.command import Outcome, run
+from tests.connection import connect
+from tests.e2e.shop import STALLS, Builder, install, populate
+from tools.cluster.control_plane import control_plane
+from tools.cluster.parts import ToolError
+
+pytestmark = pytest.mark.timeout(120)
+
+_EXAMPLE = re.compile(r"^  kro-gitops (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """A populated cluster, and what was said before anything was installed."""
+
+    kubeconfig: Path
+    before: Outcome
+
+    def ask(self, *words: str) -> Outcome:
+        return run(*words, "--kubeconfig", self.kubeconfig)
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Shop]:
+    try:
+        with control_plane() as plane:
+            before = run("get", "rgds", "--kubeconfig", plane.kubeconfig)
+            asyncio.run(_fill(plane.kubeconfig))
+            yield Shop(plane.kubeconfig, before)
+    except ToolError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"nothing was tested on a real API server: {error}")
+        pytest.skip(f"nothing was tested on a real API server: {error}")
+
+
+async def _fill(kubeconfig: Path) -> None:
+    async with connect(kubeconfig) as connection:
+        build = Builder(connection.client)
+        await install(build)
+        await populate(build)
+
+
+def columns(line: str) -> list[str]:
+    return re.split(r" {2,}", line)
+
+
+def rows(outcome: Outcome) -> list[list[str]]:
+    assert outcome.code == 0, outcome.err
+    return [columns(line) for line in outcome.out.splitlines()]
+
+
+def test_a_cluster_without_the_crds_says_what_to_install(shop: Shop) -> None:
+    assert shop.before.code == 1
+    assert shop.before.out == ""
+    assert shop.before.err == (
+        "error[not-installed]: this cluster has no ResourceGraphDefinitions\n"
+        "  hint: install kro-gitops or kro: either brings the CRD\n"
+    )
+
+
+def test_definitions_and_what_is_wrong_with_them(shop: Shop) -> None:
+    header, broken, _, webapp = rows(shop.ask("get", "rgds"))
+    assert header == [
+        *("NAME", "APIVERSION", "KIND", "STATE", "READY", "REVISION", "AGE", "MESSAGE")
+    ]
+    assert webapp[:6] == ["webapp", "kro.run/v1alpha1", "WebApp", "Active", "True", "2"]
+    assert broken[3:6] == ["Inactive", "False", "-"]
+    assert broken[-1].startswith("failed to build resourcegraphdefinition")
+
+
+def test_wide_counts_instances(shop: Shop) -> None:
+    header, webapp = rows(shop.ask("get", "definitions", "webapp", "-o", "wide"))
+    assert dict(zip(header, webapp, strict=True))["INSTANCES"] == "6"
+
+
+def test_instances_of_all_kinds_in_order(shop: Shop) -> None:
+    header, *found = rows(shop.ask("get", "instances", "-n", "shop"))
+    assert header == ["KIND", "NAMESPACE", "NAME", "STATE", "READY", "REASON", "AGE"]
+    assert [row[:6] for row in found] == [
+        ["Shop", "shop", "everything", "ACTIVE", "True", "-"],
+        ["WebApp", "shop", "back", "IN_PROGRESS", "False", "NotReady"],
+        ["WebApp", "shop", "front", "ACTIVE", "True", "-"],
+        ["WebApp", "shop", "going", "ACTIVE", "True", "Deleting"],
+        ["WebApp", "shop", "inner", "ACTIVE", "True", "-"],
+        ["WebApp", "shop", "new", "-", "-", "Progressing"],
+        ["WebApp", "shop", "paused", "ACTIVE", "False", "ReconciliationSuspended"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "word", ["shop", "Shop", "shops", "shops.kro.run", "sx", "shops.v1alpha1.kro.run"]
+)
+def test_kinds_are_named_as_to_kubectl(word: str, shop: Shop) -> None:
+    assert shop.ask("get", "instances", word, "-A", "-o", "name").out == "shop.kro.run/everything\n"
+
+
+def test_an_instance_by_its_name_alone(shop: Shop) -> None:
+    assert shop.ask("get", "instances", "front", "-n", "shop", "-o", "name").out == (
+        "webapp.kro.run/front\n"
+    )
+
+
+def test_a_namespace_without_instances(shop: Shop) -> None:
+    done = shop.ask("get", "instances", "-n", "empty")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "there are no instances in namespace 'empty'\n"
+
+
+def test_revisions_of_a_definition(shop: Shop) -> None:
+    header, *found = rows(shop.ask("get", "gr", "webapp"))
+    assert header == ["NAME", "RGD", "REVISION", "READY", "AGE"]
+    assert [row[:3] for row in found] == [
+        ["webapp-r00001", "webapp", "1"],
+        ["webapp-r00002", "webapp", "2"],
+    ]
+
+
+def test_objects_are_printed_whole(shop: Shop) -> None:
+    one = yaml.safe_load(
+        shop.ask("get", "instance", "webapp/front", "-n", "shop", "-o", "yaml").out
+    )
+    assert (one["kind"], one["metadata"]["name"]) == ("WebApp", "front")
+    assert "managedFields" not in one["metadata"]
+    many = shop.ask("get", "rgd", "-o", "json").json
+    assert many["kind"] == "List"
+    assert len(many["items"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("get", "rgds", "gone"), "error[no-such-object]: there is no 'gone'"),
+        (("get", "instances", "webapp/gone"), "error[no-such-object]: there is no webapp 'gone'"),
+        (
+            ("get", "instances", "nothing"),
+            "error[no-such-kind]: this cluster has no kind 'nothing'",
+        ),
+        (("tree", "nothing/x"), "error[no-such-kind]"),
+        (("explain", "webapp/gone"), "error[no-such-object]: there is no WebApp 'gone' in namesp"),
+        (("explain", "configmap/front"), "error[not-an-instance]: ConfigMap shop/front is no inst"),
+    ],
+)
+def test_what_is_not_there_is_an_error(words: tuple[str, ...], message: str, shop: Shop) -> None:
+    done = shop.ask(*words, "-n", "shop")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(message)
+    assert "hint: " in done.err
+
+
+def test_the_tree_of_an_instance(shop: Shop) -> None:
+    found = [
+        columns(line) for line in shop.ask("tree", "webapp/back", "-n", "shop").out.splitlines()
+    ]
+    assert found[0] == ["OBJECT", "HEALTH", "AGE", "MESSAGE"]
+    assert found[1][:2] == ["WebApp/back in shop", "Progressing"]
+    assert found[2][:2] == ["├── deployment: Deployment/back", "Progressing"]
+    assert found[2][3] == "0 of 2 replicas available"
+    assert found[3:] == [
+        ["├── settings: ConfigMap", "-", "-", "not created yet"],
+        ["└── certificate: ConfigMap/certificate", "-", "-", "external reference"],
+    ]
+
+
+def test_instances_within_instances_are_expanded(shop: Shop) -> None:
+    (found,) = shop.ask("tree", "shop/everything", "-n", "shop", "-o", "json").json
+    (web,) = found["children"]
+    assert (web["node"], web["kind"], web["health"]) == ("web", "WebApp", "Healthy")
+    assert [each["name"] for each in web["children"]] == ["inner"]
+
+
+def test_without_an_argument_all_instances_are_drawn(shop: Shop) -> None:
+    done = shop.ask("tree", "-n", "shop")
+    roots = [line.split()[0] for line in done.out.splitlines() if line[0].isalpha()]
+    assert roots[1:] == [
+        "Shop/everything",
+        *(f"WebApp/{name}" for name in ("back", "front", "going", "new", "paused")),
+    ]
+
+
+def test_many_instances_of_a_definition_that_has_gone(shop: Shop) -> None:
+    found = shop.ask("tree", "stall", "-n", "market", "-o", "json").json
+    assert len(found) == STALLS
+    for stall in found:
+        assert [child["name"] for child in stall["children"]] == [stall["name"]]
+
+
+def test_a_healthy_instance_gets_one_paragraph(shop: Shop) -> None:
+    done = shop.ask("explain", "webapp/front", "-n", "shop")
+    assert done.code == 0
+    text = " ".join(done.out.split())
+    assert text.startswith("WebApp shop/front is healthy: all 2 objects it made are there")
+    assert text.endswith(
+        "Its definition 'webapp' is Healthy at revision 2. There is nothing to do."
+    )
+
+
+def test_what_is_in_the_way_is_explained_down_to_the_pod(shop: Shop) -> None:
+    done = shop.ask("explain", "WebApp/back", "-n", "shop")
+    assert done.code == 1
+    for part in (
+        "WebApp shop/back is Progressing: a child exists, and does not fulfil `readyWhen` yet\n",
+        "Written in\n  apps/back.yaml:7 of gitops/shop\n",
+        "Definition\n  Its definition 'webapp' is Healthy at revision 2\n",
+        "In the way: Deployment/back in shop (node deployment)\n",
+        "  Progressing: 0 of 2 replicas available\n",
+        "  Pod/back-1: container web: ImagePullBackOff: Back-off pulling image web:1\n",
+        "Failed (3 times): web:1: not found\n",
+        "Ready: True -> False: NotReady\n",
+        "What to do next\n"
+        "  1. Pod/back-1: correct the image's name or tag, or give the pod a pull secret\n",
+    ):
+        assert part in done.out
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("paused", "resume it: kubectl annotate webapps.kro.run/paused -n shop kro.run/reconcile-"),
+        ("going", "wait for the children below to go"),
+        ("new", "see that kro-gitops (or kro) runs"),
+    ],
+)
+def test_an_instance_that_is_not_worked_on(name: str, step: str, shop: Shop) -> None:
+    done = shop.ask("explain", f"webapp/{name}", "-n", "shop", "-o", "json")
+    assert done.code == 1
+    assert done.json["next"][0].startswith(step)
+
+
+def test_a_definition_is_explained(shop: Shop) -> None:
+    done = shop.ask("explain", "rgd/broken")
+    assert done.code == 1
+    assert done.out.startswith("The definition 'broken' is Degraded: the definition is not valid\n")
+    assert 'id "A" is not valid' in done.out
+    assert "1. check the definition's file with `kro-gitops validate`" in done.out
+
+
+def test_without_rights_the_missing_role_is_printed(shop: Shop, tmp_path: Path) -> None:
+    config = json.loads(shop.kubeconfig.read_text())
+    config["users"][0]["user"]["as"] = "jane"
+    humble = tmp_path / "kubeconfig"
+    humble.write_text(json.dumps(config))
+    done = run("get", "rgds", "--kubeconfig", humble)
+    assert done.code == 1
+    assert 'User "jane" cannot list resource "resourcegraphdefinitions"' in done.err
+    role = yaml.safe_load(done.err.partition("this role would do:")[2])
+    assert role["rules"] == [
+        {"apiGroups": ["kro.run"], "resources": ["resourcegraphdefinitions"], "verbs": ["list"]}
+    ]
+
+
+def test_the_context_says_which_namespace(shop: Shop, tmp_path: Path) -> None:
+    config = json.loads(shop.kubeconfig.read_text())
+    config["contexts"][0]["context"]["namespace"] = "shop"
+    named = tmp_path / "kubeconfig"
+    named.write_text(json.dumps(config))
+    with patch.dict(os.environ, {"KUBECONFIG": str(named)}):
+        assert run("get", "instances", "shop", "-o", "name").out == "shop.kro.run/everything\n"
+
+
+@pytest.mark.parametrize(
+    "command", [c for verb in (get, tree, explain) for c in _EXAMPLE.findall(verb.EXAMPLES)]
+)
+def test_an_example_of_the_help_works(command: str, shop: Shop) -> None:
+    done = shop.ask(*command.split())
+    assert (done.code, done.err) == (0, "")
+    assert done.out

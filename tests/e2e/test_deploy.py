@@ -1,0 +1,423 @@
+"""
+What is in `deploy/`: it renders, says what it means, and a real API server accepts it.
+
+The chart is rendered by the real helm (`tools/kube/build.sh helm`), kustomizations by kubectl.
+"""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kro_gitops import __version__
+from kro_gitops.config import parse_settings
+from kro_gitops.engine.own_crds import own_crds
+from kro_gitops.engine.plurals import pluralize
+from kro_gitops.flags import OPTIONS, Gate
+from kro_gitops.objects.refs import KubeObject
+from tests.rights import Kubectl, controller_rights, overlay
+from tools import update_deploy
+from tools.cluster.commands import find_binary
+from tools.cluster.control_plane import ControlPlane
+from tools.cluster.parts import ToolError
+from tools.update_deploy import CHART, DEPLOY, MODES, NAMESPACE, RELEASE, ROOT
+
+Record = Callable[[str, object], None]
+Render = Callable[..., list[KubeObject]]
+Rights = set[tuple[str, str, str, str]]
+
+APPLY = ("apply", "--server-side", "--force-conflicts")
+VALUES = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+
+ROLE = yaml.safe_load((DEPLOY / "examples" / "aggregated-role.yaml").read_text(encoding="utf-8"))
+WEBAPP = ROOT / "examples" / "repo" / "rgds" / "webapp.yaml"
+
+
+def tool(name: str, record_property: Record) -> str:
+    """Find a binary, or end the test: loudly, and in CI with a failure."""
+    try:
+        return find_binary(name)
+    except ToolError:
+        message = f"deploy/ was not tested with {name}: `tools/kube/build.sh {name}` builds it"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    record_property("notice", message)
+    pytest.skip(message)
+
+
+@pytest.fixture
+def helm(record_property: Record) -> str:
+    """Give helm."""
+    return tool("helm", record_property)
+
+
+@pytest.fixture
+def kubectl(record_property: Record) -> str:
+    """Give kubectl."""
+    return tool("kubectl", record_property)
+
+
+@pytest.fixture
+def render(helm: str) -> Render:
+    """Give a function that renders the chart with values."""
+    del helm  # it is found again
+
+    def rendered(mode: str = "unrestricted", **values: Any) -> list[KubeObject]:
+        words = [f"--set-json={path}={json.dumps(value)}" for path, value in values.items()]
+        texts = update_deploy.render(mode, *words)
+        return [obj for text in texts.values() for obj in yaml.safe_load_all(text)]
+
+    return rendered
+
+
+def one(objects: list[KubeObject], kind: str) -> KubeObject:
+    (found,) = [obj for obj in objects if obj["kind"] == kind]
+    return found
+
+
+def kinds(objects: list[KubeObject]) -> set[str]:
+    return {obj["kind"] for obj in objects}
+
+
+def container(objects: list[KubeObject]) -> dict[str, Any]:
+    (found,) = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    return dict(found)
+
+
+def rights(objects: list[KubeObject], *suffixes: str) -> Rights:
+    """Give what roles allow: who it is for, group, resource, verb."""
+    return {
+        (obj["kind"], group, resource, verb)
+        for obj in objects
+        if obj["kind"] in ("Role", "ClusterRole") and obj["metadata"]["name"].endswith(suffixes)
+        for rule in obj.get("rules", ())
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+CONTROLLERS = (":controller", ":static", ":lease")
+
+
+# What the chart says.
+
+
+def test_the_chart_is_of_the_program() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert chart["version"] == chart["appVersion"] == __version__
+
+
+def test_flags_are_those_of_the_program_with_its_defaults() -> None:
+    known = {flag: option for option in OPTIONS for flag in option.flags}
+    on = {option.flags[0] for option in OPTIONS if option.is_switch and option.default == "true"}
+    text = (DEPLOY / "kustomize" / "base" / "deployment.yaml").read_text(encoding="utf-8")
+    verb, *given = container([yaml.safe_load(text)])["args"]
+    assert verb == "run"
+    others = set()
+    for flag, _, value in (word.partition("=") for word in given):
+        if flag in on:
+            continue
+        if not value or known[flag].default != value:
+            others.add(flag)
+    # Replicas elect a leader, and nobody sits at a Pod's terminal.
+    assert others == {"--in-cluster", "--leader-elect", "--log-format"}
+
+
+def test_the_program_understands_what_the_chart_tells_it(render: Render) -> None:
+    given = {}
+    for word in container(render(**{"config.events": False}))["args"][1:]:
+        name, _, value = word.removeprefix("--").partition("=")
+        switch = "false" if name.startswith("no-") else "true"
+        given[name.removeprefix("no-")] = value or switch
+    settings = parse_settings(given, {})
+    assert settings.in_cluster
+    assert settings.leader_elect
+    assert settings.install_crds
+    assert not settings.events
+    assert not settings.ignored
+
+
+def test_every_flag_that_has_an_effect_can_be_set(render: Render) -> None:
+    objects = render(
+        **{
+            "config.installCRDs": False,
+            "config.events": False,
+            "config.allowCRDDeletion": True,
+            "config.enableControllerWarmup": True,
+            "config.leaderElectionNamespace": "kro-system",
+            "config.featureGates": {Gate.OMIT: True, Gate.CONDITION_EVENTS: False},
+            "config.clientQps": 0.5,
+            "config.clientBurst": 2000000,
+        }
+    )
+    args = container(objects)["args"]
+    assert {
+        "--no-install-crds",
+        "--no-events",
+        "--allow-crd-deletion",
+        "--enable-controller-warmup",
+        "--leader-election-namespace=kro-system",
+        "--feature-gates=CELOmitFunction=true,InstanceConditionEvents=false",
+        "--client-qps=0.5",
+        "--client-burst=2000000",
+    } <= set(args)
+    set_here = {word.partition("=")[0].replace("--no-", "--") for word in args}
+    elsewhere = {"--kubeconfig", "--context"}  # a Pod has its service account
+    assert {o.flags[0] for o in OPTIONS if not o.is_ignored} - elsewhere <= set_here
+
+
+def test_gates_are_those_of_the_program() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
+    gates = schema["properties"]["config"]["properties"]["featureGates"]["properties"]
+    assert set(gates) == {*Gate, "AllAlpha", "AllBeta"}
+
+
+def test_every_value_has_a_schema() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
+
+    def check(values: dict[str, Any], described: dict[str, Any], path: str) -> None:
+        assert described["additionalProperties"] is False, path
+        assert set(described["properties"]) - set(values) <= {"global"}, path
+        for name, value in values.items():
+            part = described["properties"][name]
+            if isinstance(value, dict) and "properties" in part and name not in OPEN:
+                check(value, part, f"{path}.{name}")
+
+    check(VALUES, schema, "")
+
+
+OPEN = ("featureGates", "resources")  # names in them are optional
+
+
+NONSENSE: tuple[dict[str, Any], ...] = (
+    {
+        "config.logLevel": "loud",
+        "config.logEncoder": "xml",
+        "config.leaderElectionLeaseDuration": "15",
+        "config.leaderElectionRetryPeriod": "0",
+        "config.dynamicControllerConcurrentReconciles": 0,
+        "config.healthProbeBindAddress": "8079",
+        "config.metricsBindAddress": "none",
+        "config.featureGates.CELOmitFunction": "yes",
+        "config.adoptionPolicy": "take",
+        "config.trackingMode": "argocd",
+        "config.kroVersion": "0.9",
+        "deployment.replicaCount": "2",
+        "deployment.extraEnv": {"A": "b"},
+        "image.digest": "sha256:abc",
+        "image.pullPolicy": "Sometimes",
+        "fullnameOverride": "Not_A_Name",
+        "podDisruptionBudget.maxUnavailable": "half",
+        "metrics.service.port": 70000,
+    },
+    {"deployment.replicaCount": -1, "config.kroVersion": 1, "rbac.impersonation": "yes"},
+)
+
+
+@pytest.mark.parametrize("values", NONSENSE, ids=["one thing each", "other types"])
+def test_nonsense_is_refused(render: Render, values: dict[str, Any]) -> None:
+    with pytest.raises(ToolError) as refused:
+        render(**values)
+    named = set(re.findall(r"^ *- at '(\S+)':", str(refused.value), re.MULTILINE))
+    exact = {each for each in named if not any(other.startswith(f"{each}/") for other in named)}
+    assert exact == {"/" + path.replace(".", "/") for path in values}
+
+
+def test_names_that_mean_nothing_are_refused(render: Render) -> None:
+    values = {"confg": {}, "rbac.modes": "x", "config.featureGates.CELOmitFunctions": True}
+    with pytest.raises(ToolError) as refused:
+        render("everything", **values)
+    for complaint in (
+        "at '': additional properties 'confg' not allowed",
+        "at '/rbac': additional properties 'modes' not allowed",
+        "at '/rbac/mode': value must be one of",
+        "at '/config/featureGates': additional properties 'CELOmitFunctions' not allowed",
+    ):
+        assert complaint in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"config.enableLeaderElection": False}, "config.enableLeaderElection must be true"),
+        (
+            {"metrics.serviceMonitor.enabled": True, "config.metricsBindAddress": "0"},
+            "metrics.serviceMonitor.enabled needs",
+        ),
+    ],
+)
+def test_values_that_contradict_each_other_are_refused(
+    render: Render, values: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ToolError, match=complaint):
+        render(**values)
+
+
+def test_one_replica_needs_neither_election_nor_budget(render: Render) -> None:
+    objects = render(
+        "aggregation",
+        **{"config.enableLeaderElection": False, "deployment.replicaCount": 1},
+    )
+    assert not kinds(objects) & {"PodDisruptionBudget", "Role", "RoleBinding"}
+    assert not [word for word in container(objects)["args"] if "leader" in word]
+
+
+def test_what_is_optional_comes_when_it_is_asked_for(render: Render) -> None:
+    optional = {"NetworkPolicy", "ServiceMonitor"}
+    assert not kinds(render()) & optional
+    values = {"networkPolicy.enabled": True, "metrics.serviceMonitor.enabled": True}
+    assert optional <= kinds(render(**values))
+    assert "Service" not in kinds(render(**{"metrics.service.create": False}))
+    assert "ServiceAccount" not in kinds(render(**{"serviceAccount.create": False}))
+
+
+def test_ports_follow_addresses(render: Render) -> None:
+    values = {"config.metricsBindAddress": "0", "config.healthProbeBindAddress": "[::]:9000"}
+    objects = render(**values)
+    assert container(objects)["ports"] == [
+        {"name": "health", "containerPort": 9000, "protocol": "TCP"}
+    ]
+    assert "Service" not in kinds(objects)
+
+
+# Rights.
+
+
+def test_aggregation_gives_what_the_program_needs_and_no_more(render: Render) -> None:
+    few = rights(render("aggregation"), *CONTROLLERS)
+    more = rights(
+        render("aggregation", **{"rbac.impersonation": True, "config.allowCRDDeletion": True}),
+        *CONTROLLERS,
+    )
+    silent = rights(render("aggregation", **{"config.events": False}), *CONTROLLERS)
+    crds = ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", "delete")
+    assert more - few == {crds, ("ClusterRole", "", "serviceaccounts", "impersonate")}
+    assert {right[2] for right in few - silent} == {"events"}
+    assert not {right for right in more if "*" in right}
+    assert {right[2] for right in few if right[0] == "Role"} == {"leases"}
+
+
+def test_the_example_role_is_what_its_definition_needs() -> None:
+    definition = yaml.safe_load(WEBAPP.read_text(encoding="utf-8"))
+    found = {right[1:] for right in rights([ROLE], "webapp")}
+    wanted = {("kro.run", "webapps", verb) for verb in ("get", "list", "watch", "patch")}
+    wanted |= {("kro.run", "webapps/status", "patch"), ("kro.run", "webapps/finalizers", "update")}
+    for resource in definition["spec"]["resources"]:
+        group = resource["template"]["apiVersion"].rpartition("/")[0]
+        plural = pluralize(resource["template"]["kind"].lower())
+        verbs = ("get", "list", "watch", "create", "patch", "delete")
+        wanted |= {(group, plural, verb) for verb in verbs}
+    assert found == wanted
+
+
+@pytest.mark.usefixtures("kubectl")
+@pytest.mark.timeout(120)
+def test_a_token_carries_the_rights_of_the_chart(
+    plane_with_controllers: ControlPlane, tmp_path: Path
+) -> None:
+    with controller_rights(plane_with_controllers, "aggregation", tmp_path, [ROLE]) as kubeconfig:
+        controller = Kubectl(kubeconfig)
+        assert controller.may("create", "deployments.apps")
+        assert controller.may("patch", "customresourcedefinitions")
+        here = f"--namespace={NAMESPACE}"
+        assert controller.may("patch", "leases.coordination.k8s.io/controller.kro.run", here)
+        assert not controller.may("patch", "leases.coordination.k8s.io/other", here)
+        assert not controller.may("create", "leases.coordination.k8s.io", "--namespace=default")
+        assert not controller.may("delete", "customresourcedefinitions")
+        assert not controller.may("get", "secrets")
+        assert not controller.may("impersonate", "serviceaccounts")
+    with controller_rights(plane_with_controllers, "unrestricted", tmp_path) as kubeconfig:
+        assert Kubectl(kubeconfig).may("*", "*")
+
+
+# Kustomizations are the chart.
+
+
+def test_kustomizations_are_current(helm: str) -> None:
+    del helm
+    made = update_deploy.kustomize_files()
+    for path, text in made.items():
+        assert path.read_text(encoding="utf-8") == text, "run python -m tools.update_deploy"
+    there = set((DEPLOY / "kustomize").rglob("*.yaml"))
+    assert there - set(made) == {DEPLOY / "kustomize" / "base" / "namespace.yaml"}
+
+
+@pytest.mark.usefixtures("kubectl")
+@pytest.mark.parametrize("mode", MODES)
+def test_kustomize_renders_what_the_chart_does(render: Render, mode: str) -> None:
+    def by_name(objects: list[KubeObject]) -> dict[tuple[str, str], KubeObject]:
+        return {(obj["kind"], obj["metadata"]["name"]): obj for obj in objects}
+
+    labels = {"metadata.includeHelmChart": False, "metadata.includeManagedBy": False}
+    charted, rendered = by_name(render(mode, **labels)), by_name(overlay(mode))
+    del rendered["Namespace", NAMESPACE]  # helm makes it by itself
+    assert rendered == charted
+
+
+# A real API server.
+
+
+@pytest.mark.usefixtures("kubectl")
+@pytest.mark.timeout(180)
+def test_an_api_server_accepts_all_of_it(own_plane: ControlPlane, render: Render) -> None:
+    admin = Kubectl(own_plane.kubeconfig)
+    admin(*APPLY, f"--kustomize={DEPLOY / 'crds'}")
+    admin("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    for mode in MODES:
+        admin(*APPLY, f"--kustomize={DEPLOY / 'kustomize' / 'overlays' / mode}")
+        everything = render(mode, **{"networkPolicy.enabled": True, "rbac.impersonation": True})
+        sent = yaml.safe_dump_all(everything)
+        admin(*APPLY, "--dry-run=server", "--validate=strict", "--filename=-", stdin=sent)
+    admin(*APPLY, f"--filename={DEPLOY / 'examples'}")
+
+    # The namespace enforces the strictest standard for Pods, and ours is let in.
+    template = one(render(), "Deployment")["spec"]["template"]
+    pod = {"apiVersion": "v1", "kind": "Pod", **template}
+    pod["metadata"] = {**pod["metadata"], "name": "one", "namespace": NAMESPACE}
+    create = ("create", "--dry-run=server", "--filename=-")
+    admin(*create, stdin=json.dumps(pod))
+    pod["spec"] = {**pod["spec"], "hostNetwork": True}
+    assert "violates PodSecurity" in admin.attempt(*create, stdin=json.dumps(pod)).stderr
+
+
+@pytest.mark.usefixtures("kubectl")
+@pytest.mark.timeout(180)
+def test_helm_installs_changes_modes_and_leaves_the_crds(
+    own_plane: ControlPlane, helm: str
+) -> None:
+    admin = Kubectl(own_plane.kubeconfig)
+
+    def run(*words: str) -> str:
+        command = [helm, f"--kubeconfig={own_plane.kubeconfig}", f"--namespace={NAMESPACE}", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def role() -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(
+            admin("get", "clusterrole", f"{RELEASE}:controller", "-o", "json")
+        )
+        return found
+
+    notes = run("install", RELEASE, str(CHART), "--create-namespace")
+    assert "It may do everything in this cluster" in notes
+    assert role()["rules"] == [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    notes = run("upgrade", RELEASE, str(CHART), "--set=rbac.mode=aggregation")
+    assert "It may read definitions and serve their kinds, and nothing else yet" in notes
+    assert "aggregationRule" in role()
+    assert not role().get("rules")  # a controller, which does not run here, adds them up
+    run("upgrade", RELEASE, str(CHART), "--set=rbac.mode=unrestricted")
+    assert "aggregationRule" not in role()
+    run("uninstall", RELEASE)
+    left = admin("get", "crd,clusterrole,deploy", "-A", "-o", "name").split()
+    crds = [
+        f"customresourcedefinition.apiextensions.k8s.io/{c['metadata']['name']}" for c in own_crds()
+    ]
+    assert [name for name in left if "kro" in name] == sorted(crds)
