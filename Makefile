@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
+KUBE_BUILD := tools/kube/build.sh etcd kube-apiserver kube-controller-manager kubectl helm
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev check format test test-full kube-bin kube-bin-if-go cluster golden bench fuzz clean
+.PHONY: help install dev check format test test-full test-kro kube-bin kube-bin-if-go kro-bin kro-bin-if-go \
+        cluster golden bench fuzz clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -40,16 +42,26 @@ format: $(VENV)/.dev  ## put the code in order
 test: $(VENV)/.dev kube-bin-if-go  ## the CI tier
 	$(BIN)/pytest --numprocesses $(WORKERS)
 
-test-full: $(VENV)/.dev kube-bin-if-go  ## everything, with larger budgets
+test-full: $(VENV)/.dev kube-bin-if-go kro-bin-if-go  ## everything, with larger budgets
 	KRO_GITOPS_TESTS=full $(BIN)/pytest --numprocesses $(WORKERS)
 
-kube-bin:  ## build the Kubernetes binaries that tests run, once
-	tools/kube/build.sh
+test-kro: $(VENV)/.dev kube-bin kro-bin  ## run the scenarios on kro itself
+	KRO_GITOPS_TARGET=kro $(BIN)/pytest --numprocesses $(WORKERS) tests/e2e/scenarios
+
+kube-bin:  ## build the Kubernetes binaries and helm, which tests run, once
+	$(KUBE_BUILD)
 
 kube-bin-if-go:
 	@if [ -n "$$KUBE_BIN$$KUBECONFIG_TEST" ]; then :; \
-	elif command -v go >/dev/null; then tools/kube/build.sh; \
+	elif command -v go >/dev/null; then $(KUBE_BUILD); \
 	else echo "NOTE: no Go here, so tests that need a cluster will not run"; fi
+
+kro-bin:  ## build kro's own controller, to compare with
+	tools/kro/build.sh
+
+kro-bin-if-go:
+	@if command -v go >/dev/null; then tools/kro/build.sh; \
+	else echo "NOTE: no Go here, so nothing is compared with kro's own controller"; fi
 
 cluster: $(VENV)/.dev kube-bin  ## a control plane to play with, until Ctrl-C
 	$(BIN)/python -m tools.cluster

@@ -29,7 +29,7 @@ from kro_gitops.engine.controllers.engine import (
     Outside,
 )
 from kro_gitops.engine.own_crds import definition_crd, revision_crd
-from kro_gitops.engine.publication import is_served
+from kro_gitops.engine.publication import is_as_wanted, is_served
 from kro_gitops.errors import ClusterUnavailable, NotYet
 from kro_gitops.kube.api import Cluster, WriteOptions
 from kro_gitops.kube.client import Client
@@ -116,7 +116,7 @@ class _Process:
     async def _lead(self, client: Client, discovery: Discovery, access: Access) -> int:
         engine = self._engine(client, discovery)
         if not self._settings.leader_elect:
-            await self._work(engine, client)
+            await self._work(engine, client, discovery)
             return 0
         leadership = Leadership(access, self._settings)
         leadership.start()
@@ -126,14 +126,13 @@ class _Process:
             self._stand_by()
             if not await self._or_stopped(leadership.elected()):
                 return 0
-            return await self._work_while_leading(leadership, engine, client)
+            working = self._work(engine, client, discovery)
+            return await self._while_leading(leadership, working)
         finally:
             await asyncio.to_thread(leadership.stop)
 
-    async def _work_while_leading(
-        self, leadership: Leadership, engine: Engine, client: Client
-    ) -> int:
-        working = asyncio.create_task(self._work(engine, client))
+    async def _while_leading(self, leadership: Leadership, work: Coroutine[Any, Any, None]) -> int:
+        working = asyncio.create_task(work)
         losing = asyncio.create_task(leadership.lost())
         await asyncio.wait((working, losing), return_when=asyncio.FIRST_COMPLETED)
         if working.done():
@@ -151,11 +150,13 @@ class _Process:
             self._health.set_ready(name, True)
         log.info("waiting to be elected")
 
-    async def _work(self, engine: Engine, client: Client) -> None:
+    async def _work(self, engine: Engine, client: Client, discovery: Discovery) -> None:
         self._metrics.kro_gitops_leader.set(1)
         for name in (OWN_CRDS, ENGINE):
             self._health.set_ready(name, False)
-        if self._settings.install_crds and not await self._or_stopped(install_crds(client)):
+        if self._settings.install_crds and not await self._or_stopped(
+            install_crds(client, discovery)
+        ):
             return
         self._health.set_ready(OWN_CRDS, True)
         background = [
@@ -196,7 +197,9 @@ class _Process:
             host = socket.gethostname()
             self._events = Recorder(client, "kro-gitops", host, lambda: datetime.now(UTC))
         plurals = Plurals()
-        counting = Counting(metrics, conditions=Gate.CONDITION_METRICS in settings.feature_gates)
+        counting = Counting(
+            metrics, plurals, conditions=Gate.CONDITION_METRICS in settings.feature_gates
+        )
         observers = {
             DEFINITIONS: LoopObserver(
                 metrics, "ResourceGraphDefinition", lambda: plurals.depth_of(DEFINITIONS)
@@ -208,6 +211,8 @@ class _Process:
         engine = Engine(outside, engine_rules(settings))
         plurals.ask(engine)
         metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.servings))
+        handlers = metrics.dynamic_controller_handler_count_total.labels("parent")
+        handlers.set_function(lambda: len(engine.servings))
         metrics.dynamic_controller_watch_count.set_function(engine.watches.count)
         metrics.graph_revision_registry_entries.labels("active").set_function(engine.active_graphs)
         return engine
@@ -248,18 +253,21 @@ async def access_of(settings: Settings) -> Access:
     return await from_kubeconfigs(paths, settings.context or None)
 
 
-async def install_crds(cluster: Cluster) -> None:
+async def install_crds(cluster: Cluster, discovery: Discovery) -> None:
     """Have the API server serve definitions and revisions; try until it does."""
     wanted = [definition_crd(), revision_crd()]
     until = time.monotonic() + _PATIENCE
     while wanted:
         try:
             for crd in list(wanted):
-                answer = await cluster.apply(crd, _INSTALL)
+                answer = await cluster.find(ObjectRef.of(crd))
+                if answer is None or not is_as_wanted(answer, crd):
+                    answer = await cluster.apply(crd, _INSTALL)
                 while not is_served(answer):
                     await asyncio.sleep(0.05)
                     answer = await cluster.get(ObjectRef.of(crd))
                     _require_time(until)
+                discovery.learn(answer)
                 wanted.remove(crd)
         except ClusterUnavailable as error:
             log.warning("CRDs not installed yet", extra={"error": error.message})

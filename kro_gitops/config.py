@@ -16,8 +16,7 @@ from typing import Any
 
 from kro_gitops.errors import UserError
 from kro_gitops.flags import OPTIONS, AdoptionPolicy, Gate, Group, LogFormat, LogLevel, Option
-from kro_gitops.tracking.methods import Method
-from kro_gitops.tracking.stamp import Mode
+from kro_gitops.tracking.choices import Method, Mode
 from kro_gitops.web.addresses import Address
 
 __all__ = [

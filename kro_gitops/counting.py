@@ -24,7 +24,7 @@ class Asked(Protocol):
         """Return how many keys of a queue are due."""
 
     def plural_of(self, kind: Kind) -> str:
-        """Return the plural of a kind that is served; empty if it is not."""
+        """Return the plural of a kind that is watched; empty if it is not."""
 
 
 def resource_text(kind: Kind, plural: str) -> str:
@@ -35,10 +35,23 @@ def resource_text(kind: Kind, plural: str) -> str:
 class Counting:
     """The engine's observer."""
 
-    def __init__(self, metrics: Metrics, *, conditions: bool) -> None:
+    def __init__(self, metrics: Metrics, plurals: "Plurals", *, conditions: bool) -> None:
         """Count; `conditions` also keeps how long each condition has stood."""
         self._metrics = metrics
+        self._plurals = plurals
         self._keeps_conditions = conditions
+
+    def instance_heard(self, kind: Kind, event: str) -> None:
+        """Count what was heard of instances."""
+        gvr = self._plurals.of(kind)
+        self._metrics.dynamic_controller_informer_events_total.labels(gvr, event).inc()
+
+    def change_routed(self, kind: Kind, *, woke: bool) -> None:
+        """Count changes of children and of what instances look at."""
+        gvr = self._plurals.of(kind)
+        self._metrics.dynamic_controller_route_total.labels(gvr).inc()
+        if woke:
+            self._metrics.dynamic_controller_route_match_total.labels(gvr).inc()
 
     def child_applied(self, kind: Kind, *, is_repair: bool) -> None:
         """Count a child that was made, changed or repaired."""
@@ -170,6 +183,11 @@ class Plurals:
     def depth_of(self, queue: str) -> int:
         """Return how many keys of a queue are due."""
         return self._engine.due(queue) if self._engine is not None else 0
+
+    def of(self, kind: Kind) -> str:
+        """Return `group/version, Resource=plural` of a kind."""
+        plural = self._engine.plural_of(kind) if self._engine is not None else ""
+        return resource_text(kind, plural or kind.kind.lower())
 
     def slashed(self, key: Hashable) -> str:
         """Return `group/version/plural`."""

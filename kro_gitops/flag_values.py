@@ -13,7 +13,6 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import Any
 
-from kro_gitops.cel.clock import SECOND, parse_duration
 from kro_gitops.web.addresses import parse_address
 
 # The words of Go's flag package.
@@ -94,6 +93,9 @@ def _rate(text: str) -> float:
 
 
 def _seconds(text: str, *, may_be_zero: bool) -> float:
+    # Late: the help lists options without reading any, and must not wait for CEL.
+    from kro_gitops.cel.clock import SECOND, parse_duration  # noqa: PLC0415
+
     nanos = parse_duration(text)
     if nanos < 0 or (nanos == 0 and not may_be_zero):
         raise ValueError(text)

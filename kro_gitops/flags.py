@@ -33,8 +33,7 @@ from kro_gitops.flag_values import (
     gates,
     one_of,
 )
-from kro_gitops.tracking.methods import INSTANCE_LABEL, Method
-from kro_gitops.tracking.stamp import Mode
+from kro_gitops.tracking.choices import INSTANCE_LABEL, Method, Mode
 
 PREFIX = "KRO_GITOPS_"
 

@@ -274,6 +274,14 @@ class Metrics:
         self.rest_client_requests_total.labels(code, request.method, host).inc()
         self.rest_client_request_duration_seconds.labels(request.method).observe(sent.seconds)
         self.kro_gitops_api_requests_total.labels(request.verb, kind, code).inc()
+        self.rest_client_request_size_bytes.labels(request.method).observe(sent.bytes_out)
+        if sent.bytes_in is not None:
+            self.rest_client_response_size_bytes.labels(request.method).observe(sent.bytes_in)
+        if sent.held_back:
+            held_back = self.rest_client_rate_limiter_duration_seconds
+            held_back.labels(request.method).observe(sent.held_back)
+        if sent.repetition:
+            self.rest_client_request_retries_total.labels(code, request.method).inc()
 
 
 class _WithoutBirthdays:

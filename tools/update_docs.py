@@ -3,35 +3,87 @@ Write the parts of the documentation that are made from the program.
 
     python -m tools.update_docs
 
-`docs/reference/cli.md` is made of the parsers, and what the examples in `docs/reference/errors.md`
-print is what they print now. Tests compare both pages with what would be written.
+`docs/reference/cli.md` is made of the parsers, `docs/reference/settings.md` of the table of
+options, and what the examples in `docs/reference/errors.md` print is what they print now. Tests
+compare the pages with what would be written.
 """
 
 import argparse
 from pathlib import Path
 
 from kro_gitops.cli.main import VERBS, Parser, build_parser
+from kro_gitops.flags import OPTIONS, Group, Option
 from tools import error_page
 
-CLI_PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+CLI_PAGE = REFERENCE / "cli.md"
+SETTINGS_PAGE = REFERENCE / "settings.md"
 
 _HEAD = """\
 # The command line
 
 <!-- Made from the parsers by `python -m tools.update_docs`. -->
 
-None of these commands needs a cluster. Results go to standard output, everything else to standard
-error.
+`run`, `get`, `tree` and `explain` work with a cluster, all others with files alone. `get`, `tree`
+and `explain` find it as kubectl does and only read; `run` must be told which one. Results go to
+standard output, everything else to standard error.
 
 | code | meaning |
 |---|---|
 | 0 | nothing to complain about |
-| 1 | problems were found, or a file could not be read or written |
+| 1 | problems were found, an instance is not healthy, or something could not be read or written |
 | 64 | the command line is wrong |
 
 `kro-gitops --version` prints the version, `kro-gitops VERB --help` what stands below. Colours
 appear on a terminal only, and never if `NO_COLOR` is set.
 """
+
+_SETTINGS_HEAD = """\
+# Settings
+
+<!-- Made from the table of options by `python -m tools.update_docs`. -->
+
+What `kro-gitops run` can be told. Each setting is a flag and an environment variable; the flag
+wins, and an empty variable counts as none. Flags are written `--flag value`, `--flag=value` or, as
+kro's, with one dash. A switch alone means `true`; what is on by default is switched off with
+`--no-…` or `=false`. All mistakes are reported at once, and the exit code is then 64.
+
+`--in-cluster`, or `--kubeconfig` or `--context` or both, must be given: `KUBECONFIG` alone is not
+enough, so that nobody runs a controller against a cluster by accident.
+
+The chart's values for these are in [Deployment](deployment.md#values).
+"""
+
+_IGNORED = "Accepted, so that manifests written for kro go on working; the log mentions them once."
+
+
+def settings_page() -> str:
+    """Return the page about settings."""
+    return "\n".join([_SETTINGS_HEAD, *(_settings_of(group) for group in Group)])
+
+
+def _settings_of(group: Group) -> str:
+    title = group.value if group is Group.KRO else group.value.capitalize()
+    lines = [f"## {title}", ""]
+    options = [option for option in OPTIONS if option.group is group]
+    if group is Group.KRO:
+        lines += [_IGNORED, "", "| flag | instead |", "|---|---|"]
+        lines += [f"| `{option.flags[0]}` | {option.help} |" for option in options]
+    else:
+        lines += ["| flag | variable | may be | default | meaning |", "|---|---|---|---|---|"]
+        lines += [_setting(option) for option in options]
+    return "\n".join([*lines, ""])
+
+
+def _setting(option: Option) -> str:
+    cells = (
+        ", ".join(f"`{each}`" for each in option.flags),
+        ", ".join(f"`{each}`" for each in option.variables),
+        option.values.allowed,
+        f"`{option.default}`" if option.default else "",
+        option.help,
+    )
+    return "| " + " | ".join(cells) + " |"
 
 
 def cli_page() -> str:
@@ -52,8 +104,11 @@ def _verb_parsers() -> dict[str, Parser]:
 def _section(verb: str, parser: Parser) -> str:
     lines = [f"## {verb}", "", (parser.description or "").strip(), ""]
     lines += ["```text", _usage(verb, parser), "```", ""]
-    lines += ["| argument | meaning |", "|---|---|"]
-    lines += [_row(action, parser) for action in parser._actions if action.dest != "help"]
+    if verb == "run":
+        lines += ["Options are in [Settings](settings.md)."]
+    else:
+        lines += ["| argument | meaning |", "|---|---|"]
+        lines += [_row(action, parser) for action in parser._actions if action.dest != "help"]
     lines += ["", "```text", (parser.epilog or "").strip(), "```", ""]
     return "\n".join(lines)
 
@@ -66,7 +121,13 @@ def _usage(verb: str, parser: Parser) -> str:
 
 def _argument(action: argparse.Action) -> str:
     shown = action.metavar or "{" + ",".join(map(str, action.choices or ())) + "}"
-    return f"{shown} [{shown} ...]" if action.nargs == "+" else str(shown)
+    match action.nargs:
+        case "+":
+            return f"{shown} [{shown} ...]"
+        case "?":
+            return f"[{shown}]"
+        case _:
+            return str(shown)
 
 
 def _row(action: argparse.Action, parser: Parser) -> str:
@@ -89,6 +150,7 @@ def _name(action: argparse.Action) -> str:
 def main() -> None:
     """Write the pages."""
     CLI_PAGE.write_text(cli_page(), encoding="utf-8")
+    SETTINGS_PAGE.write_text(settings_page(), encoding="utf-8")
     errors = error_page.PAGE.read_text(encoding="utf-8")
     error_page.PAGE.write_text(error_page.refreshed(errors), encoding="utf-8")
 

@@ -26,6 +26,9 @@ VERBS = {
     "generate": "print a definition's CRD, a sample instance or a JSON Schema",
     "eval": "show the type and value of an expression",
     "run": "run the controllers against a cluster",
+    "get": "list definitions, instances or revisions in a cluster",
+    "tree": "show an instance of a cluster with everything it made",
+    "explain": "say why an instance of a cluster is as it is, and what to do",
     "completion": "print a completion script for your shell",
 }
 

@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 
-from kro_gitops.config import OPTIONS, Group, Option
+from kro_gitops.flags import OPTIONS, Group, Option
 
 EXAMPLES = """\
 examples:

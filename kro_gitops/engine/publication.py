@@ -41,7 +41,7 @@ def changes_needed(
             f"cannot update CRD {name}: breaking changes detected: {summary(changes)}",
             hint=f'set the annotation {ALLOW_BREAKING_CHANGES}: "true" if that is meant',
         )
-    if _is_as_wanted(live, wanted):
+    if is_as_wanted(live, wanted):
         return None
     return _patch(wanted)
 
@@ -89,7 +89,8 @@ def _refuse_foreign(live: KubeObject, definition: str) -> None:
         )
 
 
-def _is_as_wanted(live: KubeObject, wanted: KubeObject) -> bool:
+def is_as_wanted(live: KubeObject, wanted: KubeObject) -> bool:
+    """Say whether a CRD is served as it should be."""
     ours = _essence(wanted["spec"])
     theirs = _essence({key: live["spec"].get(key) for key in wanted["spec"]})
     return ours == theirs and all(

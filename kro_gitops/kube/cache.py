@@ -9,6 +9,7 @@ watch then reports that version, too, and perhaps older ones before it: time nev
 in here, and a version seen twice is no change.
 """
 
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from kro_gitops.errors import Path
 from kro_gitops.objects.refs import KubeObject
 
 Key = tuple[str, str]  # namespace and name
+_SHARED = 200  # characters: longer texts are seldom equal
+
 Index = Callable[[KubeObject], Iterable[Hashable]]
 
 
@@ -130,6 +133,25 @@ def without(*paths: Path) -> Callable[[KubeObject], KubeObject]:
         return obj
 
     return trim
+
+
+def sharing(value: Any) -> Any:
+    """
+    Let equal texts in an object be one text, at any depth; it changes the object.
+
+    Labels, kinds and conditions are the same a thousand times over, and most of what a cache holds.
+    """
+    if isinstance(value, dict):
+        for key, child in value.items():
+            if type(child) is str:
+                value[key] = sys.intern(child) if len(child) <= _SHARED else child
+            elif child:
+                sharing(child)
+    elif isinstance(value, list):
+        for child in value:
+            if type(child) is not str:
+                sharing(child)
+    return value
 
 
 # Who set which field: often the larger half of an object, and of no use once it is read.

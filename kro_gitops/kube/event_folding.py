@@ -37,7 +37,7 @@ class EventLimits:
     per_second: float = 10.0  # writes of this process
     process_burst: int = 50
     queued: int = 1000  # Events that wait to be written
-    remembered: int = 4096  # Events that can still be folded, and objects with a bucket
+    remembered: int = 1024  # Events that can still be folded, and objects with a bucket
     message: int = 1024  # characters
     attempts: int = 3  # times that one write is tried
     pause: float = 5.0  # seconds between two of them

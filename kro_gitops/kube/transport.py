@@ -54,9 +54,23 @@ class Sent:
     request: Request
     http_code: int  # 0: no answer
     seconds: float  # until the answer began
+    bytes_out: int = 0
+    bytes_in: int | None = None  # unknown of answers that have no end yet
+    repetition: int = 0  # how often it was sent before
+    held_back: float = 0.0  # seconds, so as not to send too many
 
 
 Observe = Callable[[Sent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """A request about to be sent."""
+
+    request: Request
+    patience: aiohttp.ClientTimeout
+    repetition: int = 0
+    held_back: float = 0.0
 
 
 def _unobserved(_sent: Sent) -> None:
@@ -79,6 +93,7 @@ class Transport:
         self._observe = observe
         self._user_agent = user_agent
         self._slots = asyncio.Semaphore(self.limits.in_flight)
+        self._patience = aiohttp.ClientTimeout(total=self.limits.timeout)
         self._bucket = (
             TokenBucket(self.limits.per_second, self.limits.burst)
             if self.limits.per_second
@@ -91,7 +106,7 @@ class Transport:
         self._session = aiohttp.ClientSession(
             connector=connector,
             headers={"User-Agent": self._user_agent},
-            timeout=aiohttp.ClientTimeout(total=self.limits.timeout),
+            timeout=self._patience,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
         return self
@@ -111,7 +126,7 @@ class Transport:
         attempt = 0
         while True:
             try:
-                return await self._send_once(request)
+                return await self._send_once(request, attempt)
             except ClusterUnavailable as error:
                 wait = wait_before_repeating(request, error, attempt, self.limits, random.random())
                 if wait is None:
@@ -129,50 +144,48 @@ class Transport:
         patience = aiohttp.ClientTimeout(
             total=None, connect=self.limits.timeout, sock_read=self.limits.silence
         )
-        async with await self._open(request, patience) as response:
+        async with await self._open(_Try(request, patience)) as response:
             yield _lines(request, response)
 
-    async def _send_once(self, request: Request) -> Any:
+    async def _send_once(self, request: Request, repetition: int) -> Any:
+        held_back = 0.0
         if self._bucket is not None:
-            await asyncio.sleep(self._bucket.reserve(time.monotonic()))
-        patience = aiohttp.ClientTimeout(total=self.limits.timeout)
-        async with self._slots, await self._open(request, patience) as response:
+            held_back = self._bucket.reserve(time.monotonic())
+            await asyncio.sleep(held_back)
+        trying = _Try(request, self._patience, repetition, held_back)
+        async with self._slots, await self._open(trying) as response:
             body = await _body(request, response)
         return decoded(request, body)
 
-    async def _open(
-        self, request: Request, patience: aiohttp.ClientTimeout
-    ) -> aiohttp.ClientResponse:
+    async def _open(self, trying: _Try) -> aiohttp.ClientResponse:
         """Send a request and return the answer, if it is a good one."""
         try:
-            return await self._open_once(request, patience)
+            return await self._open_once(trying)
         except Unauthorized:
             await self._access.renew()
-        return await self._open_once(request, patience)
+        return await self._open_once(trying)
 
-    async def _open_once(
-        self, request: Request, patience: aiohttp.ClientTimeout
-    ) -> aiohttp.ClientResponse:
+    async def _open_once(self, trying: _Try) -> aiohttp.ClientResponse:
+        request, response = trying.request, None
+        text = b"" if request.body is None else orjson.dumps(request.body)
         begun = time.monotonic()
-        http_code = 0
         try:
-            response = await self._start(request, patience)
-            http_code = response.status
+            response = await self._start(trying, text)
         except _FAILURES as error:
             raise _no_answer(request, error) from error
         finally:
-            self._observe(Sent(request, http_code, time.monotonic() - begun))
-        if http_code < 300:
+            seconds = time.monotonic() - begun
+            self._observe(_sent(trying, len(text), response, seconds))
+        if response.status < 300:
             return response
         async with response:
             body = await _body(request, response)
-        raise error_of(http_code, body, response.headers.get("Retry-After"))
+        raise error_of(response.status, body, response.headers.get("Retry-After"))
 
-    async def _start(
-        self, request: Request, patience: aiohttp.ClientTimeout
-    ) -> aiohttp.ClientResponse:
+    async def _start(self, trying: _Try, text: bytes) -> aiohttp.ClientResponse:
         if self._session is None:
             raise RuntimeError("the transport is not open")
+        request = trying.request
         authorization = await self._access.authorization()
         credentials = [("Authorization", authorization)] if authorization else []
         if self._access.identity is not None and not request.is_impersonating:
@@ -182,12 +195,18 @@ class Transport:
             self._access.server + request.path,
             params=request.query,
             headers=[*request.headers, *credentials],
-            data=None if request.body is None else orjson.dumps(request.body),
-            timeout=patience,
+            data=text or None,
+            timeout=trying.patience,
             server_hostname=self._access.server_name,
             proxy=self._access.proxy,
             allow_redirects=False,
         )
+
+
+def _sent(trying: _Try, size: int, response: aiohttp.ClientResponse | None, seconds: float) -> Sent:
+    code = response.status if response is not None else 0
+    answered = response.content_length if response is not None else None
+    return Sent(trying.request, code, seconds, size, answered, trying.repetition, trying.held_back)
 
 
 async def _body(request: Request, response: aiohttp.ClientResponse) -> bytes:

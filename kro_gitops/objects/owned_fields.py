@@ -9,6 +9,7 @@ No value is compared, and a quantity that comes back spelled differently is no d
 Kept of an object in a cache is its own entry as text, beside the object: expressions never see it.
 """
 
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ import orjson
 from kro_gitops.objects.refs import KubeObject
 
 _APPLY = "Apply"
+_FAST = 1
 
 # Not recorded by the API server: what names the object, and what it sets itself.
 _UNRECORDED_IN_OBJECT = frozenset({"apiVersion", "kind", "status"})
@@ -26,7 +28,7 @@ _UNRECORDED_IN_METADATA = frozenset(
 
 
 class Kept(dict[str, Any]):
-    """An object as a cache holds it; `owned` is what one manager owns of it, as JSON."""
+    """An object as a cache holds it; `owned` is what one manager owns of it, packed."""
 
     __slots__ = ("owned",)
 
@@ -41,7 +43,7 @@ def entry_of(obj: KubeObject, manager: str) -> bytes:
         if entry.get("manager") == manager and entry.get("operation") == _APPLY:
             if entry.get("subresource"):
                 continue
-            return orjson.dumps(entry.get("fieldsV1") or {})
+            return zlib.compress(orjson.dumps(entry.get("fieldsV1") or {}), _FAST)
     return b""
 
 
@@ -60,7 +62,7 @@ def covers(owned: bytes, applied: KubeObject) -> bool:
     """Say whether an entry still holds every field of an object that was applied."""
     if not owned:
         return False
-    fields = orjson.loads(owned)
+    fields = orjson.loads(zlib.decompress(owned))
     for name, value in applied.items():
         if name in _UNRECORDED_IN_OBJECT:
             continue

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from kro_gitops.objects.metadata import GITOPS_GROUP, INTERNAL_GROUP, KRO_GROUP, MANAGED_BY
-from kro_gitops.tracking.methods import INSTANCE_LABEL
+from kro_gitops.tracking.choices import INSTANCE_LABEL
 
 EVERYTHING = ("*",)
 

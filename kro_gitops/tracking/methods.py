@@ -10,33 +10,13 @@ about objects without owner references.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from kro_gitops.errors import RefusedError
 from kro_gitops.objects.metadata import ARGOCD_INSTALLATION_ID, ARGOCD_TRACKING_ID
+from kro_gitops.tracking.choices import INSTANCE_LABEL, Method
 from kro_gitops.tracking.identity import TrackingId, parse_tracking_id
 
-INSTANCE_LABEL = "app.kubernetes.io/instance"
-
 _MAX_LABEL = 63
-
-
-class Method(StrEnum):
-    """Argo CD's `application.resourceTrackingMethod`."""
-
-    ANNOTATION = "annotation"
-    LABEL = "label"
-    BOTH = "annotation+label"
-
-    @classmethod
-    def parse(cls, text: str) -> "Method":
-        """Read the setting; what is unset or unknown means annotations, as since Argo CD 3."""
-        return cls(text) if text in (each.value for each in cls) else cls.ANNOTATION
-
-    @property
-    def reads_label(self) -> bool:
-        """Say whether the label decides who owns an object."""
-        return self is Method.LABEL
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from kro_gitops.objects.metadata import (
     SOURCE_PATH,
 )
 from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.tracking.choices import Mode
 from kro_gitops.tracking.flowing_labels import EVERYTHING, flowing_labels
 from kro_gitops.tracking.identity import parse_tracking_id
 from kro_gitops.tracking.methods import ArgoCD, Marks
@@ -40,13 +41,6 @@ from kro_gitops.tracking.owners import (
     owner_reference,
     relation,
 )
-
-
-class Mode(StrEnum):
-    """Who deploys instances, and whether Argo CD should see their children."""
-
-    FOLLOW = "follow"  # somebody applied the instance; if Argo CD did, its id is passed on
-    NATIVE = "native"  # there is no Argo CD: owner references and our own keys only
 
 
 class Role(StrEnum):

@@ -33,7 +33,7 @@ _PROBES_FLAG = "--health-probe-bind-address"
 _FAREWELL = 5.0  # seconds that answers under way may take when the server stops
 
 
-class AddressError(UserError):
+class ListenError(UserError):
     """An address that cannot be listened at."""
 
 
@@ -233,7 +233,7 @@ def _listen(flag: str, address: Address) -> socket.socket:
     except OSError as error:
         in_use = error.errno == errno.EADDRINUSE
         why = "somebody listens there already" if in_use else error.strerror or str(error)
-        raise AddressError(
+        raise ListenError(
             "address-unavailable",
             f"{flag} {address}: cannot listen there: {why}",
             hint="choose another address, or 0 to do without",

@@ -12,6 +12,9 @@ In a `console` block a line `$ kro-gitops …` is a command (`> FILE` at its end
 continues it), and the lines below are what it prints. A line `…` stands for any lines, a line that
 ends with `…` for any line with that beginning. A command that is shown without output must succeed.
 `$ echo $?` shows the exit code of the command before. Other commands are not run.
+
+Nor are those that need a cluster, of which only the form is checked: what they print is tested in
+tests/e2e.
 """
 
 import contextlib
@@ -25,10 +28,11 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli.main import main
+from kro_gitops.cli.main import build_parser, main
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "kro-gitops"
+CLUSTER_VERBS = ("run", "get", "tree", "explain")
 ANY_LINES = "…"
 
 _FENCE = "```"
@@ -141,6 +145,8 @@ class Reader:
         words = shlex.split(command.text, comments=True)
         if command.text == "echo $?":
             assert command.shown == (str(self._code),), f"{place}\nprints {self._code}"
+        elif words[0] == PROGRAM and words[1] in CLUSTER_VERBS:
+            build_parser(words[1]).parse_args(words[1:])
         elif words[0] == PROGRAM:
             printed, self._code = self._run(words[1:])
             lines = tuple(line.rstrip() for line in printed.rstrip("\n").split("\n"))
@@ -260,11 +266,12 @@ def test_a_page_is_followed_from_top_to_bottom(
         pytest.param(("\n1\n", "\n0\n"), id="another exit code"),
         pytest.param(("-size: 3", "-size: 5"), id="a change of what is not there"),
         pytest.param(("\nERROR: …\n…\n", "\n"), id="a failure that is not shown"),
+        pytest.param(("$ no-such-program", "$ kro-gitops tree --no-such-option"), id="no option"),
     ],
 )
 def test_a_page_that_tells_a_story_of_its_own_is_found_out(
     wrong: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
+    with pytest.raises((AssertionError, pytest.fail.Exception, SystemExit)):
         Reader("page", tmp_path).follow(PAGE.replace(*wrong))

@@ -17,6 +17,17 @@ WITHOUT_EXAMPLE = {
     *("schema-too-large", "unknown-reference"),
     *("collection-too-large", "data-missing", "evaluation-failed", "evaluation-stopped"),
     *("result-unusable", "value-unknown"),
+    # What a cluster is needed for.
+    *("KG-T01", "address-unavailable", "already-exists", "ambiguous-kind", "api-error"),
+    *("bad-certificate", "bad-kubeconfig", "bad-setting", "breaking-change"),
+    *("cache-sync-timeout", "cluster-unavailable", "conflict", "crd-deleting"),
+    *("credential-plugin", "data-pending", "duplicate-target", "expired", "forbidden"),
+    *("foreign-applyset", "foreign-crd", "invalid", "invalid-application-name"),
+    *("invalid-inventory", "no-discovery", "no-kubeconfig", "no-lease-namespace", "no-schema"),
+    *("no-such-kind", "no-such-object", "not-an-instance", "not-established", "not-found"),
+    *("not-installed", "not-one-version", "not-ours", "not-published", "not-served"),
+    *("not-watched", "owner-out-of-reach", "server-trouble", "too-many-requests"),
+    *("tracking-overridden", "unauthorized"),
 }
 
 

@@ -6,7 +6,7 @@ one of the two made, the other deletes.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,14 @@ from kro_gitops.engine.applyset import validate_inventory
 from kro_gitops.kube.api import Selection
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import connect
-from tests.e2e.scenarios.controllers import KRO, OURS, Controller, start_controller, version_of
+from tests.e2e.scenarios.controllers import (
+    KRO,
+    OURS,
+    Controller,
+    is_kro_built,
+    start_controller,
+    version_of,
+)
 from tests.e2e.scenarios.parts import (
     config_map,
     deployment,
@@ -112,10 +119,30 @@ class Standing:
     revisions: dict[str, tuple[int, list[int]]]
     instances: dict[str, tuple[str, int, tuple[str, ...]]]
 
+    def changes(self, after: "Standing") -> list[str]:
+        """Say what is different now."""
+        pairs: list[tuple[Mapping[Any, object], Mapping[Any, object]]] = [
+            (self.children, after.children),
+            (self.revisions, after.revisions),
+            (self.instances, after.instances),
+        ]
+        return [
+            f"{key}: {old.get(key)} → {new.get(key)}"
+            for old, new in pairs
+            for key in old.keys() | new.keys()
+            if old.get(key) != new.get(key)
+        ]
+
 
 @pytest.fixture
-async def relay(own_plane: ControlPlane) -> AsyncIterator[Relay]:
-    """Give a cluster that kro looks after."""
+async def relay(
+    own_plane: ControlPlane, record_property: Callable[[str, object], None]
+) -> AsyncIterator[Relay]:
+    """Give a cluster that kro looks after; where kro is not built, end the test loudly."""
+    if not is_kro_built():
+        message = "no hand-over between kro and ours was tested: `make kro-bin` builds kro"
+        record_property("notice", message)
+        pytest.skip(message)
     with ExitStack() as stack:
         started = await asyncio.to_thread(
             start_controller, own_plane.kubeconfig, KRO, **AS_INSTALLED
@@ -134,9 +161,13 @@ async def test_no_hand_over_changes_what_stands(relay: Relay) -> None:
     await relay.settled()
     before = await relay.stands()
     assert len(before.children) == 12, sorted(map(str, before.children))
+    changes: list[str] = []
     for named in (OURS, KRO, OURS):
         await relay.hand_over(named)
-        assert await relay.stands() == before, f"after the hand-over to {named}"
+        after = await relay.stands()
+        changes += [f"to {named}: {each}" for each in before.changes(after)]
+        before = after
+    assert not changes, "\n".join(changes)
 
 
 async def test_what_one_made_the_other_deletes(relay: Relay) -> None:
@@ -146,9 +177,9 @@ async def test_what_one_made_the_other_deletes(relay: Relay) -> None:
     late = [_twin(each, "late") for each in relay.instances]
     for each in late:
         await relay.world.create(each)
-    await _delete(relay, relay.instances[::2])
     relay.instances += late
     await relay.settled()
+    await _delete(relay, [each for each in relay.instances[::2] if each not in late])
 
     await relay.hand_over(KRO)
     await _delete(relay, late)
@@ -158,7 +189,8 @@ async def test_what_one_made_the_other_deletes(relay: Relay) -> None:
 
 async def _delete(relay: Relay, instances: list[KubeObject]) -> None:
     """Delete instances; those children go, and no others."""
-    uids = {(await relay.world.get(each))["metadata"]["uid"] for each in instances}
+    inner = [_inner(each) for each in instances if each["kind"] == "Outer"]
+    uids = {(await relay.world.get(each))["metadata"]["uid"] for each in (*instances, *inner)}
     wanted = await _children_besides(relay, uids)
     for each in instances:
         await relay.world.delete(each)
@@ -177,6 +209,10 @@ async def _children_besides(
         if labels(found)["kro.run/instance-id"] not in uids:
             kept[ref] = known
     return kept
+
+
+def _inner(outer: KubeObject) -> KubeObject:
+    return {**_twin(outer, "inner"), "kind": "Optional"}
 
 
 def _twin(instance: KubeObject, suffix: str) -> KubeObject:

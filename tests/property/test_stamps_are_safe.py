@@ -7,8 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kro_gitops.errors import RefusedError
-from kro_gitops.tracking.methods import INSTANCE_LABEL, ArgoCD, Method
-from kro_gitops.tracking.stamp import Child, Mode, Parent, Policy, stamp
+from kro_gitops.tracking.choices import INSTANCE_LABEL, Method, Mode
+from kro_gitops.tracking.methods import ArgoCD
+from kro_gitops.tracking.stamp import Child, Parent, Policy, stamp
 from tests.argocd_model import Expected, expected_argocd
 from tests.budgets import examples
 

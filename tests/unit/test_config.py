@@ -13,8 +13,7 @@ from kro_gitops.config import (
     SettingsError,
     parse_settings,
 )
-from kro_gitops.tracking.methods import Method
-from kro_gitops.tracking.stamp import Mode
+from kro_gitops.tracking.choices import Method, Mode
 from kro_gitops.web.addresses import Address
 
 IN_CLUSTER = {"in-cluster": "true"}

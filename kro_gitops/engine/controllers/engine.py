@@ -101,9 +101,8 @@ class Engine:
         return sum(each.graph is not None for each in self.servings.values())
 
     def plural_of(self, kind: Kind) -> str:
-        """Return the plural of a kind that is served; empty if it is not."""
-        serving = self.servings.get(kind)
-        return serving.plural if serving is not None else ""
+        """Return the plural of a kind that is watched; empty if it is not."""
+        return self.watches.plural_of(kind)
 
     def stop(self) -> None:
         """Finish what is in work, and let `run` return."""
@@ -146,7 +145,7 @@ class Engine:
             cluster, Selection(REVISION_KIND), indexes={BY_DEFINITION: snapshot_name}
         )
         self._crds = Informer(cluster, Selection(CRD_KIND, metadata_only=True))
-        self.watches = Watches(cluster, self._wake_instance)
+        self.watches = Watches(cluster, self._wake_instance, observer)
         self._compiler = Compiler(cluster, discovery, self._crds, rules.options, observer)
         self._kept = Revisions(cluster, self._revisions, version)
         self._publisher = Publisher(cluster, discovery, self._crds, version)

@@ -8,7 +8,7 @@ known in one go. An instance that is as it should be costs no request. Every way
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -103,7 +103,7 @@ class Instances:
         self._rules = rules
         self._servings = servings
         self._children = Rules(rules.version, rules.tracking)
-        self._bounds = Bounds(rules.collection_size, _stopwatch(rules.evaluation_limit))
+        self._bounds = Bounds(rules.collection_size, _Stopwatch(rules.evaluation_limit).begin)
         self._failures: dict[ObjectRef, int] = {}
 
     async def reconcile(self, work: Work[ObjectRef]) -> Result:
@@ -165,7 +165,10 @@ class Instances:
         session.account.set(IS_RESOLVED)
         while steps:
             await self._manage(session, session.inventory | run.projection())
-            await asyncio.gather(*(self._do(session, run, step) for step in steps))
+            if len(steps) == 1:
+                await self._do(session, run, steps[0])
+            else:
+                await asyncio.gather(*(self._do(session, run, step) for step in steps))
             steps = run.advance()
         self._hands.observer.passed(run, seconds)
         return run
@@ -315,21 +318,37 @@ class _Unmanaged(Exception):  # noqa: N818 - carries an error out of the work on
         self.cause = cause
 
 
-def _stopwatch(limit: float) -> Callable[[], Budget]:
-    """Return budgets that end with the time allowed for one evaluation, on this thread's clock."""
-    until = 0.0
+class _Stopwatch:
+    """
+    Budgets that end with the time allowed for one evaluation.
 
-    def is_over() -> bool:
-        return time.thread_time() > until
+    The wall clock is cheap to ask, but goes on while others have the processor; the thread's own
+    clock is asked only when the first has run out.
+    """
 
-    budget = Budget(deadline=is_over) if limit else Budget()
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._until = 0.0
+        self._used: float | None = None
+        self._budget = Budget(deadline=self._is_over) if limit else Budget()
 
-    def begin() -> Budget:
-        nonlocal until
-        until = time.thread_time() + limit
-        return budget
+    def begin(self) -> Budget:
+        """Start anew."""
+        self._until = time.perf_counter() + self._limit
+        self._used = None
+        return self._budget
 
-    return begin
+    def _is_over(self) -> bool:
+        now = time.perf_counter()
+        if now <= self._until:
+            return False
+        used = time.thread_time()
+        if self._used is not None and used - self._used >= self._limit / 2:
+            return True
+        if self._used is None:
+            self._used = used
+        self._until = now + self._limit / 2
+        return False
 
 
 def _told(step: Step, error: KroGitopsError) -> str:

@@ -38,6 +38,12 @@ class Observer(Protocol):
     def schema_asked(self, *, was_known: bool) -> None:
         """Hear that a definition needed the schema of a kind."""
 
+    def instance_heard(self, kind: Kind, event: str) -> None:
+        """Hear that an instance was added, updated or deleted: `add`, `update`, `delete`."""
+
+    def change_routed(self, kind: Kind, *, woke: bool) -> None:
+        """Hear that a child, or an object that instances look at, changed."""
+
     def graph_built(self, definition: str, seconds: float, *, succeeded: bool) -> None:
         """Hear that a definition was compiled."""
 
@@ -78,6 +84,12 @@ class Nobody:
         """Ignore it."""
 
     def schema_asked(self, *, was_known: bool) -> None:
+        """Ignore it."""
+
+    def instance_heard(self, kind: Kind, event: str) -> None:
+        """Ignore it."""
+
+    def change_routed(self, kind: Kind, *, woke: bool) -> None:
         """Ignore it."""
 
     def graph_built(self, definition: str, seconds: float, *, succeeded: bool) -> None:

@@ -159,12 +159,17 @@ class Reporter:
     ) -> None:
         before = {each.type: each.status for each in former}
         for each in current:
-            if not self._tells_all and each.type != READY:
+            if not self._tells_all and (each.type != READY or self._is_smooth(each, before)):
                 continue
             if before.get(each.type) != each.status:
                 type_: EventType = "Normal" if each.status == TRUE else "Warning"
                 old = before.get(each.type) or "none"
                 self.tell(account, type_, each.type, f"{old} -> {each.status}: {each.reason or ''}")
+
+    @staticmethod
+    def _is_smooth(ready: Condition, before: Mapping[str, str]) -> bool:
+        """Say whether an instance was ready at once: a cluster that is restored has many."""
+        return READY not in before and ready.status == TRUE
 
     def _complain(self, account: Account, reason: str, problems: Iterable[str]) -> None:
         for problem in problems:

@@ -16,13 +16,14 @@ from typing import Protocol
 
 from kro_gitops.engine.applyset import GroupKind
 from kro_gitops.engine.controllers.attention import Attention
+from kro_gitops.engine.controllers.observing import Nobody, Observer
 from kro_gitops.engine.graph.parts import Parts, covers, merged, parts_seen, picked
 from kro_gitops.engine.plan.deletion import asks_to_orphan
 from kro_gitops.engine.serving import Serving
 from kro_gitops.engine.watchset import WatchSet
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Reader, Selection
-from kro_gitops.kube.cache import Change
+from kro_gitops.kube.cache import WITHOUT_MANAGERS, Change, sharing
 from kro_gitops.kube.informer import Informer
 from kro_gitops.objects.metadata import APPLYSET_PART_OF, CHILD_MANAGER, INSTANCE_ID, OWNED
 from kro_gitops.objects.owned_fields import Kept, entry_of
@@ -73,16 +74,18 @@ class _Running:
 class Watches:
     """What is watched, and who is woken."""
 
-    def __init__(self, reader: Reader, wake: Wake) -> None:
+    def __init__(self, reader: Reader, wake: Wake, observer: Observer | None = None) -> None:
         self.looking: WatchSet[ObjectRef] = WatchSet()
         self.attention: Attention[ObjectRef] = Attention()
         self.orphaning: set[str] = set()  # uids of instances whose children are to stay
         self._reader = reader
         self._wake = wake
+        self._observer = observer or Nobody()
         self._instances: dict[Kind, _Running] = {}
         self._children: dict[Kind, _Running] = {}
         self._others: dict[Kind, _Running] = {}
         self._wanted: dict[Kind, list[_Running]] = {}  # by served kind: what it needs
+        self._plurals: dict[Kind, str] = {}
         self._by_uid: dict[str, ObjectRef] = {}
         # Children that went slowly, until when they count as going; and those that left the watch.
         self._resting: dict[ObjectRef, tuple[float, KubeObject]] = {}
@@ -97,6 +100,8 @@ class Watches:
     async def serve(self, serving: Serving, limit: float) -> None:
         """Watch a kind, its children and what they refer to; return when all of it is known."""
         wanted = self._wanted[serving.kind] = list(self._start(serving))
+        self._plurals[serving.kind] = serving.plural
+        self._plurals.update({node.resource: node.served.plural for node in serving.nodes()})
         self._release(serving.kind, keep={id(each) for each in wanted})
         for running in wanted:
             await _synced(running.informer, limit)
@@ -151,7 +156,7 @@ class Watches:
         return running
 
     def _instance_informer(self, kind: Kind) -> Informer:
-        informer = Informer(self._reader, Selection(kind))
+        informer = Informer(self._reader, Selection(kind), _kept_instance)
         informer.listen(self._instance_changed)
         return informer
 
@@ -244,6 +249,10 @@ class Watches:
             if not running.informer.is_synced:
                 await _synced(running.informer, limit)
 
+    def plural_of(self, kind: Kind) -> str:
+        """Return the plural of a kind that some graph uses; empty if none does."""
+        return self._plurals.get(kind, "")
+
     def count(self) -> int:
         """Return how many informers run."""
         return sum(1 for _ in self._all())
@@ -260,7 +269,7 @@ class Watches:
 
     def saw_instance(self, key: ObjectRef, answer: KubeObject) -> KubeObject:
         """Take in what the server answered to a write on an instance."""
-        answer["metadata"].pop("managedFields", None)
+        _kept_instance(answer)
         self.attention.wrote(key, answer)
         running = self._instances.get(key.kind)
         if running is not None:
@@ -289,8 +298,10 @@ class Watches:
             self._by_uid[uid] = key
             if _is_going(change.after) and asks_to_orphan(change.after):
                 self.orphaning.add(uid)
-        before = change.before
-        if before is None or change.after is None or _concerns(before) != _concerns(change.after):
+        before, after = change.before, change.after
+        if before is None or after is None or _concerns(before) != _concerns(after):
+            event = "add" if before is None else "delete" if after is None else "update"
+            self._observer.instance_heard(key.kind, event)
             self._notify(key, change.object)
 
     def _child_changed(self, change: Change) -> None:
@@ -298,10 +309,11 @@ class Watches:
         if before is not None and after is not None and _is_same(before, after):
             return
         delay = self._note_gone(before) if after is None and before is not None else 0.0
-        keys = {self._by_uid.get(_instance_of(obj)) for obj in (before, after) if obj is not None}
+        found = (self._by_uid.get(_instance_of(obj)) for obj in (before, after) if obj is not None)
+        keys = {key for key in found if key is not None}
+        self._observer.change_routed(ObjectRef.of(change.object).kind, woke=bool(keys))
         for key in keys:
-            if key is not None:
-                self._notify(key, change.object, delay)
+            self._notify(key, change.object, delay)
 
     def _note_gone(self, last: KubeObject) -> float:
         """Remember a child that is gone or lost its label; return how long to leave it."""
@@ -318,7 +330,9 @@ class Watches:
         return REST
 
     def _other_changed(self, kind: Kind, change: Change) -> None:
-        for key in self.looking.woken(kind, change.before, change.after):
+        keys = self.looking.woken(kind, change.before, change.after)
+        self._observer.change_routed(kind, woke=bool(keys))
+        for key in keys:
             self._notify(key, change.object)
 
     def _notify(self, key: ObjectRef, obj: KubeObject, delay: float = 0.0) -> None:
@@ -343,7 +357,12 @@ def kept(obj: KubeObject, parts: Parts | None) -> Kept:
     """Return what is kept of a child: what is read of it, and which of its fields are ours."""
     owned = entry_of(obj, CHILD_MANAGER)
     obj["metadata"].pop("managedFields", None)
-    return Kept(picked(obj, parts), owned)
+    return Kept(sharing(picked(obj, parts)), owned)
+
+
+def _kept_instance(obj: KubeObject) -> KubeObject:
+    trimmed: KubeObject = sharing(WITHOUT_MANAGERS(obj))
+    return trimmed
 
 
 def _running(informer: Informer) -> _Running:

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from kro_gitops.objects.refs import KubeObject
+
 _CHUNK = 65536
 
 
@@ -16,6 +18,7 @@ class Line:
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
         self._open: set[asyncio.StreamWriter] = set()
+        self._serving: set[asyncio.Task[None]] = set()
         self.cuts = 0  # connections that were cut
 
     def cut(self) -> None:
@@ -24,7 +27,19 @@ class Line:
             writer.transport.abort()
         self.cuts += len(self._open) // 2
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def close(self) -> None:
+        """Cut everything, and return when nobody is served any more."""
+        while self._serving:
+            self.cut()
+            await asyncio.wait(self._serving, timeout=0.1)
+
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve somebody who connects."""
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Connect somebody with the other side."""
         try:
             there, back = await asyncio.open_connection(*self._target)
@@ -52,19 +67,31 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 @asynccontextmanager
 async def line(kubeconfig: Path, folder: Path) -> AsyncIterator[tuple[Line, Path]]:
     """Lay a line to the API server of a kubeconfig; give it and a kubeconfig that uses it."""
-    config = json.loads(kubeconfig.read_text())
-    cluster = config["clusters"][0]["cluster"]
-    url = urlsplit(cluster["server"])
+    url = urlsplit(_cluster(_read(kubeconfig))["server"])
     made = Line(url.hostname or "", url.port or 443)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(made.accept, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    cluster["server"] = f"https://127.0.0.1:{port}"
-    written = folder / "line.kubeconfig"
-    written.touch(mode=0o600)
-    written.write_text(json.dumps(config))
+    written = _redirected(kubeconfig, port, folder / "line.kubeconfig")
     try:
         yield made, written
     finally:
         server.close()
-        made.cut()
-        await asyncio.sleep(0)
+        await made.close()
+
+
+def _redirected(kubeconfig: Path, port: int, written: Path) -> Path:
+    config = _read(kubeconfig)
+    _cluster(config)["server"] = f"https://127.0.0.1:{port}"
+    written.touch(mode=0o600)
+    written.write_text(json.dumps(config))
+    return written
+
+
+def _read(kubeconfig: Path) -> KubeObject:
+    config: KubeObject = json.loads(kubeconfig.read_text())
+    return config
+
+
+def _cluster(config: KubeObject) -> KubeObject:
+    found: KubeObject = config["clusters"][0]["cluster"]
+    return found

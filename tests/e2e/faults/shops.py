@@ -165,7 +165,8 @@ class Shops:
         wanted: dict[str, dict[str, str]] = {}
         for name, wish in self.wanted.items():
             wanted |= wish.children(name)
-        assert {each["metadata"]["name"]: each.get("data") for each in found} == wanted
+        made = {each["metadata"]["name"]: each.get("data") for each in found}
+        assert made == wanted, _difference(made, wanted)
         uids = [await self._uid(name) for name in self.wanted]
         assert {labels(each)["kro.run/instance-id"] for each in found} <= set(uids), "orphans"
 
@@ -217,6 +218,12 @@ async def keep_busy(shops: Shops, chance: random.Random, closing: asyncio.Event)
 
 def _some_goods(chance: random.Random) -> list[str]:
     return chance.sample(GOODS, chance.randrange(len(GOODS) + 1))
+
+
+def _difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
+    names = sorted(found.keys() | wanted.keys())
+    wrong = [name for name in names if found.get(name) != wanted.get(name)]
+    return "; ".join(f"{name}: {found.get(name)}, not {wanted.get(name)}" for name in wrong)
 
 
 def _version(obj: KubeObject) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from kro_gitops.kube.api import Propagation
 from kro_gitops.objects.refs import KubeObject, ObjectRef
 from tests.e2e.faults.stage import FULL, LIMIT, staged
 from tests.e2e.scenarios.parts import config_map, node, serve
-from tests.e2e.scenarios.world import World, annotations, condition, labels
+from tests.e2e.scenarios.world import Named, World, annotations, condition, labels
 from tools.cluster.control_plane import ControlPlane
 from tools.cluster.parts import Part
 
@@ -74,7 +74,7 @@ class Estate:
 
     async def is_gone(self) -> None:
         """Return when the instance and all its children are gone."""
-        named = (self.instance, *self.children)
+        named: list[Named] = [self.instance, *self.children]
         await asyncio.gather(*(self._world.gone(each, LIMIT) for each in named))
 
 

@@ -46,13 +46,14 @@ async def _tamper(shops: Shops, chance: random.Random, times: int) -> None:
     """Change and delete children that nobody but the controller should touch."""
     for _ in range(times):
         name = chance.choice(sorted(shops.wanted))
-        child = shops.child(chance.choice(sorted(shops.wanted[name].children(name))))
+        child, data = chance.choice(sorted(shops.wanted[name].children(name).items()))
+        ref = shops.child(child)
         try:
             if chance.random() < 0.5:
-                await shops.world.cluster.delete(child)
+                await shops.world.cluster.delete(ref)
             else:
-                change = MergePatch({"data": {"colour": "odd", "more": "odd"}})
-                await shops.world.cluster.patch(child, change)
+                change = MergePatch({"data": dict.fromkeys(data, "odd")})
+                await shops.world.cluster.patch(ref, change)
         except NotFound:
             continue  # not made anew yet
         finally:

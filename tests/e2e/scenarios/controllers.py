@@ -176,8 +176,13 @@ def install(kubeconfig: Path, objects: Sequence[KubeObject]) -> None:
         pool.submit(asyncio.run, apply()).result()
 
 
+def is_kro_built() -> bool:
+    """Say whether kro's own controller is there to compare with."""
+    return _kro("version").exists()
+
+
 def _prepare_kro(kubeconfig: Path) -> None:
-    if not _kro("version").exists():
+    if not is_kro_built():
         raise ToolError("kro's controller is not built; run tools/kro/build.sh")
     install(kubeconfig, [yaml.safe_load(f.read_text()) for f in sorted(_kro("crds").iterdir())])
 

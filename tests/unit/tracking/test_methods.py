@@ -2,12 +2,11 @@ import pytest
 
 from kro_gitops.errors import RefusedError
 from kro_gitops.objects.metadata import ARGOCD_INSTALLATION_ID, ARGOCD_TRACKING_ID
+from kro_gitops.tracking.choices import INSTANCE_LABEL, Method
 from kro_gitops.tracking.identity import TrackingId
 from kro_gitops.tracking.methods import (
-    INSTANCE_LABEL,
     ArgoCD,
     Marks,
-    Method,
     application_of,
     tracking_marks,
 )

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from kro_gitops.errors import RefusedError
-from kro_gitops.tracking.methods import INSTANCE_LABEL, ArgoCD, Method
+from kro_gitops.tracking.choices import INSTANCE_LABEL, Method, Mode
+from kro_gitops.tracking.methods import ArgoCD
 from kro_gitops.tracking.stamp import (
     TABLE,
     Child,
-    Mode,
     Parent,
     Policy,
     Role,

@@ -10,7 +10,7 @@ import pytest
 
 from kro_gitops.metrics import Metrics
 from kro_gitops.web.addresses import Address
-from kro_gitops.web.health import MAIN_LOOP, AddressError, Health, HealthServer
+from kro_gitops.web.health import MAIN_LOOP, Health, HealthServer, ListenError
 
 LOCAL = Address("127.0.0.1", 0)
 
@@ -171,7 +171,7 @@ def test_a_port_that_is_taken_is_named_with_its_flag(health: Health, taken_by: s
         taken = Address("127.0.0.1", other.getsockname()[1])
         addresses = (taken, LOCAL) if taken_by == "metrics" else (LOCAL, taken)
         server = HealthServer(*addresses, health, Metrics())
-        with pytest.raises(AddressError) as caught:
+        with pytest.raises(ListenError) as caught:
             server.start()
     flag = "--metrics-bind-address" if taken_by == "metrics" else "--health-probe-bind-address"
     assert (
@@ -184,7 +184,7 @@ def test_a_port_that_is_taken_is_named_with_its_flag(health: Health, taken_by: s
 
 def test_a_host_that_does_not_exist_is_named_with_its_flag(health: Health) -> None:
     server = HealthServer(Address("no-such-host.invalid", 0), None, health, Metrics())
-    with pytest.raises(AddressError) as caught:
+    with pytest.raises(ListenError) as caught:
         server.start()
     assert caught.value.message.startswith("--metrics-bind-address no-such-host.invalid:0: cannot")
 

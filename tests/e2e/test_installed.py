@@ -1,0 +1,86 @@
+"""
+The controller with exactly the rights that `deploy/` gives it, with both modes of access.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kro_gitops.errors import NotServed
+from kro_gitops.kube.api import Cluster
+from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from tests.connection import connect
+from tests.e2e.scenarios.controllers import OURS, start_controller
+from tests.rights import controller_rights
+from tools.cluster.control_plane import ControlPlane
+from tools.update_deploy import DEPLOY, NAMESPACE, ROOT
+
+WEBAPP = yaml.safe_load((ROOT / "examples" / "repo" / "rgds" / "webapp.yaml").read_text())
+ROLE = yaml.safe_load((DEPLOY / "examples" / "aggregated-role.yaml").read_text())
+FRONT: KubeObject = {
+    "apiVersion": "kro.run/v1alpha1",
+    "kind": "WebApp",
+    "metadata": {"name": "front", "namespace": "default"},
+    "spec": {"image": "nginx:1.27"},
+}
+DEPLOYMENT = Kind("apps", "v1", "Deployment")
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.mark.parametrize("mode", ["unrestricted", "aggregation"])
+async def test_the_rights_of_an_installation_are_enough(
+    mode: str, plane_with_controllers: ControlPlane, tmp_path: Path
+) -> None:
+    plane = plane_with_controllers
+    with controller_rights(plane, mode, tmp_path, roles=[ROLE]) as kubeconfig:
+        controller = await asyncio.to_thread(
+            start_controller,
+            kubeconfig,
+            OURS,
+            leader_elect=True,
+            leader_election_namespace=NAMESPACE,
+            allow_crd_deletion=None,
+        )
+        with controller:
+            async with connect(plane.kubeconfig) as opened:
+                await lives_and_goes(opened.client)
+            assert "forbidden" not in controller.log.read_text()
+            assert controller.stop() == 0
+
+
+async def lives_and_goes(cluster: Cluster) -> None:
+    """Serve a definition, see its instance become something, and take both away."""
+    made = ObjectRef(DEPLOYMENT, "default", "front")
+    # A replica that waits for its turn is ready, too: only then are definitions served.
+    await until(lambda: cluster.create(WEBAPP))
+    await until(lambda: is_active(cluster))
+    await cluster.create(FRONT)
+    await until(lambda: cluster.find(made))
+    await cluster.delete(ObjectRef.of(FRONT))
+    await until(lambda: is_gone(cluster, ObjectRef.of(FRONT)))
+    assert await is_gone(cluster, made)
+    await cluster.delete(ObjectRef.of(WEBAPP))
+    await until(lambda: is_gone(cluster, ObjectRef.of(WEBAPP)))
+
+
+async def until(check: Callable[[], Awaitable[object]]) -> None:
+    async with asyncio.timeout(30):
+        while True:
+            with suppress(NotServed):
+                if await check():
+                    return
+            await asyncio.sleep(0.1)
+
+
+async def is_active(cluster: Cluster) -> bool:
+    found = await cluster.get(ObjectRef.of(WEBAPP))
+    return bool(found.get("status", {}).get("state") == "Active")
+
+
+async def is_gone(cluster: Cluster, ref: ObjectRef) -> bool:
+    return await cluster.find(ref) is None
