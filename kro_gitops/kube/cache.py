@@ -9,9 +9,9 @@ watch then reports that version, too, and perhaps older ones before it: time nev
 in here, and a version seen twice is no change.
 """
 
-import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from sys import intern
 from typing import Any
 
 from kro_gitops.errors import Path
@@ -144,7 +144,7 @@ def sharing(value: Any) -> Any:
     if isinstance(value, dict):
         for key, child in value.items():
             if type(child) is str:
-                value[key] = sys.intern(child) if len(child) <= _SHARED else child
+                value[key] = intern(child) if len(child) <= _SHARED else child
             elif child:
                 sharing(child)
     elif isinstance(value, list):

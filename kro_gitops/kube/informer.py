@@ -79,6 +79,9 @@ class Informer:
                 self._version = ""
             except KroGitopsError as error:
                 self._report(error)
+            except Exception:  # a mistake of ours must not end a watch for good
+                log.exception("informer failed", extra={"kind": str(self.selection.kind)})
+                self._version = ""
             failures = 0 if time.monotonic() - begun > QUICK_END else failures + 1
             if failures:
                 await asyncio.sleep(pace.delay(failures - 1, random.random(), LONGEST_PAUSE))

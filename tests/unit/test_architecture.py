@@ -28,6 +28,7 @@ WORLD = {
     *("logging", "warnings", "kubernetes", "git", "apscheduler"),
     "pathlib.Path",  # pure paths are fine
 }
+HARMLESS = {"sys.intern"}  # parts of the above that see and change nothing
 WORLDLY_CALLS = {"open", "print", "input", "eval", "exec", "__import__", "breakpoint"}
 WORLDLY_METHODS = {("datetime", "now"), ("datetime", "today"), ("datetime", "utcnow")}
 
@@ -63,6 +64,8 @@ def worldly_imports(tree: ast.AST) -> set[str]:
         parts = name.split(".")
         prefixes = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
         is_ours = parts[0] == PACKAGE
+        if name in HARMLESS:
+            continue
         if prefixes & WORLD or (is_ours and is_shell(".".join(parts[1:]))):
             found.add(name)
     return found

@@ -12,6 +12,8 @@ from kro_gitops.errors import Unavailable
 from kro_gitops.metrics import Metrics
 from kro_gitops.objects.conditions import Condition
 from kro_gitops.objects.refs import Kind, ObjectRef
+from tests.builders import config_map, definition, graph, instance, resource
+from tests.small_cluster import SmallCluster
 
 KIOSK = Kind("kro.run", "v1", "Kiosk")
 CORNER = ObjectRef(KIOSK, "town", "corner")
@@ -33,6 +35,18 @@ def metrics() -> Metrics:
     return Metrics("v0.9.4")
 
 
+def counting(metrics: Metrics, *, conditions: bool = False) -> Counting:
+    plurals = Plurals()
+    plurals.ask(Engine())
+    return Counting(metrics, plurals, conditions=conditions)
+
+
+def value(metrics: Metrics, name: str) -> float:
+    """Return the value of a metric without labels."""
+    page = metrics.page().decode().splitlines()
+    return next(float(line.split()[1]) for line in page if line.startswith(f"{name} "))
+
+
 def lines(metrics: Metrics, name: str) -> list[str]:
     page = metrics.page().decode()
     return [line for line in page.splitlines() if line.startswith(f"{name}{{")]
@@ -44,9 +58,9 @@ def test_resources_are_printed_as_go_prints_them() -> None:
 
 
 def test_children_and_repairs_are_counted_apart(metrics: Metrics) -> None:
-    counting = Counting(metrics, conditions=False)
-    counting.child_applied(Kind("", "v1", "Secret"), is_repair=False)
-    counting.child_applied(Kind("", "v1", "Secret"), is_repair=True)
+    observer = counting(metrics)
+    observer.child_applied(Kind("", "v1", "Secret"), is_repair=False)
+    observer.child_applied(Kind("", "v1", "Secret"), is_repair=True)
     assert lines(metrics, "kro_gitops_children_applied_total")[0].endswith('{kind="Secret"} 2.0')
     assert lines(metrics, "kro_gitops_drift_repaired_total")[0].endswith('{kind="Secret"} 1.0')
 
@@ -60,7 +74,7 @@ def test_children_and_repairs_are_counted_apart(metrics: Metrics) -> None:
     ],
 )
 def test_graphs_are_counted_by_outcome(metrics: Metrics, outcome: str, name: str) -> None:
-    Counting(metrics, conditions=False).graph_resolved(CORNER, "kiosks", outcome)
+    counting(metrics).graph_resolved(CORNER, "kiosks", outcome)
     (line,) = lines(metrics, name)
     assert f'gvr="{GVR}"' in line
     assert line.endswith(" 1.0")
@@ -68,21 +82,46 @@ def test_graphs_are_counted_by_outcome(metrics: Metrics, outcome: str, name: str
 
 def test_conditions_are_kept_only_if_that_is_asked_for(metrics: Metrics) -> None:
     since = Condition("Ready", "True", changed=datetime(2026, 1, 1, tzinfo=UTC))
-    Counting(metrics, conditions=False).conditions_written(CORNER, "kiosks", [since])
+    counting(metrics).conditions_written(CORNER, "kiosks", [since])
     assert "corner" not in metrics.page().decode()
-    counting = Counting(metrics, conditions=True)
-    counting.conditions_written(CORNER, "kiosks", [since])
+    keeping = counting(metrics, conditions=True)
+    keeping.conditions_written(CORNER, "kiosks", [since])
     assert "corner" in metrics.page().decode()
-    counting.instance_gone(CORNER, "kiosks")
+    keeping.instance_gone(CORNER, "kiosks")
     assert "corner" not in metrics.page().decode()
 
 
 def test_the_first_state_of_a_definition_is_no_change(metrics: Metrics) -> None:
-    counting = Counting(metrics, conditions=False)
-    counting.definition_changed("kiosk", "", "Active")
+    observer = counting(metrics)
+    observer.definition_changed("kiosk", "", "Active")
     assert lines(metrics, "rgd_state_transitions_total") == []
-    counting.definition_changed("kiosk", "Active", "Inactive")
+    observer.definition_changed("kiosk", "Active", "Inactive")
     assert len(lines(metrics, "rgd_state_transitions_total")) == 1
+
+
+def test_a_pass_tells_what_became_of_its_nodes(metrics: Metrics) -> None:
+    made = graph(
+        definition(
+            resource("on", config_map("on")),
+            resource("off", config_map("off"), includeWhen=["${schema.spec.wanted}"]),
+            resource("many", config_map("${w}"), forEach=[{"w": "${schema.spec.words}"}]),
+            spec={"wanted": "boolean", "words": "[]string"},
+        )
+    )
+    run = SmallCluster().run(made, instance({"wanted": False, "words": ["a", "b", "c"]}))
+    counting(metrics).passed(run, 0.01)
+    assert value(metrics, "runtime_node_eval_total") == 3
+    assert value(metrics, "runtime_node_ignored_total") == 1
+    assert value(metrics, "runtime_collection_size_sum") == 3
+    assert value(metrics, "cel_expr_eval_total") > 3
+
+
+def test_changes_are_counted_whether_or_not_they_wake_anybody(metrics: Metrics) -> None:
+    observer = counting(metrics)
+    observer.change_routed(KIOSK, woke=True)
+    observer.change_routed(KIOSK, woke=False)
+    assert lines(metrics, "dynamic_controller_route_total")[0].endswith(" 2.0")
+    assert lines(metrics, "dynamic_controller_route_match_total")[0].endswith(" 1.0")
 
 
 def finished(metrics: Metrics, error: Exception | None = None, kind: Kind = KIOSK) -> None:

@@ -247,9 +247,10 @@ class Definitions:
         except KroGitopsError as error:
             session.set(reported.not_running(f"add parent handler {serving.kind}: {error.message}"))
             session.trouble = error
-            return
+        else:
+            session.set(reported.IS_RUNNING)
+        # Also if something cannot be watched: instances then say what it is.
         self._servings[serving.kind] = serving
-        session.set(reported.IS_RUNNING)
         if not serving.is_same_work(former):
             self._wake_all(serving.kind)
             for name in self.users_of(serving.kind.group):

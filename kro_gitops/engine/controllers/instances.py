@@ -43,7 +43,7 @@ from kro_gitops.engine.status import (
     not_resolved,
 )
 from kro_gitops.engine.watchset import Many, One, Request
-from kro_gitops.errors import KroGitopsError, RefusedError
+from kro_gitops.errors import KroGitopsError, NotYet, RefusedError
 from kro_gitops.kube.api import Cluster, Identity, WriteOptions
 from kro_gitops.objects.metadata import INSTANCE_MANAGER, NODE_ID
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
@@ -52,7 +52,7 @@ from kro_gitops.tracking.stamp import Policy
 log = logging.getLogger(__name__)
 
 _MANAGE = WriteOptions(manager=INSTANCE_MANAGER, force=True)
-_SLOWEST = 10  # times the interval: the longest pause before children that failed are tried again
+_SLOWEST = 30.0  # seconds: the longest pause before children that failed are tried again
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class InstanceRules:
     interval: float = 3.0
     evaluation_limit: float = 0.05
     collection_size: int = 1000
-    sync_limit: float = 30.0
+    sync_limit: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,10 @@ class Instances:
             return await self._hands.deletions.reconcile(account, errand, self._rules.interval)
         if serving.graph is None:
             return await self._report_unresolved(account)
-        await self._hands.watches.known(serving, self._rules.sync_limit)
+        try:
+            await self._hands.watches.known(serving, self._rules.sync_limit)
+        except NotYet as error:
+            return await self._report_unwatched(account, error)
         self._hands.observer.graph_resolved(work.key, serving.plural, "success")
         return await self._bring_on(account, errand, serving.graph)
 
@@ -282,6 +285,12 @@ class Instances:
         await self._hands.reporter.unresolved(account)
         return DONE  # woken when there is a graph
 
+    async def _report_unwatched(self, account: Account, error: NotYet) -> Result:
+        """Say that children cannot be seen, so nothing can be said of them."""
+        account.set(not_ready(error.message))
+        await self._hands.reporter.unwatched(account)
+        return self._later(account.key)
+
     async def _report_unmanaged(self, account: Account, error: KroGitopsError) -> Result:
         text = f"finalizer/labeling failed: {error.message}"
         account.set(not_managed(text))
@@ -296,7 +305,7 @@ class Instances:
         interval = self._rules.interval
         if not interval:
             return DONE
-        return Result(min(interval * 2 ** min(failures - 1, 10), interval * _SLOWEST))
+        return Result(min(interval * 2 ** min(failures - 1, 10), max(interval, _SLOWEST)))
 
     def _errand(self, instance: KubeObject, key: ObjectRef, identity: Identity | None) -> Errand:
         cluster = self._hands.cluster.acting_as(identity)

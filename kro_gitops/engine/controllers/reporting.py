@@ -103,6 +103,12 @@ class Reporter:
         status.setdefault("state", str(State.IN_PROGRESS))
         await self._write(account, status)
 
+    async def unwatched(self, account: Account) -> None:
+        """Report that children cannot be seen; what was said of them may not hold any more."""
+        status = {**account.former, "state": str(State.ERROR)}
+        status["conditions"] = self._conditions(account)
+        await self._write(account, status)
+
     async def deleting(self, account: Account) -> None:
         """Report how far a deletion is; what was said before stays, it cannot be said anew."""
         status = {**account.former, "state": str(State.DELETING)}

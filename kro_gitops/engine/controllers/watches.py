@@ -25,6 +25,7 @@ from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Reader, Selection
 from kro_gitops.kube.cache import WITHOUT_MANAGERS, Change, sharing
 from kro_gitops.kube.informer import Informer
+from kro_gitops.kube.responses import Forbidden
 from kro_gitops.objects.metadata import APPLYSET_PART_OF, CHILD_MANAGER, INSTANCE_ID, OWNED
 from kro_gitops.objects.owned_fields import Kept, entry_of
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
@@ -37,6 +38,7 @@ REST = 1.0
 
 _ALWAYS: Parts = {"apiVersion": None, "kind": None, "metadata": None}
 _MEMBERS = "members"
+_GLANCE = 0.25  # seconds between two looks at an informer that has trouble
 
 
 class Wake(Protocol):
@@ -374,11 +376,15 @@ def _task(informer: Informer) -> asyncio.Task[None]:
 
 
 async def _synced(informer: Informer, limit: float) -> None:
-    if informer.is_synced or await informer.wait_synced(limit):
-        return
-    why = f": {informer.problem.message}" if informer.problem is not None else ""
-    text = f"cache sync timeout for {informer.selection.kind}{why}"
-    raise NotYet("cache-sync-timeout", text)
+    """Wait until everything was listed once; no longer than it is known to be impossible."""
+    until = asyncio.get_running_loop().time() + limit
+    while not informer.is_synced:
+        problem = informer.problem
+        if isinstance(problem, Forbidden) or asyncio.get_running_loop().time() > until:
+            why = f": {problem.message}" if problem is not None else ""
+            text = f"cache sync timeout for {informer.selection.kind}{why}"
+            raise NotYet("cache-sync-timeout", text)
+        await informer.wait_synced(_GLANCE)
 
 
 def _part_of(obj: KubeObject) -> tuple[str, ...]:
