@@ -15,7 +15,7 @@ from pathlib import Path
 from kro_gitops.config import Settings
 from kro_gitops.control.leader import Elector, Ending, Terms
 from kro_gitops.control.lease import API_VERSION, KIND
-from kro_gitops.errors import UserError
+from kro_gitops.errors import Unavailable, UserError
 from kro_gitops.kube.api import JsonPatch
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.discovery import Discovery
@@ -80,8 +80,13 @@ class Leadership:
         self._thread.join(_FAREWELL)
 
     async def elected(self) -> None:
-        """Wait to be elected."""
-        await self._elected.wait()
+        """Wait to be elected; raise if the campaign ends without that."""
+        waits = [asyncio.create_task(each.wait()) for each in (self._elected, self._lost)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for each in waits:
+            each.cancel()
+        if not self._elected.is_set():
+            raise Unavailable("no-campaign", "cannot campaign for the lease: see the log above")
 
     async def lost(self) -> None:
         """Wait for the lease to be lost."""

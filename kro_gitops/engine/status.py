@@ -190,6 +190,7 @@ def project(graph: Graph, values: Mapping[str, Any], evaluator: Evaluator) -> Pr
         value = _without_nulls(value)
         if value is not None:
             _set(status, item.path, value)
+    status = _without_gaps(status)
     # These two are ours.
     return Projection(
         {k: v for k, v in status.items() if k not in ("conditions", "state")}, tuple(problems)
@@ -217,6 +218,17 @@ def _child(here: Any, step: str | int, empty: Any) -> Any:
 
 def _reach(items: list[Any], index: int) -> None:
     items.extend([None] * (index + 1 - len(items)))
+
+
+def _without_gaps(fields: dict[str, Any]) -> dict[str, Any]:
+    """Leave out lists of which an element is missing: the server would refuse the whole status."""
+    found = {}
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            value = _without_gaps(value)
+        if not isinstance(value, list) or not any(each is None for each in value):
+            found[name] = value
+    return found
 
 
 def _without_nulls(value: Any) -> Any:

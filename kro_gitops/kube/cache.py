@@ -67,7 +67,7 @@ class Cache:
         """Take in an object; return what changed, or `None` if this version is no news."""
         key = key_of(obj)
         before = self._objects.get(key)
-        if before is not None and not is_newer(_version(obj), _version(before)):
+        if before is not None and not is_newer(version_of(obj), version_of(before)):
             return None
         self._forget_values(key, before)
         self._objects[key] = obj
@@ -79,7 +79,7 @@ class Cache:
     def remove(self, key: Key, last: KubeObject | None = None) -> Change | None:
         """Drop an object, of which `last` is the last state if that is known; `None`: not there."""
         before = self._objects.get(key)
-        if before is None or (last is not None and is_newer(_version(before), _version(last))):
+        if before is None or (last is not None and is_newer(version_of(before), version_of(last))):
             # There is none, or one that was made after this one went.
             return None
         del self._objects[key]
@@ -96,7 +96,7 @@ class Cache:
         gone = [
             key
             for key, obj in self._objects.items()
-            if key not in present and not (version and is_newer(_version(obj), version))
+            if key not in present and not (version and is_newer(version_of(obj), version))
         ]
         changes = [*map(self.remove, gone), *map(self.put, present.values())]
         return [change for change in changes if change is not None]
@@ -170,6 +170,7 @@ def is_newer(version: str, than: str) -> bool:
     return version != than
 
 
-def _version(obj: KubeObject) -> str:
+def version_of(obj: KubeObject) -> str:
+    """Return the version of an object."""
     version: str = obj["metadata"]["resourceVersion"]
     return version

@@ -18,8 +18,18 @@ from collections.abc import Callable, Mapping
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube import pace
 from kro_gitops.kube.api import EventType, Keep, Reader, Selection, WatchEvent
-from kro_gitops.kube.cache import WITHOUT_MANAGERS, Cache, Change, Index, key_of
+from kro_gitops.kube.cache import (
+    WITHOUT_MANAGERS,
+    Cache,
+    Change,
+    Index,
+    Key,
+    is_newer,
+    key_of,
+    version_of,
+)
 from kro_gitops.kube.responses import Expired
+from kro_gitops.objects.refs import KubeObject
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +57,9 @@ class Informer:
         self._listeners: list[Listener] = []
         self._synced = asyncio.Event()
         self._version = ""  # to go on from; empty: list first
+        # Where answers to our own writes are ahead of the watch: what listeners know of an object,
+        # and the versions that are ours.
+        self._ahead: dict[Key, tuple[KubeObject | None, frozenset[str]]] = {}
 
     @property
     def is_synced(self) -> bool:
@@ -66,6 +79,22 @@ class Informer:
         except TimeoutError:
             return False
         return True
+
+    def saw(self, obj: KubeObject) -> None:
+        """
+        Take in what the server answered to a write of ours; listeners are not told.
+
+        What somebody else wrote just before is in the answer, too: they are told of that when the
+        watch comes to it. An answer that is older than the watch, to an object that is not there,
+        comes after its end.
+        """
+        key, version = key_of(obj), version_of(obj)
+        before = self.cache.find(*key)
+        if before is None and self._version and not is_newer(version, self._version):
+            return
+        if self.cache.put(obj) is not None:
+            known, ours = self._ahead.get(key, (before, frozenset()))
+            self._ahead[key] = (known, ours | {version})
 
     async def run(self) -> None:
         """List and watch until cancelled."""
@@ -90,9 +119,15 @@ class Informer:
         """List if need be, then watch until the watch ends."""
         if not self._version:
             listing = await self._reader.list(self.selection, self._keep)
-            self._version = listing.resource_version
+            overtaken, self._ahead = self._ahead, {}
             for change in self.cache.replace(listing.items, listing.resource_version):
+                overtaken.pop(key_of(change.object), None)
                 self._tell(change)
+            for key, (known, _) in overtaken.items():
+                current = self.cache.find(*key)
+                if current is not None:
+                    self._tell(Change(known, current))
+            self._version = listing.resource_version
             self._synced.set()
         async with self._reader.watch(self.selection, self._version) as events:
             self.problem = None
@@ -115,8 +150,26 @@ class Informer:
             change = self.cache.remove(key_of(obj), obj)
         else:
             change = self.cache.put(obj)
+        if change is None:
+            change = self._overtaken(obj)
+        else:
+            self._ahead.pop(key_of(obj), None)
         if change is not None:
             self._tell(change)
+
+    def _overtaken(self, obj: KubeObject) -> Change | None:
+        """Return what somebody else changed, though the cache holds a later write of ours."""
+        key, version = key_of(obj), version_of(obj)
+        if key not in self._ahead:
+            return None
+        known, ours = self._ahead[key]
+        if version in ours:
+            current = self.cache.find(*key)
+            if current is None or version_of(current) == version:
+                del self._ahead[key]
+            return None
+        self._ahead[key] = (obj, ours)
+        return Change(known, obj)
 
     def _tell(self, change: Change) -> None:
         for listener in tuple(self._listeners):

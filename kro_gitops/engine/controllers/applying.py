@@ -1,16 +1,17 @@
 """
 Children made, changed and deleted.
 
-A child that is ours is applied with force: its fields are ours to set. The first apply is not,
-because there may be an object of that name which somebody else made: if it is theirs, nothing is
-taken over unless that is allowed. Whether it was there before, the answer itself tells, in the list
-of who set which field; so asking first is not needed.
+A child that is ours is applied with force: its fields are ours to set. One that we do not know may
+be an object which somebody else made: it is not taken over unless that is allowed. So it is looked
+at first; but not for an instance that is new. Its children cannot be there, and asking would cost a
+request each, so it is tried without force: the answer tells, in the list of who set which field,
+whether the object was there before, and then it is given back at once.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-from kro_gitops.engine.applyset import GroupKind
+from kro_gitops.engine.applyset import GroupKind, refuse_foreign_member
 from kro_gitops.engine.controllers.observing import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import is_same_desire
@@ -19,7 +20,7 @@ from kro_gitops.errors import KroGitopsError, RefusedError, Unavailable
 from kro_gitops.kube.api import Cluster, DeleteOptions, Identity, Propagation, WriteOptions
 from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.objects.metadata import ADOPT, CHILD_MANAGER
-from kro_gitops.objects.owned_fields import other_managers
+from kro_gitops.objects.owned_fields import Kept, entry_of, other_managers
 from kro_gitops.objects.refs import KubeObject, ObjectRef
 
 _OURS = (CHILD_MANAGER,)
@@ -28,11 +29,12 @@ Target = tuple[GroupKind, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """For which instance, and as whom."""
+    """For which instance, and as whom; `is_new` while none of its children can be there."""
 
     key: ObjectRef
     cluster: Cluster
     adopts: bool = False
+    is_new: bool = False
     identity: Identity | None = None
 
 
@@ -44,7 +46,7 @@ class Applier:
         self._observer = observer
         # Objects being made right now, and for whom: two instances may want the same one.
         self._claims: dict[Target, ObjectRef] = {}
-        # Objects that turned out to be somebody else's: looked at before they are tried again.
+        # Objects that turned out to be somebody else's.
         self._foreign: set[Target] = set()
 
     async def apply(self, errand: Errand, step: Apply) -> KubeObject:
@@ -52,14 +54,19 @@ class Applier:
         target = target_of(step.ref)
         self._claim(target, errand.key)
         try:
-            if step.live is not None or errand.adopts:
+            # Asked anew: another instance may have made it since this was planned.
+            live = self._watches.child(step.ref)
+            if live is not None:
+                refuse_foreign_member(live, errand.key)
+            if errand.adopts or (_is_ours(live) and target not in self._foreign):
                 answer = await errand.cluster.apply(step.object, _options(force=True))
+            elif errand.is_new and live is None and target not in self._foreign:
+                answer = await self._apply_unseen(errand, step, target)
             else:
                 answer = await self._apply_first(errand, step, target)
         finally:
             if self._claims.get(target) == errand.key:
                 del self._claims[target]
-        self._foreign.discard(target)
         is_repair = step.live is not None and is_same_desire(step.live, step.object)
         self._observer.child_applied(step.ref.kind, is_repair=is_repair)
         return self._watches.saw_child(errand.key, answer)
@@ -89,31 +96,41 @@ class Applier:
             )
 
     async def _apply_first(self, errand: Errand, step: Apply, target: Target) -> KubeObject:
-        if target in self._foreign:
-            await self._require_absent(errand, step.ref)
+        """Apply a child we do not know, after a look at what is there."""
+        found = await errand.cluster.find(step.ref)
+        if found is None:
+            self._foreign.discard(target)
+            return await errand.cluster.apply(step.object, _options(force=False))
+        refuse_foreign_member(found, errand.key)
+        is_ours = bool(entry_of(found, CHILD_MANAGER))
+        if target in self._foreign and is_ours:
+            await self._give_back(errand, step.ref)
+        if target in self._foreign or not is_ours:
+            raise _refusal(step.ref, other_managers(found, _OURS) or ("somebody else",))
+        # Ours, but it lost its label.
+        return await errand.cluster.apply(step.object, _options(force=True))
+
+    async def _apply_unseen(self, errand: Errand, step: Apply, target: Target) -> KubeObject:
+        """Apply a child of a new instance, which is not there unless somebody else made it."""
         try:
             answer = await errand.cluster.apply(step.object, _options(force=False))
         except Conflict as error:
             if not error.fields:
                 raise
             self._foreign.add(target)
-            owners = await self._owners(errand, step.ref)
-            raise _refusal(step.ref, owners or ("somebody else",)) from None
+            return await self._apply_first(errand, step, target)
         others = other_managers(answer, _OURS)
-        if not others or self._watches.has_lost(answer["metadata"]["uid"]):
+        if not others:
             return answer
         self._foreign.add(target)
-        await errand.cluster.apply(_nothing(step.ref), _options(force=True))
+        await self._give_back(errand, step.ref)
         raise _refusal(step.ref, others)
 
-    async def _require_absent(self, errand: Errand, ref: ObjectRef) -> None:
-        owners = await self._owners(errand, ref)
-        if owners:
-            raise _refusal(ref, owners)
-
-    async def _owners(self, errand: Errand, ref: ObjectRef) -> tuple[str, ...]:
-        found = await errand.cluster.find(ref)
-        return other_managers(found, _OURS) if found is not None else ()
+    async def _give_back(self, errand: Errand, ref: ObjectRef) -> None:
+        """Give up every field of an object; those of others stay as they are."""
+        metadata = {"name": ref.name, **({"namespace": ref.namespace} if ref.namespace else {})}
+        nothing = {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": metadata}
+        await errand.cluster.apply(nothing, _options(force=True))
 
 
 async def each(
@@ -142,10 +159,9 @@ def _options(*, force: bool) -> WriteOptions:
     return WriteOptions(manager=CHILD_MANAGER, force=force)
 
 
-def _nothing(ref: ObjectRef) -> KubeObject:
-    """Return what is applied to give up every field of an object."""
-    metadata = {"name": ref.name, **({"namespace": ref.namespace} if ref.namespace else {})}
-    return {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": metadata}
+def _is_ours(live: KubeObject | None) -> bool:
+    """Say whether we applied an object: the label alone may have other reasons."""
+    return isinstance(live, Kept) and bool(live.owned)
 
 
 def _refusal(ref: ObjectRef, owners: tuple[str, ...]) -> RefusedError:

@@ -24,6 +24,7 @@ from kro_gitops.engine.controllers.observing import Observer
 from kro_gitops.engine.controllers.publishing import Publisher
 from kro_gitops.engine.controllers.revisions import Revision, Revisions
 from kro_gitops.engine.controllers.watches import Watches
+from kro_gitops.engine.crd import CrdInputs
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.management import has_finalizer
 from kro_gitops.engine.publication import served_kind_name
@@ -36,7 +37,7 @@ from kro_gitops.kube.events import Recorder
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
 from kro_gitops.objects.conditions import Condition, ConditionSet
-from kro_gitops.objects.metadata import FINALIZER, READY_CONDITIONS
+from kro_gitops.objects.metadata import FINALIZER, KRO_GROUP, READY_CONDITIONS
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.objects.times import parse_time
 
@@ -131,10 +132,8 @@ class Definitions:
         if definition["metadata"].get("deletionTimestamp") is not None:
             return await self._delete(session)
         await self._ensure_finalizer(session)
-        try:
-            await self._bring_on(session)
-        finally:
-            await self._report(session)
+        await self._bring_on(session)
+        await self._report(session)
         return self._outcome(session)
 
     def _outcome(self, session: _Session) -> Result:
@@ -225,9 +224,12 @@ class Definitions:
             definition = revision.definition(session.definition)
             compiled = await self._compile(definition, revision.hash)
             if compiled.graph is not None:
-                await self._serve(session, revision, compiled.graph)
+                # The kind may be another definition's, and its instances with it.
+                crd = compiled.graph.crd["metadata"]["name"]
+                if self._tools.publisher.owns(crd, session.name):
+                    await self._serve(session, revision, compiled.graph)
                 return
-        self._serve_nothing(session)
+        await self._serve_nothing(session)
 
     # Serving
 
@@ -257,19 +259,22 @@ class Definitions:
                 if name != session.name:
                     self._wake.definition(name)
 
-    def _serve_nothing(self, session: _Session) -> None:
-        """Tell instances of a kind that there is no graph for them."""
-        serving = self._serving_of(session.definition)
-        if serving is not None and session.trouble is not None:
-            lost = Serving(
-                serving.kind,
-                serving.plural,
-                session.name,
-                serving.definition_uid,
-                problem=session.trouble.message,
-            )
-            self._servings[serving.kind] = lost
-            self._wake_all(serving.kind)
+    async def _serve_nothing(self, session: _Session) -> None:
+        """Tell instances of a kind that there is no graph for them; they can still be deleted."""
+        named = _crd_inputs(session.definition)
+        kind = Kind(named.group, named.api_version, named.kind)
+        if session.trouble is None or not self._tools.publisher.owns(named.name, session.name):
+            return
+        uid = session.definition["metadata"]["uid"]
+        problem = session.trouble.message
+        lost = Serving(kind, named.plural, session.name, uid, problem=problem)
+        former = self._servings.get(kind)
+        self._servings[kind] = lost
+        if former is None:
+            with suppress(KroGitopsError):
+                await self._tools.watches.serve(lost, self._rules.sync_limit)
+        if not lost.is_same_work(former):
+            self._wake_all(kind)
 
     def _wake_all(self, kind: Kind) -> None:
         for ref in self._tools.watches.instances(kind):
@@ -310,6 +315,8 @@ class Definitions:
         serving = Serving(kind, plural, definition, "")
         self._servings[kind] = serving
         await self._tools.watches.serve(serving, self._rules.sync_limit)
+        # Some may wait for children whose going nobody watches any more.
+        self._wake_all(kind)
 
     async def _release(self, session: _Session) -> None:
         rest = [e for e in session.definition["metadata"]["finalizers"] if e != FINALIZER]
@@ -385,7 +392,7 @@ class Definitions:
 
     def _put(self, answer: KubeObject) -> KubeObject:
         answer["metadata"].pop("managedFields", None)
-        self._tools.informer.cache.put(answer)
+        self._tools.informer.saw(answer)
         return answer
 
 
@@ -393,6 +400,11 @@ def ready_conditions(definition: KubeObject) -> tuple[Counted, ...]:
     """Return the conditions that count for Ready, if the definition names any."""
     annotations = definition["metadata"].get("annotations") or {}
     return parse_ready_conditions(annotations.get(READY_CONDITIONS, ""))
+
+
+def _crd_inputs(definition: KubeObject) -> CrdInputs:
+    schema = definition["spec"]["schema"]
+    return CrdInputs(schema["kind"], schema["apiVersion"], schema.get("group") or KRO_GROUP)
 
 
 def _problem(compiled: Compiled) -> KroGitopsError:

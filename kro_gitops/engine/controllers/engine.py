@@ -214,7 +214,8 @@ class Engine:
             self._wake_definition(name)
         for revision in self._revisions.cache:
             self._revision_loop.add(revision["metadata"]["name"])
-        await self._serve_the_abandoned(names)
+        staying = (obj for obj in self._definitions.cache if not _is_going(obj))
+        await self._serve_the_abandoned({obj["metadata"]["name"] for obj in staying})
 
     async def _serve_the_abandoned(self, names: set[str]) -> None:
         """Let instances go whose definition went while nobody looked."""
@@ -284,6 +285,10 @@ class Engine:
             return
         for definition in self._definitions.cache.by(_BY_LABEL, owner):
             self._wake_definition(definition["metadata"]["name"])
+
+
+def _is_going(obj: KubeObject) -> bool:
+    return obj["metadata"].get("deletionTimestamp") is not None
 
 
 def _label_of(definition: KubeObject) -> tuple[str, ...]:

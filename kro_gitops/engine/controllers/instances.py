@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from kro_gitops.cel.budget import Budget
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import Work
-from kro_gitops.engine.applyset import Inventory
+from kro_gitops.engine.applyset import Inventory, has_inventory
 from kro_gitops.engine.controllers.applying import Applier, Errand, Target, adopts, each, target_of
 from kro_gitops.engine.controllers.deletions import Deletions
 from kro_gitops.engine.controllers.externals import Externals
@@ -24,7 +24,7 @@ from kro_gitops.engine.controllers.observing import Observer
 from kro_gitops.engine.controllers.reporting import Account, Reporter
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.engine.management import inventory_of, is_managed, managed
+from kro_gitops.engine.management import has_finalizer, inventory_of, is_managed, managed
 from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
@@ -34,6 +34,7 @@ from kro_gitops.engine.status import (
     IS_MANAGED,
     IS_RESOLVED,
     SUSPENDED,
+    State,
     Verdict,
     conditions_of,
     is_suspended,
@@ -91,6 +92,7 @@ class _Session:
     graph: Graph
     inventory: Inventory
     looking: set[Request] = field(default_factory=set)
+    is_unwatched: bool = False  # something goes whose going nobody will tell
 
 
 class Instances:
@@ -105,6 +107,7 @@ class Instances:
         self._children = Rules(rules.version, rules.tracking)
         self._bounds = Bounds(rules.collection_size, _Stopwatch(rules.evaluation_limit).begin)
         self._failures: dict[ObjectRef, int] = {}
+        self._new: set[ObjectRef] = set()  # seen from their beginning, and not yet ready
 
     async def reconcile(self, work: Work[ObjectRef]) -> Result:
         """Bring an instance as far as it can come now."""
@@ -171,7 +174,9 @@ class Instances:
             if len(steps) == 1:
                 await self._do(session, run, steps[0])
             else:
-                await asyncio.gather(*(self._do(session, run, step) for step in steps))
+                async with asyncio.TaskGroup() as group:
+                    for step in steps:
+                        group.create_task(self._do(session, run, step))
             steps = run.advance()
         self._hands.observer.passed(run, seconds)
         return run
@@ -226,9 +231,11 @@ class Instances:
         account.set(verdict.condition)
         await self._hands.reporter.passed(account, run, verdict)
         self._warn(account, run)
-        if verdict.failures or trouble is not None:
+        if verdict.failures or trouble is not None or session.is_unwatched:
             return self._later(account.key)
         self._failures.pop(account.key, None)
+        if verdict.state is State.ACTIVE:
+            self._new.discard(account.key)
         return DONE
 
     async def _prune(self, session: _Session, run: Pass) -> str | None:
@@ -236,11 +243,14 @@ class Instances:
         exact = run.inventory()
         desired = {target_of(step.ref) for step in run.targets()}
         try:
-            members, _ = await self._hands.membership.members(session.errand, session.inventory)
+            members, is_watched = await self._hands.membership.members(
+                session.errand, session.inventory
+            )
         except KroGitopsError as error:
             return f"list orphans failed: {error.message}"
         orphans = [obj for obj in members if not _is_desired(obj, desired)]
         if orphans:
+            session.is_unwatched = not is_watched
             return await self._delete_orphans(session, orphans)
         # Only now that the last of them is gone may the inventory shrink.
         try:
@@ -309,10 +319,14 @@ class Instances:
 
     def _errand(self, instance: KubeObject, key: ObjectRef, identity: Identity | None) -> Errand:
         cluster = self._hands.cluster.acting_as(identity)
-        return Errand(key, cluster, self._rules.adopts or adopts(instance), identity)
+        if not has_finalizer(instance) and not has_inventory(instance):
+            self._new.add(key)
+        may_adopt = self._rules.adopts or adopts(instance)
+        return Errand(key, cluster, may_adopt, key in self._new, identity)
 
     def _forget(self, key: ObjectRef, serving: Serving | None) -> None:
         self._failures.pop(key, None)
+        self._new.discard(key)
         self._hands.deletions.forget(key)
         self._hands.watches.looking.forget(key)
         if serving is not None:

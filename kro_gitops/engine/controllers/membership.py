@@ -25,7 +25,8 @@ class Membership:
     async def members(self, errand: Errand, inventory: Inventory) -> tuple[list[KubeObject], bool]:
         """Return the members of an instance's apply set, and whether all of them are watched."""
         id_ = applyset_id(errand.key)
-        found, unwatched = self._watches.members(id_, inventory.group_kinds)
+        places = inventory.searched_namespaces(errand.key)
+        found, unwatched = self._watches.members(id_, inventory.group_kinds, places)
         by_uid = {each["metadata"]["uid"]: each for each in found}
         is_watched = True
         for group_kind in sorted(unwatched):

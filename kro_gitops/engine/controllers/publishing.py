@@ -68,6 +68,11 @@ class Publisher:
                 return False
         return True
 
+    def owns(self, name: str, definition: str) -> bool:
+        """Say whether a CRD is there and is a definition's."""
+        about = self._crds.cache.find("", name)
+        return about is not None and owner_of(about) == label_value(definition)
+
     def forget(self, name: str) -> None:
         """Do not believe any longer that a CRD is in order."""
         self._settled.pop(name, None)

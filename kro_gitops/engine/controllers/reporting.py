@@ -18,7 +18,7 @@ from kro_gitops.engine.status import State, Verdict
 from kro_gitops.kube.api import JsonPatch, WriteOptions, Writer
 from kro_gitops.kube.event_folding import EventType
 from kro_gitops.kube.events import Recorder, controller_component
-from kro_gitops.kube.responses import NotFound
+from kro_gitops.kube.responses import Invalid, NotFound
 from kro_gitops.objects.conditions import READY, TRUE, Condition, ConditionSet, parse_conditions
 from kro_gitops.objects.refs import KubeObject, ObjectRef
 
@@ -151,6 +151,14 @@ class Reporter:
             answer = await self._writer.patch(account.key, patch, _STATUS)
         except NotFound:
             return  # it is gone, and with it the need to report
+        except Invalid as error:
+            own = {key: status[key] for key in ("conditions", "state")}
+            if own.keys() == status.keys():
+                raise
+            # The author's fields do not fit; what we have to say must be seen all the same.
+            self._complain(account, "StatusRefused", [error.message])
+            await self._write(account, own)
+            return
         before = account.former.get("state", "")
         account.instance = self._watches.saw_instance(account.key, answer)
         current = parse_conditions(account.instance)

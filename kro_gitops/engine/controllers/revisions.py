@@ -188,7 +188,7 @@ class Revisions:
 
     def _put(self, answer: KubeObject) -> None:
         answer["metadata"].pop("managedFields", None)
-        self._informer.cache.put(answer)
+        self._informer.saw(answer)
 
     def _of(self, definition: str) -> list[KubeObject]:
         return self._informer.cache.by(BY_DEFINITION, definition)

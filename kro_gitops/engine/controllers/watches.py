@@ -9,7 +9,7 @@ for one event.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -89,9 +89,8 @@ class Watches:
         self._wanted: dict[Kind, list[_Running]] = {}  # by served kind: what it needs
         self._plurals: dict[Kind, str] = {}
         self._by_uid: dict[str, ObjectRef] = {}
-        # Children that went slowly, until when they count as going; and those that left the watch.
+        # Children that went slowly, until when they count as going.
         self._resting: dict[ObjectRef, tuple[float, KubeObject]] = {}
-        self._lost: dict[str, None] = {}
 
     def wake(self, key: ObjectRef) -> None:
         """Have an instance worked on."""
@@ -101,12 +100,16 @@ class Watches:
 
     async def serve(self, serving: Serving, limit: float) -> None:
         """Watch a kind, its children and what they refer to; return when all of it is known."""
-        wanted = self._wanted[serving.kind] = list(self._start(serving))
+        wanted = list(self._start(serving))
         self._plurals[serving.kind] = serving.plural
         self._plurals.update({node.resource: node.served.plural for node in serving.nodes()})
-        self._release(serving.kind, keep={id(each) for each in wanted})
+        until = asyncio.get_running_loop().time() + limit
         for running in wanted:
-            await _synced(running.informer, limit)
+            left = until - asyncio.get_running_loop().time()
+            await _synced(running.informer, max(left, 0.0))
+        # Only now: until then the former graph is at work, and needs what it needed.
+        self._wanted[serving.kind] = wanted
+        self._release(serving.kind, keep={id(each) for each in wanted})
 
     def retire(self, kind: Kind) -> None:
         """Stop watching a kind and what was watched for it alone."""
@@ -206,7 +209,10 @@ class Watches:
     def child(self, ref: ObjectRef) -> KubeObject | None:
         """Return a child as it was last seen, whoever's it is."""
         running = self._children.get(ref.kind)
-        found = running.informer.cache.find(ref.namespace, ref.name) if running else None
+        if running is None or not running.informer.is_synced:
+            # Not the same as absent: what is absent is made.
+            raise NotYet("not-watched", f"{ref.kind} is not watched yet")
+        found = running.informer.cache.find(ref.namespace, ref.name)
         if found is None and ref in self._resting:
             until, last = self._resting[ref]
             if asyncio.get_running_loop().time() < until:
@@ -215,18 +221,24 @@ class Watches:
         return found
 
     def members(
-        self, id_: str, kinds: Iterable[GroupKind]
+        self, id_: str, kinds: Iterable[GroupKind], namespaces: Collection[str]
     ) -> tuple[list[KubeObject], set[GroupKind]]:
-        """Return the members of an apply set, and the kinds that are not watched."""
+        """
+        Return the members of an apply set, and the kinds that are not watched.
+
+        Only of kinds and namespaces in which they may be: labels are copied by others (from a
+        Service to its EndpointSlices), and anybody can write one.
+        """
         found: dict[str, KubeObject] = {}
-        unwatched = set(kinds)
+        wanted, unwatched = set(kinds), set(kinds)
         for kind, running in self._children.items():
             group_kind = GroupKind.of(kind)
-            if not running.informer.is_synced:
+            if group_kind not in wanted or not running.informer.is_synced:
                 continue
             unwatched.discard(group_kind)
             for member in running.informer.cache.by(_MEMBERS, id_):
-                found.setdefault(member["metadata"]["uid"], member)
+                if member["metadata"].get("namespace", "") in ("", *namespaces):
+                    found.setdefault(member["metadata"]["uid"], member)
         return list(found.values()), unwatched
 
     def other(self, kind: Kind) -> Informer | None:
@@ -240,10 +252,6 @@ class Watches:
             problem = running.informer.problem
             if running.informer.selection.kind in kinds and problem is not None:
                 yield f"cannot watch {running.informer.selection.kind}: {problem.message}"
-
-    def has_lost(self, uid: str) -> bool:
-        """Say whether an object was a child of ours until it lost its label."""
-        return uid in self._lost
 
     async def known(self, serving: Serving, limit: float) -> None:
         """Wait until everything a graph needs was listed once; raise `NotYet` if it was not."""
@@ -275,7 +283,7 @@ class Watches:
         self.attention.wrote(key, answer)
         running = self._instances.get(key.kind)
         if running is not None:
-            running.informer.cache.put(answer)
+            running.informer.saw(answer)
         return answer
 
     def saw_child(self, key: ObjectRef, answer: KubeObject) -> KubeObject:
@@ -284,7 +292,7 @@ class Watches:
         trimmed = kept(answer, running.parts if running else None)
         self.attention.wrote(key, trimmed)
         if running is not None:
-            running.informer.cache.put(trimmed)
+            running.informer.saw(trimmed)
         return trimmed
 
     # What happened
@@ -318,11 +326,8 @@ class Watches:
             self._notify(key, change.object, delay)
 
     def _note_gone(self, last: KubeObject) -> float:
-        """Remember a child that is gone or lost its label; return how long to leave it."""
+        """Remember a child that went slowly; return how long to leave it."""
         if not _is_going(last):
-            self._lost[last["metadata"]["uid"]] = None
-            if len(self._lost) > 10_000:
-                del self._lost[next(iter(self._lost))]
             return 0.0
         now = asyncio.get_running_loop().time()
         rested = [ref for ref, (until, _) in self._resting.items() if until <= now]

@@ -8,6 +8,7 @@ to do.
 
 import hashlib
 import json
+from base64 import b64encode
 from dataclasses import dataclass, field
 
 import orjson
@@ -56,6 +57,7 @@ class Family:
         self, body: KubeObject, node: str, wave: int, position: Position | None = None
     ) -> KubeObject:
         """Return a desired object with everything a child must carry."""
+        body = _as_stored(body)
         made = stamp(self.parent, Child.of(body), self._rules.tracking)
         self.warnings.update(dict.fromkeys(made.warnings))
         stamped = made.onto(body)
@@ -69,6 +71,23 @@ class Family:
         metadata["annotations"] = annotations
         annotations[DESIRED_HASH] = digest(stamped)
         return stamped
+
+
+def _as_stored(body: KubeObject) -> KubeObject:
+    """
+    Return a Secret as the server keeps it.
+
+    It notes `stringData` as set by us for ever, whatever becomes of `data`: drift would not show.
+    """
+    texts = body.get("stringData")
+    is_secret = (body.get("apiVersion"), body.get("kind")) == ("v1", "Secret")
+    if not is_secret or not isinstance(texts, dict):
+        return body
+    if not all(isinstance(each, str) for each in texts.values()):
+        return body  # for the server to refuse
+    encoded = {key: b64encode(each.encode()).decode() for key, each in texts.items()}
+    rest = {key: value for key, value in body.items() if key != "stringData"}
+    return {**rest, "data": {**(body.get("data") or {}), **encoded}}
 
 
 def digest(obj: KubeObject) -> str:

@@ -194,7 +194,9 @@ class Pass:
                 raise Pending(self._pending_on(node, dependency.id))
         if not node.include_when:
             return False
-        for name in {n for each in node.include_when for n in each.names if n in self.runs}:
+        for name in dict.fromkeys(n for each in node.include_when for n in each.names):
+            if name not in self.runs:
+                continue
             self._require(name, f"includeWhen dependency {quote(name)}")
         return not self.evaluator.is_included(node, self.values)
 

@@ -28,7 +28,10 @@ def not_ready(
         case NodeKind.COLLECTION:
             return _collection(node, desired, observed, evaluator)
         case NodeKind.EXTERNAL_COLLECTION:
-            return _items(node, observed, evaluator) if desired is not None else _unseen(node)
+            if desired is None:
+                return _unseen(node)
+            # Definitions are checked with the whole list; kro then offers single items, and waits.
+            return _single(node, list(observed), evaluator) if observed else None
         case NodeKind.RESOURCE | NodeKind.EXTERNAL:
             return _single(node, observed[0], evaluator) if observed else _unseen(node)
 

@@ -159,6 +159,26 @@ async def test_the_end_of_a_rival_does_not_disturb(world: World) -> None:
     await becomes(world, world.ref("v1", "ConfigMap", "two"), "data.motto", "still mine")
 
 
+async def test_a_rival_that_breaks_does_not_take_over(world: World) -> None:
+    theirs = node("settings", config_map("${schema.metadata.name}", {"motto": "theirs"}))
+    ours = node("settings", config_map("${schema.metadata.name}", {"motto": "ours"}))
+    first = world.definition("Palace", {"motto": "string"}, resources=[ours])
+    instance = world.instance("Palace", "one", {"motto": "a"})
+    await serve(world, first, instance)
+    rival = world.definition("Palace", {"motto": "string"}, resources=[theirs])
+    await world.create(rival)
+    await world.inactive(rival)
+
+    broken = node("settings", config_map("${schema.metadata.name}", {"motto": "${nowhere}"}))
+    await world.change(rival, lambda obj: obj["spec"].update(resources=[broken]))
+    await becomes(world, rival, "status.state", "Inactive")
+    await world.merge(instance, {"spec": {"motto": "b"}})
+
+    await world.settled(instance)
+    settings = await world.get(world.ref("v1", "ConfigMap", "one"))
+    assert settings["data"] == {"motto": "ours"}
+
+
 async def test_a_breaking_change_needs_consent(world: World) -> None:
     fields = {"title": "string", "pages": "integer | default=42"}
     definition = await world.create(world.definition("Letter", fields))
