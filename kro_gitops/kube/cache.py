@@ -10,6 +10,7 @@ in here, and a version seen twice is no change.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from sys import intern
 from typing import Any
@@ -43,6 +44,7 @@ class Cache:
 
     def __init__(self, indexes: Mapping[str, Index] | None = None) -> None:
         self._objects: dict[Key, KubeObject] = {}
+        self._version = ""  # of everything, when it was last taken in
         self._indexes = dict(indexes or {})
         # name of the index → value → the keys of those that have it, in the order they came
         self._keys: dict[str, dict[Hashable, dict[Key, None]]] = {
@@ -93,6 +95,10 @@ class Cache:
         What was put in since then is not missed.
         """
         present = {key_of(obj): obj for obj in objects}
+        if version and self._version and is_newer(self._version, version):
+            # The server was set back to an earlier state: what we know is from a time that is not.
+            self._objects = {key: _timeless(obj) for key, obj in self._objects.items()}
+        self._version = version
         gone = [
             key
             for key, obj in self._objects.items()
@@ -168,6 +174,13 @@ def is_newer(version: str, than: str) -> bool:
     if version.isdecimal() and than.isdecimal():
         return int(version) > int(than)
     return version != than
+
+
+def _timeless(obj: KubeObject) -> KubeObject:
+    """Return an object that any version is newer than."""
+    copied = copy(obj)
+    copied["metadata"] = {**obj["metadata"], "resourceVersion": "0"}
+    return copied
 
 
 def version_of(obj: KubeObject) -> str:

@@ -19,7 +19,7 @@ from kro_gitops.engine.management import has_finalizer
 from kro_gitops.engine.plan.deletion import teardown, was_orphaned
 from kro_gitops.engine.status import not_managed, under_deletion
 from kro_gitops.errors import KroGitopsError, Unavailable
-from kro_gitops.kube.api import MergePatch
+from kro_gitops.kube.api import MergePatch, Writer
 from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.objects.metadata import (
     APPLYSET_PART_OF,
@@ -42,8 +42,15 @@ class Deletions:
     """Takes instances down."""
 
     def __init__(
-        self, watches: Watches, membership: Membership, applier: Applier, reporter: Reporter
+        self,
+        writer: Writer,
+        watches: Watches,
+        membership: Membership,
+        applier: Applier,
+        reporter: Reporter,
     ) -> None:
+        """Take note: `writer` is for instances themselves, whoever their children belong to."""
+        self._writer = writer
         self._watches = watches
         self._membership = membership
         self._applier = applier
@@ -132,7 +139,7 @@ class Deletions:
         rest = [each for each in metadata["finalizers"] if each != FINALIZER]
         changes = {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}
         try:
-            answer = await errand.cluster.patch(errand.key, MergePatch({"metadata": changes}))
+            answer = await self._writer.patch(errand.key, MergePatch({"metadata": changes}))
         except NotFound:
             return
         except Conflict:

@@ -4,7 +4,7 @@ The engine, put together: three queues, the informers that feed them, and what w
 
 import asyncio
 import logging
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from kro_gitops.control.loop import Loop
@@ -31,7 +31,7 @@ from kro_gitops.engine.publication import owner_of
 from kro_gitops.engine.revision import REVISION_KIND
 from kro_gitops.engine.serving import Serving
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.kube.api import Cluster, Selection
+from kro_gitops.kube.api import Cluster, Identity, Selection
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.events import Recorder
@@ -60,15 +60,25 @@ class EngineRules:
     loops: Mapping[str, LoopSettings] = field(default_factory=dict)
 
 
+def ourselves(_instance: KubeObject) -> Identity | None:
+    """Act as ourselves for every instance."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What the engine works with: a cluster, and whoever wants to know what happens."""
+    """
+    What the engine works with: a cluster, and whoever wants to know what happens.
+
+    `identity_of` says as whom to act for the children of an instance; never the instance itself.
+    """
 
     cluster: Cluster
     discovery: Discovery
     observer: Observer = field(default_factory=Nobody)
     events: Recorder | None = None
     loop_observers: Mapping[str, LoopObserver] = field(default_factory=dict)
+    identity_of: Callable[[KubeObject], Identity | None] = ourselves
 
 
 class Engine:
@@ -181,7 +191,7 @@ class Engine:
             membership,
             applier,
             Externals(outside.cluster, self.watches),
-            Deletions(self.watches, membership, applier, reporter),
+            Deletions(outside.cluster, self.watches, membership, applier, reporter),
             reporter,
             outside.observer,
         )
@@ -254,10 +264,12 @@ class Engine:
     # What wakes whom
 
     def _wake_instance(self, key: ObjectRef, delay: float = 0.0) -> None:
+        instance = self.watches.instance(key)
+        identity = self._outside.identity_of(instance) if instance is not None else None
         if delay:
-            self._instance_loop.add_after(key, delay)
+            self._instance_loop.add_after(key, delay, identity)
         else:
-            self._instance_loop.add(key)
+            self._instance_loop.add(key, identity)
 
     def _wake_definition(self, name: str) -> None:
         self._definition_loop.add(name)

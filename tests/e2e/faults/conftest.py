@@ -29,7 +29,7 @@ def pytest_runtest_makereport(
     report = yield
     world = getattr(item, "funcargs", {}).get("world")
     if report.failed and isinstance(world, World):
-        report.sections.append(("End of the controller's log", world.controller.tail()))
+        report.sections.append(("End of the controller's log", world.controller.tail(200)))
     return report
 
 

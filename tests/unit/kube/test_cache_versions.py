@@ -92,3 +92,13 @@ def test_a_cache_ends_where_the_server_does(done: list[str], data: st.DataObject
         else:
             cache.put(obj)
     assert cache.find(*KEY) == live
+
+
+def test_a_server_that_was_set_back_is_believed() -> None:
+    cache = Cache()
+    cache.replace([thing(500), thing(400, "gone")], "500")
+
+    changes = cache.replace([thing(90)], "100")
+
+    assert {change.object["metadata"]["name"] for change in changes} == {"a", "gone"}
+    assert [each["metadata"]["resourceVersion"] for each in cache] == ["90"]
