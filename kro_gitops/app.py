@@ -95,7 +95,7 @@ class _Process:
                 client = Client(transport, discovery)
                 if not await self._reach(discovery):
                     return 0
-                return await self._lead(client, discovery, access)
+                return await self._lead(client, discovery, access, transport)
         finally:
             beating.cancel()
 
@@ -113,12 +113,15 @@ class _Process:
                 return True
         return False
 
-    async def _lead(self, client: Client, discovery: Discovery, access: Access) -> int:
+    async def _lead(
+        self, client: Client, discovery: Discovery, access: Access, transport: Transport
+    ) -> int:
         engine = self._engine(client, discovery)
         if not self._settings.leader_elect:
             await self._work(engine, client, discovery)
             return 0
         leadership = Leadership(access, self._settings)
+        transport.may_write = leadership.leads
         leadership.start()
         try:
             if self._settings.enable_controller_warmup:

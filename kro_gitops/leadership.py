@@ -9,6 +9,7 @@ import asyncio
 import os
 import socket
 import threading
+import time
 import uuid
 from pathlib import Path
 
@@ -87,6 +88,10 @@ class Leadership:
             each.cancel()
         if not self._elected.is_set():
             raise Unavailable("no-campaign", "cannot campaign for the lease: see the log above")
+
+    def leads(self) -> bool:
+        """Say whether the lease is ours now, by a clock that goes on while a process sleeps."""
+        return self._elector is not None and time.monotonic() < self._elector.leads_until
 
     async def lost(self) -> None:
         """Wait for the lease to be lost."""

@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self
 import aiohttp
 import orjson
 
-from kro_gitops.errors import ClusterUnavailable
+from kro_gitops.errors import ClusterUnavailable, Unavailable
 from kro_gitops.kube.api import Identity
 from kro_gitops.kube.pace import Limits, TokenBucket, wait_before_repeating
 from kro_gitops.kube.requests import Request, impersonation
@@ -77,6 +77,10 @@ def _unobserved(_sent: Sent) -> None:
     """Let a request go by."""
 
 
+def _always() -> bool:
+    return True
+
+
 class Transport:
     """Connections to one API server; open for as long as the block lasts."""
 
@@ -100,6 +104,8 @@ class Transport:
             else None
         )
         self._session: aiohttp.ClientSession | None = None
+        # Asked before every change: whoever leads no more must not send what it still has in mind.
+        self.may_write: Callable[[], bool] = _always
 
     async def __aenter__(self) -> Self:
         connector = aiohttp.TCPConnector(limit=0, ssl=self._access.tls or True)
@@ -167,6 +173,8 @@ class Transport:
 
     async def _open_once(self, trying: _Try) -> aiohttp.ClientResponse:
         request, response = trying.request, None
+        if request.method != "GET" and not self.may_write():
+            raise Unavailable("not-leading", "the lease ran out: nothing is changed any more")
         text = b"" if request.body is None else orjson.dumps(request.body)
         begun = time.monotonic()
         try:

@@ -47,7 +47,8 @@ APPLYSET_GROUP_KINDS = "applyset.kubernetes.io/contains-group-kinds"
 APPLYSET_NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
 INVENTORY_HASH = "internal.kro.run/applyset-inventory-hash"
 
-# Annotations of kro's on children, and of ours: what was last applied.
+# On children: an annotation of kro's, and a label of ours that says what was last applied. Not an
+# annotation, because another annotation is another generation of a Deployment.
 APPLY_ORDER = "internal.kro.run/apply-order"
 DESIRED_HASH = "gitops.kro.run/desired-hash"
 
@@ -59,7 +60,6 @@ INSTANCE_MANAGER = "gitops.kro.run/instance"
 SOURCE = "gitops.kro.run/source"
 REVISION = "gitops.kro.run/revision"
 SOURCE_PATH = "gitops.kro.run/path"
-INSTANCE = "gitops.kro.run/instance"
 
 # Argo CD's, copied byte for byte from an instance to its children.
 ARGOCD_PREFIX = "argocd.argoproj.io/"

@@ -25,7 +25,6 @@ from kro_gitops.objects.metadata import (
     ARGOCD_SYNC_OPTIONS,
     ARGOCD_TRACKING_ID,
     GITOPS_PREFIX,
-    INSTANCE,
     SOURCE,
     SOURCE_PATH,
 )
@@ -274,13 +273,9 @@ def _without_overridden(copied: Marks, child: Child) -> Marks:
 
 
 def _own_keys(parent: Parent) -> dict[str, str]:
-    """Say for people which instance a child belongs to, and where that came from."""
-    ref = parent.ref
+    """Say for people where a child's instance came from; labels of kro's name the instance."""
     inherited = (SOURCE, SOURCE_PATH)
-    return {
-        INSTANCE: f"{ref.kind.group}/{ref.kind.kind}:{ref.namespace}/{ref.name}",
-        **{key: parent.annotations[key] for key in inherited if key in parent.annotations},
-    }
+    return {key: parent.annotations[key] for key in inherited if key in parent.annotations}
 
 
 def _is_marked(child: Child, kept: Marks, argocd: ArgoCD) -> bool:

@@ -27,7 +27,7 @@ WITHOUT_EXAMPLE = {
     *("no-such-kind", "no-such-object", "not-an-instance", "not-established", "not-found"),
     *("not-installed", "not-one-version", "not-ours", "not-published", "not-served"),
     *("not-watched", "owner-out-of-reach", "server-trouble", "too-many-requests"),
-    *("tracking-overridden", "unauthorized"),
+    *("no-campaign", "not-leading", "tracking-overridden", "unauthorized"),
 }
 
 

@@ -249,6 +249,8 @@ class Definitions:
         except KroGitopsError as error:
             session.set(reported.not_running(f"add parent handler {serving.kind}: {error.message}"))
             session.trouble = error
+            if former is not None and former.graph is not None:
+                return  # which stays at work
         else:
             session.set(reported.IS_RUNNING)
         # Also if something cannot be watched: instances then say what it is.

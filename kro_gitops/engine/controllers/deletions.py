@@ -16,7 +16,7 @@ from kro_gitops.engine.controllers.membership import Membership
 from kro_gitops.engine.controllers.reporting import Account, Reporter
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.management import has_finalizer
-from kro_gitops.engine.plan.deletion import teardown, was_orphaned
+from kro_gitops.engine.plan.deletion import had_reference, teardown, was_orphaned
 from kro_gitops.engine.status import not_managed, under_deletion
 from kro_gitops.errors import KroGitopsError, Unavailable
 from kro_gitops.kube.api import MergePatch, Writer
@@ -118,14 +118,17 @@ class Deletions:
     def _keeps_children(self, instance: KubeObject, members: Iterable[KubeObject]) -> bool:
         if instance["metadata"]["uid"] in self._watches.orphaning:
             return True
-        found = list(members)
+        # Children out of reach never referred to it: those within reach tell for all.
+        found = [member for member in members if had_reference(instance, member)]
         return bool(found) and all(was_orphaned(instance, member) for member in found)
 
     async def _let_go(
         self, account: Account, errand: Errand, members: Iterable[KubeObject]
     ) -> None:
         """Take our marks off children that are to stay."""
-        for member in members:
+        # Those out of reach first: if we are interrupted, the others still tell what was asked for.
+        instance = account.instance
+        for member in sorted(members, key=lambda each: had_reference(instance, each)):
             ref = ObjectRef.of(member)
             try:
                 answer = await errand.cluster.patch(ref, MergePatch(_unmarked(member, account)))

@@ -152,6 +152,8 @@ class Instances:
             run = await self._carry_out(session)
         except _Unmanaged as error:
             return await self._report_unmanaged(account, error.cause)
+        except NotYet as error:
+            return await self._report_unwatched(account, error)
         self._hands.watches.looking.keep_only(account.key, session.looking)
         return await self._conclude(session, run)
 

@@ -103,6 +103,8 @@ class Watches:
         wanted = list(self._start(serving))
         self._plurals[serving.kind] = serving.plural
         self._plurals.update({node.resource: node.served.plural for node in serving.nodes()})
+        # Where there was nothing before, instances must be told what is missing.
+        self._wanted.setdefault(serving.kind, wanted)
         until = asyncio.get_running_loop().time() + limit
         for running in wanted:
             left = until - asyncio.get_running_loop().time()

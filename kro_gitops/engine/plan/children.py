@@ -69,7 +69,7 @@ class Family:
         }
         annotations = {**(metadata.get("annotations") or {}), **order_annotation(wave)}
         metadata["annotations"] = annotations
-        annotations[DESIRED_HASH] = digest(stamped)
+        metadata["labels"][DESIRED_HASH] = digest(stamped)
         return stamped
 
 
@@ -110,5 +110,5 @@ def is_same_desire(live: KubeObject, desired: KubeObject) -> bool:
 
 
 def _hash(obj: KubeObject) -> str | None:
-    found: str | None = (obj["metadata"].get("annotations") or {}).get(DESIRED_HASH)
+    found: str | None = (obj["metadata"].get("labels") or {}).get(DESIRED_HASH)
     return found

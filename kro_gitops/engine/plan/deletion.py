@@ -52,12 +52,20 @@ def was_orphaned(instance: KubeObject, member: KubeObject) -> bool:
     Say whether the garbage collector took a child from its instance.
 
     It does so when somebody deletes the instance but not its children; later nothing else tells.
+    """
+    references = member["metadata"].get("ownerReferences") or ()
+    return had_reference(instance, member) and all(
+        each.get("uid") != instance["metadata"]["uid"] for each in references
+    )
+
+
+def had_reference(instance: KubeObject, member: KubeObject) -> bool:
+    """
+    Say whether a child once referred to its instance.
+
     Only children that we stamped ever had a reference, and only in the instance's namespace.
     """
     about, owner = member["metadata"], instance["metadata"]
-    if DESIRED_HASH not in (about.get("annotations") or {}):
+    if DESIRED_HASH not in (about.get("labels") or {}):
         return False
-    if owner.get("namespace") and about.get("namespace") != owner["namespace"]:
-        return False
-    references = about.get("ownerReferences") or ()
-    return all(each.get("uid") != owner["uid"] for each in references)
+    return not owner.get("namespace") or about.get("namespace") == owner["namespace"]

@@ -23,7 +23,6 @@ TRACKING = "argocd.argoproj.io/tracking-id"
 INSTALLATION = "argocd.argoproj.io/installation-id"
 SYNC = "argocd.argoproj.io/sync-options"
 COMPARE = "argocd.argoproj.io/compare-options"
-OURS = "gitops.kro.run/instance"
 
 ID = "web:shops.example.com/Shop:town/corner"
 SHIELD = {SYNC: "Delete=false,Prune=false", COMPARE: "IgnoreExtraneous"}
@@ -55,10 +54,10 @@ def deployment(namespace: str = "town", **metadata: Any) -> dict[str, Any]:
 
 
 def stamped(parent: Parent, obj: dict[str, Any], policy: Policy | None = None) -> dict[str, Any]:
-    """Return a child's metadata, without our own key."""
+    """Return a child's metadata."""
     found = stamp(parent, Child.of(obj), policy or Policy()).onto(obj)["metadata"]
     about = dict(found)
-    about["annotations"] = {k: v for k, v in found["annotations"].items() if k != OURS}
+    about.setdefault("annotations", {})
     return about
 
 
@@ -192,7 +191,7 @@ class TestTheTemplate:
         obj = deployment(annotations={TRACKING: own})
         found = stamp(tracked(annotations={INSTALLATION: "blue"}), Child.of(obj), Policy())
         # The installation id belongs to the instance's id, so it is not copied alone.
-        assert found.onto(obj)["metadata"]["annotations"].keys() == {TRACKING, OURS}
+        assert found.onto(obj)["metadata"]["annotations"].keys() == {TRACKING}
         assert found.onto(obj)["metadata"]["annotations"][TRACKING] == own
         assert [(w.code, w.spot.path) for w in found.warnings] == [
             ("tracking-overridden", ("metadata", "annotations", TRACKING))
@@ -259,7 +258,6 @@ def test_children_say_which_instance_they_belong_to_and_where_it_came_from() -> 
         }
     )
     assert stamp(parent, Child.of(deployment()), Policy()).annotations == {
-        "gitops.kro.run/instance": "shops.example.com/Shop:town/corner",
         "gitops.kro.run/source": "team/repo",
         "gitops.kro.run/path": "shops/corner.yaml",
     }
@@ -284,7 +282,7 @@ class Server:
             del self.live[key]
         self.live |= written
         self._ours = set(written)
-        return {key: text for key, text in self.live.items() if key != OURS}
+        return dict(self.live)
 
 
 def test_ids_follow_the_instance_and_go_with_it() -> None:

@@ -21,7 +21,7 @@ def body(**data: Any) -> dict[str, Any]:
 
 
 def hash_of(child: dict[str, Any]) -> str:
-    found: str = child["metadata"]["annotations"][DESIRED_HASH]
+    found: str = child["metadata"]["labels"][DESIRED_HASH]
     return found
 
 

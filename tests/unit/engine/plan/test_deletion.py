@@ -54,7 +54,7 @@ def test_orphaning_is_asked_for_by_a_finalizer() -> None:
 
 
 def child(**metadata: Any) -> dict[str, Any]:
-    return {"metadata": {"namespace": "town", "annotations": {DESIRED_HASH: "x"}, **metadata}}
+    return {"metadata": {"namespace": "town", "labels": {DESIRED_HASH: "x"}, **metadata}}
 
 
 def test_a_child_without_its_owner_was_orphaned() -> None:
