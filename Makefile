@@ -69,7 +69,7 @@ cluster: $(VENV)/.dev kube-bin  ## a control plane to play with, until Ctrl-C
 golden: $(VENV)/.dev  ## compare with outcomes of kro: make golden FILE=outcomes.jsonl
 	$(BIN)/python tools/golden.py $(FILE)
 
-bench: $(VENV)/.dev  ## print the benchmarks
+bench: $(VENV)/.dev kube-bin-if-go kro-bin-if-go  ## print the benchmarks
 	$(BIN)/python -m benchmarks
 
 fuzz: $(VENV)/.dev  ## fuzz parsers for longer than CI does

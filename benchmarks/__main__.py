@@ -36,7 +36,7 @@ _ENGINE: dict[str, Callable[[Report, bool], None]] = {
     "engine-restart": lambda report, full: restart.run(report, full=full),
     "engine-memory": lambda report, _: memory.run(report),
     "engine-drift": lambda report, _: drift.run(report),
-    "engine-scaling": lambda report, full: scaling.run(report, full=full),
+    "engine-scaling": lambda report, _full: scaling.run(report),
 }
 _SUBJECTS = (*_COMPARED, *_ALONE, *_ENGINE)
 
@@ -46,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(_SUBJECTS))
     parser.add_argument(
-        "--full", action="store_true", help="more instances, and kro wherever it can be compared"
+        "--full", action="store_true", help="restart kro, too, where we restart ours"
     )
     options = parser.parse_args()
     names = options.subjects or _SUBJECTS

@@ -13,8 +13,7 @@ from benchmarks.engine.controllers import OURS
 from benchmarks.engine.create import pour, settle
 from benchmarks.report import Report
 
-_COUNTS = (100, 500)
-_ALL_COUNTS = (*_COUNTS, 2000)
+_COUNTS = (100, 500, 2000)
 _NOISE = 1.25
 
 
@@ -44,10 +43,10 @@ class Step:
         return self.floor if isinstance(self.floor, Missing) else self.floor / self.count * 1e3
 
 
-def run(report: Report, *, full: bool) -> None:
+def run(report: Report) -> None:
     """Measure each number, print what an instance takes."""
     report.heading("11. More and more instances, ms an instance")
-    steps = [_step(report, count) for count in (_ALL_COUNTS if full else _COUNTS)]
+    steps = [_step(report, count) for count in _COUNTS]
     rows = [
         [
             f"{step.count:,}",
@@ -59,8 +58,6 @@ def run(report: Report, *, full: bool) -> None:
         for step in steps
     ]
     report.table(["instances", "floor", "ours", "× floor", "CPU time of ours"], rows)
-    if not full:
-        report.line(f"with --full also {_ALL_COUNTS[-1]:,}")
     few, many = steps[0], steps[-1]
     words = f"at {many.count:,}, times that at {few.count:,}"
     took = ratio(many.milliseconds, few.milliseconds)
