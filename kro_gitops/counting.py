@@ -9,6 +9,7 @@ from typing import Protocol
 
 from kro_gitops.control.loop import Report
 from kro_gitops.engine.controllers.engine import INSTANCES
+from kro_gitops.engine.controllers.observing import Observer
 from kro_gitops.engine.graph.nodes import NodeKind
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.steps import NodeState
@@ -32,7 +33,7 @@ def resource_text(kind: Kind, plural: str) -> str:
     return f"{kind.group}/{kind.version}, Resource={plural}"
 
 
-class Counting:
+class Counting(Observer):
     """The engine's observer."""
 
     def __init__(self, metrics: Metrics, plurals: "Plurals", *, conditions: bool) -> None:

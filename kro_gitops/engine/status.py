@@ -240,19 +240,6 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What is to be written, and what was there."""
-
-    former: Mapping[str, Any]
-    status: Mapping[str, Any]
-
-    @property
-    def is_news(self) -> bool:
-        """Say whether there is anything to write."""
-        return self.former != self.status
-
-
 def conditions_of(instance: KubeObject, now: datetime) -> ConditionSet:
     """Take over the conditions an instance reports."""
     return ConditionSet.of(TYPES, instance, now)

@@ -133,7 +133,7 @@ class Applier:
         await errand.cluster.apply(nothing, _options(force=True))
 
 
-async def each(
+async def with_each(
     wanted: Iterable[KubeObject], action: Callable[[KubeObject], Awaitable[bool]]
 ) -> list[str]:
     """Do something with each object; return those that were not what they seemed to be."""

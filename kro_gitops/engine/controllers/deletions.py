@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.engine.applyset import Inventory, validate_inventory
-from kro_gitops.engine.controllers.applying import Applier, Errand, each
+from kro_gitops.engine.controllers.applying import Applier, Errand, with_each
 from kro_gitops.engine.controllers.membership import Membership
 from kro_gitops.engine.controllers.reporting import Account, Reporter
 from kro_gitops.engine.controllers.watches import Watches
@@ -98,7 +98,7 @@ class Deletions:
         going = teardown(members)
         if going is None:
             return None
-        missed = await each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
+        missed = await with_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
         if missed:
             account.set(
                 under_deletion("deletion blocked: deletion encountered UID conflicts; retrying")

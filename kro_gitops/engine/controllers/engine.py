@@ -20,7 +20,7 @@ from kro_gitops.engine.controllers.deletions import Deletions
 from kro_gitops.engine.controllers.externals import Externals
 from kro_gitops.engine.controllers.instances import Hands, InstanceRules, Instances
 from kro_gitops.engine.controllers.membership import Membership
-from kro_gitops.engine.controllers.observing import Nobody, Observer
+from kro_gitops.engine.controllers.observing import Observer
 from kro_gitops.engine.controllers.publishing import Publisher
 from kro_gitops.engine.controllers.reporting import Reporter
 from kro_gitops.engine.controllers.revisions import BY_DEFINITION, Revisions, snapshot_name
@@ -75,7 +75,7 @@ class Outside:
 
     cluster: Cluster
     discovery: Discovery
-    observer: Observer = field(default_factory=Nobody)
+    observer: Observer = field(default_factory=Observer)
     events: Recorder | None = None
     loop_observers: Mapping[str, LoopObserver] = field(default_factory=dict)
     identity_of: Callable[[KubeObject], Identity | None] = ourselves

@@ -16,7 +16,14 @@ from kro_gitops.cel.budget import Budget
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import Work
 from kro_gitops.engine.applyset import Inventory, has_inventory
-from kro_gitops.engine.controllers.applying import Applier, Errand, Target, adopts, each, target_of
+from kro_gitops.engine.controllers.applying import (
+    Applier,
+    Errand,
+    Target,
+    adopts,
+    target_of,
+    with_each,
+)
 from kro_gitops.engine.controllers.deletions import Deletions
 from kro_gitops.engine.controllers.externals import Externals
 from kro_gitops.engine.controllers.membership import Membership
@@ -267,7 +274,7 @@ class Instances:
         alive.sort(key=lambda obj: order.get(_node_of(obj), len(order)), reverse=True)
         errand = session.errand
         try:
-            missed = await each(alive, lambda obj: self._hands.applier.delete(errand, obj))
+            missed = await with_each(alive, lambda obj: self._hands.applier.delete(errand, obj))
         except KroGitopsError as error:
             return f"prune failed: {error.message}"
         for obj in alive:

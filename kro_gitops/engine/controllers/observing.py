@@ -5,15 +5,14 @@ The engine knows no metrics; it says what happened, and an observer makes of it 
 """
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.objects.conditions import Condition
 from kro_gitops.objects.refs import Kind, ObjectRef
 
 
-class Observer(Protocol):
-    """Whoever wants to know what the engine does."""
+class Observer:
+    """Whoever wants to know what the engine does; this one does not care."""
 
     def child_applied(self, kind: Kind, *, is_repair: bool) -> None:
         """Hear that a child was made or changed; a repair undoes what somebody else did."""
@@ -58,51 +57,3 @@ class Observer(Protocol):
 
     def definition_deleted(self, definition: str, seconds: float) -> None:
         """Hear that a definition is gone."""
-
-
-class Nobody:
-    """An observer that does not care."""
-
-    def child_applied(self, kind: Kind, *, is_repair: bool) -> None:
-        """Ignore it."""
-
-    def state_changed(self, instance: ObjectRef, before: str, after: str) -> None:
-        """Ignore it."""
-
-    def conditions_written(
-        self, instance: ObjectRef, plural: str, conditions: Iterable[Condition]
-    ) -> None:
-        """Ignore it."""
-
-    def instance_gone(self, instance: ObjectRef, plural: str) -> None:
-        """Ignore it."""
-
-    def graph_resolved(self, instance: ObjectRef, plural: str, outcome: str) -> None:
-        """Ignore it."""
-
-    def passed(self, run: Pass, seconds: float) -> None:
-        """Ignore it."""
-
-    def schema_asked(self, *, was_known: bool) -> None:
-        """Ignore it."""
-
-    def instance_heard(self, kind: Kind, event: str) -> None:
-        """Ignore it."""
-
-    def change_routed(self, kind: Kind, *, woke: bool) -> None:
-        """Ignore it."""
-
-    def graph_built(self, definition: str, seconds: float, *, succeeded: bool) -> None:
-        """Ignore it."""
-
-    def revision_issued(self, reason: str) -> None:
-        """Ignore it."""
-
-    def revisions_collected(self, count: int) -> None:
-        """Ignore it."""
-
-    def definition_changed(self, definition: str, before: str, after: str) -> None:
-        """Ignore it."""
-
-    def definition_deleted(self, definition: str, seconds: float) -> None:
-        """Ignore it."""

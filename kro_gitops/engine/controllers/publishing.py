@@ -73,10 +73,6 @@ class Publisher:
         about = self._crds.cache.find("", name)
         return about is not None and owner_of(about) == label_value(definition)
 
-    def forget(self, name: str) -> None:
-        """Do not believe any longer that a CRD is in order."""
-        self._settled.pop(name, None)
-
     def _stamp(self, name: str) -> str:
         about = self._crds.cache.find("", name)
         return _stamp(about) if about is not None else ""

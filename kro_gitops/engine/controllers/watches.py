@@ -16,7 +16,7 @@ from typing import Protocol
 
 from kro_gitops.engine.applyset import GroupKind
 from kro_gitops.engine.controllers.attention import Attention
-from kro_gitops.engine.controllers.observing import Nobody, Observer
+from kro_gitops.engine.controllers.observing import Observer
 from kro_gitops.engine.graph.parts import Parts, covers, merged, parts_seen, picked
 from kro_gitops.engine.plan.deletion import asks_to_orphan
 from kro_gitops.engine.serving import Serving
@@ -82,7 +82,7 @@ class Watches:
         self.orphaning: set[str] = set()  # uids of instances whose children are to stay
         self._reader = reader
         self._wake = wake
-        self._observer = observer or Nobody()
+        self._observer = observer or Observer()
         self._instances: dict[Kind, _Running] = {}
         self._children: dict[Kind, _Running] = {}
         self._others: dict[Kind, _Running] = {}
@@ -247,13 +247,6 @@ class Watches:
         """Return what is known of objects that instances refer to."""
         running = self._others.get(kind)
         return running.informer if running else None
-
-    def problems(self, kinds: Iterable[Kind]) -> Iterator[str]:
-        """Yield why kinds cannot be watched just now."""
-        for running in self._all():
-            problem = running.informer.problem
-            if running.informer.selection.kind in kinds and problem is not None:
-                yield f"cannot watch {running.informer.selection.kind}: {problem.message}"
 
     async def known(self, serving: Serving, limit: float) -> None:
         """Wait until everything a graph needs was listed once; raise `NotYet` if it was not."""

@@ -11,7 +11,6 @@ from kro_gitops.engine.status import (
     IS_MANAGED,
     IS_RESOLVED,
     RESOURCES,
-    Report,
     State,
     builtin,
     conditions_of,
@@ -137,11 +136,6 @@ def test_ready_repeats_what_is_wrong(condition: Any, status: str, message: str) 
 
 def test_under_deletion_is_about_the_children() -> None:
     assert under_deletion("x").type == RESOURCES
-
-
-def test_equal_statuses_are_no_news() -> None:
-    assert not Report({"replicas": 3}, {"replicas": 3.0}).is_news
-    assert Report({"replicas": 3}, {"replicas": 4}).is_news
 
 
 # Projection

@@ -11,7 +11,7 @@ from kro_gitops.engine.controllers.applying import Applier, Errand
 from kro_gitops.engine.controllers.definitions import DefinitionRules, Definitions, Tools, Wakes
 from kro_gitops.engine.controllers.engine import Engine, EngineRules, Outside
 from kro_gitops.engine.controllers.membership import Membership
-from kro_gitops.engine.controllers.observing import Nobody
+from kro_gitops.engine.controllers.observing import Observer
 from kro_gitops.engine.controllers.watches import Watches, kept
 from kro_gitops.engine.plan.children import Family, Rules
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator
@@ -207,7 +207,7 @@ async def test_instances_are_looked_at_when_their_definition_goes(watches: Any) 
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
     woken: list[ObjectRef] = []
-    tools = Tools(server, UNUSED, UNUSED, UNUSED, UNUSED, found, Nobody(), None)
+    tools = Tools(server, UNUSED, UNUSED, UNUSED, UNUSED, found, Observer(), None)
     wakes = Wakes(woken.append, lambda name: None)
     definitions = Definitions(tools, DefinitionRules(sync_limit=1.0), {}, wakes)
     await definitions.serve_deletions(KIOSK, "kiosks", "kiosk")
@@ -262,7 +262,7 @@ async def test_an_object_that_only_has_the_label_is_not_taken_over(watches: Any)
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
     live = kept({**theirs, "metadata": dict(theirs["metadata"])}, None)
-    applier = Applier(found, Nobody())
+    applier = Applier(found, Observer())
     with pytest.raises(RefusedError):
         await applier.apply(Errand(KEY, server), applying("shared", live))
     assert ("shared", True) not in server.applied
@@ -272,7 +272,7 @@ async def test_what_another_instance_made_meanwhile_is_not_taken(watches: Any) -
     server: Any = Server()
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
-    applier = Applier(found, Nobody())
+    applier = Applier(found, Observer())
     other = ObjectRef(KIOSK, "town", "other")
     # Both planned while it was not there; the other one was faster.
     late = applying("shared")
@@ -288,7 +288,7 @@ async def test_an_object_of_somebody_else_is_not_touched_to_find_that_out(watche
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
     with pytest.raises(RefusedError):
-        await Applier(found, Nobody()).apply(
+        await Applier(found, Observer()).apply(
             Errand(KEY, server),
             applying("shared"),
         )

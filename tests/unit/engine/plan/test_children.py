@@ -71,5 +71,5 @@ def test_a_child_somebody_took_the_hash_from_is_not_current() -> None:
     desired = family().child(body(a="1"), "cm", 1)
     cluster = SmallCluster()
     live = cluster.apply(desired)
-    bare = {**live, "metadata": {**live["metadata"], "annotations": {}}}
+    bare = {**live, "metadata": {**live["metadata"], "labels": {}}}
     assert not is_current(Kept(bare, live.owned), desired)

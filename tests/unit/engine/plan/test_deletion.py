@@ -67,4 +67,4 @@ def test_a_child_without_its_owner_was_orphaned() -> None:
 def test_a_child_that_never_had_an_owner_was_not_orphaned() -> None:
     parent = instance(uid="u")
     assert not was_orphaned(parent, child(namespace="elsewhere"))
-    assert not was_orphaned(parent, child(annotations={}))
+    assert not was_orphaned(parent, child(labels={}))
