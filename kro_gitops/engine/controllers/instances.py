@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from kro_gitops.cel.budget import Budget
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import Work
 from kro_gitops.engine.applyset import Inventory, has_inventory
@@ -29,10 +28,11 @@ from kro_gitops.engine.controllers.externals import Externals
 from kro_gitops.engine.controllers.membership import Membership
 from kro_gitops.engine.controllers.observing import Observer
 from kro_gitops.engine.controllers.reporting import Account, Reporter
+from kro_gitops.engine.controllers.stopwatch import Stopwatch
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.management import has_finalizer, inventory_of, is_managed, managed
-from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules
+from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules, is_same_desire
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.steps import Apply, Read, Select, Step
@@ -112,7 +112,7 @@ class Instances:
         self._rules = rules
         self._servings = servings
         self._children = Rules(rules.version, rules.tracking)
-        self._bounds = Bounds(rules.collection_size, _Stopwatch(rules.evaluation_limit).begin)
+        self._bounds = Bounds(rules.collection_size, Stopwatch(rules.evaluation_limit).begin)
         self._failures: dict[ObjectRef, int] = {}
         self._new: set[ObjectRef] = set()  # seen from their beginning, and not yet ready
 
@@ -215,6 +215,7 @@ class Instances:
             match step:
                 case Apply():
                     run.made(step, await hands.applier.apply(errand, step))
+                    self._tell_repair(session.account, step)
                 case Read():
                     session.looking.add(One(step.ref.kind, step.ref.namespace, step.ref.name))
                     found = await hands.externals.read(errand.key, step, errand.identity)
@@ -227,6 +228,11 @@ class Instances:
             run.failed(step, _told(step, error))
         except OSError as error:
             run.failed(step, str(error) or type(error).__name__)
+
+    def _tell_repair(self, account: Account, step: Apply) -> None:
+        if step.live is not None and is_same_desire(step.live, step.object):
+            text = f"{step.ref} was changed by somebody else, and put right"
+            self._hands.reporter.tell(account, "Normal", "Repaired", text)
 
     # Concluding
 
@@ -348,39 +354,6 @@ class _Unmanaged(Exception):  # noqa: N818 - carries an error out of the work on
     def __init__(self, cause: KroGitopsError) -> None:
         super().__init__(str(cause))
         self.cause = cause
-
-
-class _Stopwatch:
-    """
-    Budgets that end with the time allowed for one evaluation.
-
-    The wall clock is cheap to ask, but goes on while others have the processor; the thread's own
-    clock is asked only when the first has run out.
-    """
-
-    def __init__(self, limit: float) -> None:
-        self._limit = limit
-        self._until = 0.0
-        self._used: float | None = None
-        self._budget = Budget(deadline=self._is_over) if limit else Budget()
-
-    def begin(self) -> Budget:
-        """Start anew."""
-        self._until = time.perf_counter() + self._limit
-        self._used = None
-        return self._budget
-
-    def _is_over(self) -> bool:
-        now = time.perf_counter()
-        if now <= self._until:
-            return False
-        used = time.thread_time()
-        if self._used is not None and used - self._used >= self._limit / 2:
-            return True
-        if self._used is None:
-            self._used = used
-        self._until = now + self._limit / 2
-        return False
 
 
 def _told(step: Step, error: KroGitopsError) -> str:
