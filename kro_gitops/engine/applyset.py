@@ -165,12 +165,11 @@ def refuse_foreign_member(current: KubeObject, parent: ObjectRef) -> None:
     if not theirs or theirs == ours:
         return
     ref = ObjectRef.of(current)
-    name = f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
     # Go prints the core group with its slash: `/v1, Kind=ConfigMap`.
     kind = f"{ref.kind.group}/{ref.kind.version}, Kind={ref.kind.kind}"
     raise RefusedError(
         "foreign-applyset",
-        f"resource belongs to a different ApplySet: {name} ({kind}) "
+        f"resource belongs to a different ApplySet: {ref.place} ({kind}) "
         f"belongs to ApplySet {quote(theirs)}, cannot reassign to {quote(ours)}",
         hint="another instance made this object: give the child another name",
     )

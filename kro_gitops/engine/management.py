@@ -22,6 +22,11 @@ from kro_gitops.objects.metadata import FINALIZER
 from kro_gitops.objects.refs import KubeObject, ObjectRef
 
 
+def is_going(obj: KubeObject) -> bool:
+    """Say whether somebody deleted an object that is still there."""
+    return obj["metadata"].get("deletionTimestamp") is not None
+
+
 def has_finalizer(obj: KubeObject) -> bool:
     """Say whether an object waits for us before it goes."""
     return FINALIZER in (obj["metadata"].get("finalizers") or ())

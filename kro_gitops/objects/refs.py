@@ -56,9 +56,13 @@ class ObjectRef:
             _text(metadata.get("name")),
         )
 
+    @property
+    def place(self) -> str:
+        """Return `namespace/name`, or the bare name where there is no namespace."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
     def __str__(self) -> str:
-        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind.kind} {place}"
+        return f"{self.kind.kind} {self.place}"
 
 
 def is_dns_label(text: str) -> bool:

@@ -143,8 +143,7 @@ async def with_each(
             if not await action(obj):
                 missed.append(str(ObjectRef.of(obj)))
         except KroGitopsError as error:
-            ref = ObjectRef.of(obj)
-            place = f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
+            place = ObjectRef.of(obj).place
             raise Unavailable(error.code, f"delete {place}: {error.message}") from error
     return missed
 

@@ -26,7 +26,7 @@ from kro_gitops.engine.controllers.revisions import Revision, Revisions
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.crd import CrdInputs
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.engine.management import has_finalizer
+from kro_gitops.engine.management import has_finalizer, is_going
 from kro_gitops.engine.publication import served_kind_name
 from kro_gitops.engine.revision import spec_hash
 from kro_gitops.engine.serving import Serving
@@ -129,7 +129,7 @@ class Definitions:
         now = datetime.now(UTC)
         conditions = ConditionSet.of(reported.TYPES, definition, now)
         session = _Session(definition, conditions, now)
-        if definition["metadata"].get("deletionTimestamp") is not None:
+        if is_going(definition):
             return await self._delete(session)
         await self._ensure_finalizer(session)
         await self._bring_on(session)

@@ -26,6 +26,7 @@ from kro_gitops.engine.controllers.reporting import Reporter
 from kro_gitops.engine.controllers.revisions import BY_DEFINITION, Revisions, snapshot_name
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.labels import label_value
+from kro_gitops.engine.management import is_going
 from kro_gitops.engine.options import Options
 from kro_gitops.engine.publication import owner_of
 from kro_gitops.engine.revision import REVISION_KIND
@@ -224,7 +225,7 @@ class Engine:
             self._wake_definition(name)
         for revision in self._revisions.cache:
             self._revision_loop.add(revision["metadata"]["name"])
-        staying = (obj for obj in self._definitions.cache if not _is_going(obj))
+        staying = (obj for obj in self._definitions.cache if not is_going(obj))
         await self._serve_the_abandoned({obj["metadata"]["name"] for obj in staying})
 
     async def _serve_the_abandoned(self, names: set[str]) -> None:
@@ -232,7 +233,7 @@ class Engine:
         labels = {label_value(name) for name in names}
         for about in self._crds.cache:
             owner = owner_of(about)
-            if not owner or owner in labels or about["metadata"].get("deletionTimestamp"):
+            if not owner or owner in labels or is_going(about):
                 continue
             try:
                 crd = await self._outside.cluster.find(
@@ -297,10 +298,6 @@ class Engine:
             return
         for definition in self._definitions.cache.by(_BY_LABEL, owner):
             self._wake_definition(definition["metadata"]["name"])
-
-
-def _is_going(obj: KubeObject) -> bool:
-    return obj["metadata"].get("deletionTimestamp") is not None
 
 
 def _label_of(definition: KubeObject) -> tuple[str, ...]:

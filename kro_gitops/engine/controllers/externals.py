@@ -11,7 +11,7 @@ from kro_gitops.engine.plan.steps import Read, Select
 from kro_gitops.engine.watchset import Many, One, Request
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Cluster, Identity, Selection
-from kro_gitops.kube.cache import WITHOUT_MANAGERS, is_newer
+from kro_gitops.kube.cache import WITHOUT_MANAGERS, is_newer, version_of
 from kro_gitops.kube.informer import Informer
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 
@@ -87,7 +87,7 @@ class Externals:
         self, identity: Identity | None, ref: ObjectRef, about: KubeObject
     ) -> KubeObject | None:
         held = self._read.get((identity, ref))
-        if held is None or is_newer(_version(about), _version(held)):
+        if held is None or is_newer(version_of(about), version_of(held)):
             return None
         return held
 
@@ -97,8 +97,3 @@ class Externals:
         if len(self._read) > _HELD:
             del self._read[next(iter(self._read))]
         return trimmed
-
-
-def _version(obj: KubeObject) -> str:
-    version: str = obj["metadata"]["resourceVersion"]
-    return version

@@ -31,7 +31,13 @@ from kro_gitops.engine.controllers.reporting import Account, Reporter
 from kro_gitops.engine.controllers.stopwatch import Stopwatch
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.engine.management import has_finalizer, inventory_of, is_managed, managed
+from kro_gitops.engine.management import (
+    has_finalizer,
+    inventory_of,
+    is_going,
+    is_managed,
+    managed,
+)
 from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules, is_same_desire
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
@@ -98,6 +104,7 @@ class _Session:
     errand: Errand
     graph: Graph
     inventory: Inventory
+    is_managed: bool = False  # it carries what it must, with this inventory
     looking: set[Request] = field(default_factory=set)
     is_unwatched: bool = False  # something goes whose going nobody will tell
 
@@ -136,7 +143,7 @@ class Instances:
         now = datetime.now(UTC)
         account = Account(work.key, instance, serving, conditions_of(instance, now), now)
         errand = self._errand(instance, work.key, work.identity)
-        if instance["metadata"].get("deletionTimestamp") is not None:
+        if is_going(instance):
             return await self._hands.deletions.reconcile(account, errand, self._rules.interval)
         if serving.graph is None:
             return await self._report_unresolved(account)
@@ -197,16 +204,20 @@ class Instances:
 
     async def _manage(self, session: _Session, inventory: Inventory) -> bool:
         """See to it that the instance carries what it must; say whether it had to be written."""
+        if session.is_managed and inventory == session.inventory:
+            return False
         account = session.account
         wanted = managed(account.instance, account.serving, inventory, self._rules.version)
-        session.inventory = inventory
+        session.inventory, session.is_managed = inventory, False
         if is_managed(account.instance, wanted):
+            session.is_managed = True
             return False
         try:
             answer = await self._hands.cluster.apply(wanted, _MANAGE)
         except KroGitopsError as error:
             raise _Unmanaged(error) from error
         account.instance = self._hands.watches.saw_instance(account.key, answer)
+        session.is_managed = True
         return True
 
     async def _do(self, session: _Session, run: Pass, step: Step) -> None:
@@ -276,7 +287,7 @@ class Instances:
 
     async def _delete_orphans(self, session: _Session, orphans: list[KubeObject]) -> str | None:
         order = {name: index for index, name in enumerate(session.graph.order)}
-        alive = [obj for obj in orphans if obj["metadata"].get("deletionTimestamp") is None]
+        alive = [obj for obj in orphans if not is_going(obj)]
         alive.sort(key=lambda obj: order.get(_node_of(obj), len(order)), reverse=True)
         errand = session.errand
         try:
@@ -299,7 +310,7 @@ class Instances:
         session.account.set(IS_MANAGED)
         session.account.set(IS_RESOLVED)
         session.account.set(SUSPENDED)
-        await self._hands.reporter.suspended(session.account)
+        await self._hands.reporter.standing(session.account)
         return DONE
 
     async def _report_unresolved(self, account: Account) -> Result:
@@ -307,19 +318,19 @@ class Instances:
             return DONE  # its definition is gone: nobody says any more what should be
         account.set(not_resolved(account.serving.problem))
         self._hands.observer.graph_resolved(account.key, account.serving.plural, "failed")
-        await self._hands.reporter.unresolved(account)
+        await self._hands.reporter.failing(account)
         return DONE  # woken when there is a graph
 
     async def _report_unwatched(self, account: Account, error: NotYet) -> Result:
         """Say that children cannot be seen, so nothing can be said of them."""
         account.set(not_ready(error.message))
-        await self._hands.reporter.unwatched(account)
+        await self._hands.reporter.failing(account)
         return self._later(account.key)
 
     async def _report_unmanaged(self, account: Account, error: KroGitopsError) -> Result:
         text = f"finalizer/labeling failed: {error.message}"
         account.set(not_managed(text))
-        await self._hands.reporter.unmanaged(account)
+        await self._hands.reporter.standing(account)
         raise error
 
     # The rest

@@ -9,6 +9,7 @@ from typing import TypeVar
 from kro_gitops.engine.controllers.compiling import CRD_KIND
 from kro_gitops.engine.crd import with_ownership
 from kro_gitops.engine.labels import label_value
+from kro_gitops.engine.management import is_going
 from kro_gitops.engine.publication import (
     changes_needed,
     is_served,
@@ -61,7 +62,7 @@ class Publisher:
         live = await self._cluster.find(ref)
         if live is None or owner_of(live) != label_value(definition):
             return False
-        if live["metadata"].get("deletionTimestamp") is None:
+        if not is_going(live):
             try:
                 await self._cluster.delete(ref)
             except NotFound:
@@ -82,7 +83,7 @@ class Publisher:
         live = await _worded("check for existing CRD", self._cluster.find(ref))
         if live is None:
             return await _worded("create CRD", self._cluster.create(wanted))
-        if live["metadata"].get("deletionTimestamp") is not None:
+        if is_going(live):
             raise NotYet("crd-deleting", f"CRD {ref.name} is being deleted")
         patch = changes_needed(live, wanted, definition)
         if patch is None:

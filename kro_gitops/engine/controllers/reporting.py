@@ -85,26 +85,14 @@ class Reporter:
         self._complain(account, "ConditionExpressionFailed", faults)
         self._complain(account, "ChildFailed", verdict.failures)
 
-    async def suspended(self, account: Account) -> None:
-        """Report that children are left alone; what was said of them still holds."""
+    async def standing(self, account: Account) -> None:
+        """Report without a pass; what was said of the children, and the state, still holds."""
         status = {**account.former, "conditions": self._conditions(account)}
         status.setdefault("state", str(State.IN_PROGRESS))
         await self._write(account, status)
 
-    async def unresolved(self, account: Account) -> None:
-        """Report that there is no graph; what was said of the children still holds."""
-        status = {**account.former, "state": str(State.ERROR)}
-        status["conditions"] = self._conditions(account)
-        await self._write(account, status)
-
-    async def unmanaged(self, account: Account) -> None:
-        """Report that an instance could not be made ours."""
-        status = {**account.former, "conditions": self._conditions(account)}
-        status.setdefault("state", str(State.IN_PROGRESS))
-        await self._write(account, status)
-
-    async def unwatched(self, account: Account) -> None:
-        """Report that children cannot be seen; what was said of them may not hold any more."""
+    async def failing(self, account: Account) -> None:
+        """Report that no pass is possible: there is no graph, or children cannot be seen."""
         status = {**account.former, "state": str(State.ERROR)}
         status["conditions"] = self._conditions(account)
         await self._write(account, status)

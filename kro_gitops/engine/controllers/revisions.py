@@ -22,7 +22,7 @@ from kro_gitops.engine.definition_status import (
     not_verified,
     shape,
 )
-from kro_gitops.engine.management import has_finalizer
+from kro_gitops.engine.management import has_finalizer, is_going
 from kro_gitops.engine.revision import (
     REVISION_KIND,
     next_number,
@@ -79,7 +79,7 @@ class Revisions:
 
     def live(self, definition: str) -> list[Revision]:
         """Return the revisions of a definition that are not going, the newest first."""
-        found = [each for each in self._of(definition) if not _is_going(each)]
+        found = [each for each in self._of(definition) if not is_going(each)]
         revisions = [Revision(_number(each), self._hash(each), each) for each in found]
         return sorted(revisions, key=lambda each: each.number, reverse=True)
 
@@ -143,7 +143,7 @@ class Revisions:
         revision = self._informer.cache.find("", work.key)
         if revision is None:
             return DONE
-        if _is_going(revision):
+        if is_going(revision):
             await self._release(revision)
             return DONE
         if not has_finalizer(revision):
@@ -182,7 +182,7 @@ class Revisions:
 
     async def _patch(self, revision: KubeObject, changes: KubeObject) -> KubeObject:
         answer = await self._cluster.patch(ObjectRef.of(revision), MergePatch(changes))
-        if answer["metadata"].get("deletionTimestamp") is None:
+        if not is_going(answer):
             self._put(answer)
         return answer
 
@@ -204,10 +204,6 @@ class Revisions:
 def _number(revision: KubeObject) -> int:
     number: int = revision["spec"]["revision"]
     return number
-
-
-def _is_going(revision: KubeObject) -> bool:
-    return revision["metadata"].get("deletionTimestamp") is not None
 
 
 def _is_definition(owner: KubeObject) -> bool:

@@ -18,6 +18,7 @@ from kro_gitops.engine.applyset import GroupKind
 from kro_gitops.engine.controllers.attention import Attention
 from kro_gitops.engine.controllers.observing import Observer
 from kro_gitops.engine.graph.parts import Parts, covers, merged, parts_seen, picked
+from kro_gitops.engine.management import is_going
 from kro_gitops.engine.plan.deletion import asks_to_orphan
 from kro_gitops.engine.serving import Serving
 from kro_gitops.engine.watchset import WatchSet
@@ -301,7 +302,7 @@ class Watches:
             self.orphaning.discard(uid)
         else:
             self._by_uid[uid] = key
-            if _is_going(change.after) and asks_to_orphan(change.after):
+            if is_going(change.after) and asks_to_orphan(change.after):
                 self.orphaning.add(uid)
         before, after = change.before, change.after
         if before is None or after is None or _concerns(before) != _concerns(after):
@@ -322,7 +323,7 @@ class Watches:
 
     def _note_gone(self, last: KubeObject) -> float:
         """Remember a child that went slowly; return how long to leave it."""
-        if not _is_going(last):
+        if not is_going(last):
             return 0.0
         now = asyncio.get_running_loop().time()
         rested = [ref for ref, (until, _) in self._resting.items() if until <= now]
@@ -395,10 +396,6 @@ def _part_of(obj: KubeObject) -> tuple[str, ...]:
 def _instance_of(obj: KubeObject) -> str:
     uid: str = (obj["metadata"].get("labels") or {}).get(INSTANCE_ID, "")
     return uid
-
-
-def _is_going(obj: KubeObject) -> bool:
-    return obj["metadata"].get("deletionTimestamp") is not None
 
 
 def _concerns(instance: KubeObject) -> tuple[object, ...]:

@@ -354,10 +354,9 @@ class Pass:
 
 
 def _going(target: Apply) -> str:
-    ref = target.ref
-    name = f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
     return (
-        f"resource {quote(name)} for node {quote(target.node)} is currently being deleted; "
+        f"resource {quote(target.ref.place)} for node {quote(target.node)} "
+        "is currently being deleted; "
         "waiting for deletion to complete before continuing reconciliation"
     )
 
