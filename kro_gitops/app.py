@@ -11,16 +11,26 @@ import logging
 import os
 import signal
 import socket
+import tempfile
 import time
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from kro_gitops import __version__
-from kro_gitops.assembly import engine_rules, request_limits
+from kro_gitops.assembly import (
+    EngineView,
+    engine_rules,
+    named_source,
+    request_limits,
+    source_defaults,
+    source_rules,
+)
 from kro_gitops.config import Gate, Settings
-from kro_gitops.counting import Counting, InstanceLoop, Plurals
+from kro_gitops.counting import Counting, CountingSources, InstanceLoop, Plurals
 from kro_gitops.engine.controllers.engine import (
     DEFINITIONS,
     INSTANCES,
@@ -28,9 +38,9 @@ from kro_gitops.engine.controllers.engine import (
     Engine,
     Outside,
 )
-from kro_gitops.engine.own_crds import definition_crd, revision_crd
+from kro_gitops.engine.own_crds import own_crds
 from kro_gitops.engine.publication import is_as_wanted, is_served
-from kro_gitops.errors import ClusterUnavailable, NotYet
+from kro_gitops.errors import ClusterUnavailable, KroGitopsError, NotYet
 from kro_gitops.kube.api import Cluster, WriteOptions
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.credentials import from_kubeconfigs, in_cluster, kubeconfigs_of_user
@@ -39,14 +49,21 @@ from kro_gitops.kube.events import Recorder
 from kro_gitops.kube.transport import Access, Transport
 from kro_gitops.leadership import Leadership
 from kro_gitops.metrics import LoopObserver, Metrics
-from kro_gitops.objects.refs import ObjectRef
+from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.source.controllers.controller import SourceController, Surroundings
+from kro_gitops.source.controllers.doorbells import Doorbells
+from kro_gitops.source.controllers.registry import Registry
+from kro_gitops.source.crds import git_source_crd, source_inventory_crd
+from kro_gitops.source.receivers import Receivers
 from kro_gitops.web.health import MAIN_LOOP, Health, HealthServer
+from kro_gitops.web.hooks import HookServer
 
 log = logging.getLogger(__name__)
 
 API_SERVER = "api-server"
 OWN_CRDS = "own-crds"
 ENGINE = "definitions"
+SOURCES = "sources"
 
 _HEARTBEAT = 1.0
 _COUNT = 15.0
@@ -58,7 +75,7 @@ _INSTALL = WriteOptions(manager="kro-gitops", force=True)
 def run(settings: Settings) -> int:
     """Run the controller until it is told to stop; return the exit code."""
     metrics = Metrics(settings.kro_version)
-    health = Health(time.monotonic(), (API_SERVER, OWN_CRDS, ENGINE))
+    health = Health(time.monotonic(), (API_SERVER, OWN_CRDS, ENGINE, SOURCES))
     server = HealthServer(
         settings.metrics_bind_address, settings.health_probe_bind_address, health, metrics
     )
@@ -67,6 +84,20 @@ def run(settings: Settings) -> int:
         return asyncio.run(_Process(settings, metrics, health).run())
     finally:
         server.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """What works, once this replica leads."""
+
+    engine: Engine
+    sources: SourceController | None
+
+    def stop(self) -> None:
+        """Finish what is in work."""
+        if self.sources is not None:
+            self.sources.stop()
+        self.engine.stop()
 
 
 class _Process:
@@ -90,12 +121,17 @@ class _Process:
         observe = self._metrics.observe_request
         agent = f"kro-gitops/{__version__}"
         try:
-            async with Transport(access, limits, observe, user_agent=agent) as transport:
+            async with (
+                Transport(access, limits, observe, user_agent=agent) as transport,
+                # Not held to the lease: what forges tell a replica that does not lead.
+                Transport(access, limits, observe, user_agent=agent) as unbound,
+            ):
                 discovery = Discovery(transport)
                 client = Client(transport, discovery)
                 if not await self._reach(discovery):
                     return 0
-                return await self._lead(client, discovery, access, transport)
+                async with self._called(Client(unbound, discovery), discovery):
+                    return await self._lead(client, discovery, access, transport)
         finally:
             beating.cancel()
 
@@ -113,23 +149,59 @@ class _Process:
                 return True
         return False
 
+    @asynccontextmanager
+    async def _called(self, client: Client, discovery: Discovery) -> AsyncIterator[None]:
+        """Hear forges, whether this replica leads or not."""
+        settings = self._settings
+        if not settings.sources or settings.webhook_bind_address is None:
+            yield
+            return
+        receivers, loop = Receivers(), asyncio.get_running_loop()
+        doorbells = Doorbells(
+            client, discovery, receivers, source_defaults(settings), settings.watch_namespaces
+        )
+        hooks = HookServer(
+            settings.webhook_bind_address,
+            receivers,
+            lambda key: _call(loop, doorbells.ring, key),
+            CountingSources(self._metrics).called,
+        )
+        hooks.start()
+        answering = asyncio.create_task(doorbells.run())
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(hooks.stop)
+            answering.cancel()
+
     async def _lead(
         self, client: Client, discovery: Discovery, access: Access, transport: Transport
     ) -> int:
-        engine = self._engine(client, discovery)
-        if not self._settings.leader_elect:
-            await self._work(engine, client, discovery)
-            return 0
+        with _storage(self._settings) as storage:
+            system = self._system(client, discovery, storage)
+            if not self._settings.leader_elect:
+                await self._work(system, client, discovery)
+                return 0
+            return await self._be_elected(system, client, discovery, access, transport)
+
+    async def _be_elected(
+        self,
+        system: _System,
+        client: Client,
+        discovery: Discovery,
+        access: Access,
+        transport: Transport,
+    ) -> int:
         leadership = Leadership(access, self._settings)
         transport.may_write = leadership.leads
         leadership.start()
         try:
             if self._settings.enable_controller_warmup:
-                await engine.warm_up()
+                await system.engine.warm_up()
             self._stand_by()
             if not await self._or_stopped(leadership.elected()):
                 return 0
-            working = self._work(engine, client, discovery)
+            working = self._work(system, client, discovery)
             return await self._while_leading(leadership, working)
         finally:
             await asyncio.to_thread(leadership.stop)
@@ -149,35 +221,65 @@ class _Process:
 
     def _stand_by(self) -> None:
         """Call a replica ready that waits for its turn: it is as ready as it can be."""
-        for name in (OWN_CRDS, ENGINE):
+        for name in (OWN_CRDS, ENGINE, SOURCES):
             self._health.set_ready(name, True)
         log.info("waiting to be elected")
 
-    async def _work(self, engine: Engine, client: Client, discovery: Discovery) -> None:
+    async def _work(self, system: _System, client: Client, discovery: Discovery) -> None:
         self._metrics.kro_gitops_leader.set(1)
-        for name in (OWN_CRDS, ENGINE):
+        for name in (OWN_CRDS, ENGINE, SOURCES):
             self._health.set_ready(name, False)
         if self._settings.install_crds and not await self._or_stopped(
-            install_crds(client, discovery)
+            install_crds(client, discovery, self._crds())
         ):
             return
         self._health.set_ready(OWN_CRDS, True)
+        if system.sources is not None and not await self._or_stopped(system.sources.load()):
+            return
+        engine = system.engine
         background = [
             asyncio.create_task(self._announce(engine)),
             asyncio.create_task(self._count_objects(engine)),
         ]
         if self._events is not None:
             background.append(asyncio.create_task(self._events.run()))
-        working = asyncio.create_task(engine.run())
+        working = asyncio.create_task(self._run(system))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
             log.info("stopping")
-            engine.stop()
+            system.stop()
             await working
         finally:
             for task in (working, stopping, *background):
                 task.cancel()
+
+    async def _run(self, system: _System) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(system.engine.run())
+            if system.sources is None:
+                self._health.set_ready(SOURCES, True)
+                return
+            await system.engine.wait_ready()
+            await self._name_source(system.sources)
+            self._health.set_ready(SOURCES, True)
+            group.create_task(system.sources.run())
+
+    async def _name_source(self, sources: SourceController) -> None:
+        """Have the source that the flags name; try until it is there."""
+        wanted = named_source(self._settings)
+        while wanted is not None and not self._stopping.is_set():
+            try:
+                await sources.ensure(wanted)
+            except KroGitopsError as error:
+                log.warning("the source is not there yet", extra={"error": error.message})
+                await self._or_stopped(asyncio.sleep(_RETRY))
+            else:
+                return
+
+    def _crds(self) -> Sequence[KubeObject]:
+        ours = (git_source_crd(), source_inventory_crd()) if self._settings.sources else ()
+        return (*own_crds(), *ours)
 
     async def _count_objects(self, engine: Engine) -> None:
         held = self._metrics.kro_gitops_informer_objects
@@ -194,7 +296,24 @@ class _Process:
         gc.freeze()
         log.info("ready", extra={"kinds": len(engine.servings)})
 
-    def _engine(self, client: Client, discovery: Discovery) -> Engine:
+    def _system(self, client: Client, discovery: Discovery, storage: Path) -> _System:
+        settings = self._settings
+        engines: list[Engine] = []  # the registry asks it, and it asks the registry
+        registry = Registry(
+            settings.default_service_account, lambda ref: engines[0].watches.instance(ref)
+        )
+        engine = self._engine(client, discovery, registry)
+        engines.append(engine)
+        if not settings.sources:
+            return _System(engine, None)
+        counting = CountingSources(self._metrics)
+        around = Surroundings(
+            client, discovery, EngineView(engine), engine.wake, self._events, counting
+        )
+        sources = SourceController(around, registry, source_rules(settings, storage))
+        return _System(engine, sources)
+
+    def _engine(self, client: Client, discovery: Discovery, registry: Registry) -> Engine:
         settings, metrics = self._settings, self._metrics
         if settings.events:
             host = socket.gethostname()
@@ -210,7 +329,15 @@ class _Process:
             REVISIONS: LoopObserver(metrics, "graphrevision", lambda: plurals.depth_of(REVISIONS)),
             INSTANCES: InstanceLoop(metrics, plurals),
         }
-        outside = Outside(client, discovery, counting, self._events, observers)
+        outside = Outside(
+            client,
+            discovery,
+            counting,
+            self._events,
+            observers,
+            registry.identity_of,
+            registry.refusal_of,
+        )
         engine = Engine(outside, engine_rules(settings))
         plurals.ask(engine)
         metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.servings))
@@ -248,6 +375,24 @@ class _Process:
         return False
 
 
+@contextmanager
+def _storage(settings: Settings) -> Iterator[Path]:
+    """Have a folder for what is fetched: the one that was named, or one that goes with us."""
+    if settings.storage_path is not None:
+        yield Path(settings.storage_path)
+        return
+    with tempfile.TemporaryDirectory(prefix="kro-gitops-", ignore_cleanup_errors=True) as made:
+        yield Path(made)
+
+
+def _call(
+    loop: asyncio.AbstractEventLoop, function: Callable[[ObjectRef], None], key: ObjectRef
+) -> None:
+    """Call a function of the main loop from another thread."""
+    with suppress(RuntimeError):  # the loop is closed: nobody is left to hear
+        loop.call_soon_threadsafe(function, key)
+
+
 async def access_of(settings: Settings) -> Access:
     """Find the cluster that was named."""
     if settings.in_cluster:
@@ -256,9 +401,9 @@ async def access_of(settings: Settings) -> Access:
     return await from_kubeconfigs(paths, settings.context or None)
 
 
-async def install_crds(cluster: Cluster, discovery: Discovery) -> None:
-    """Have the API server serve definitions and revisions; try until it does."""
-    wanted = [definition_crd(), revision_crd()]
+async def install_crds(cluster: Cluster, discovery: Discovery, crds: Sequence[KubeObject]) -> None:
+    """Have the API server serve our own kinds; try until it does."""
+    wanted = list(crds)
     until = time.monotonic() + _PATIENCE
     while wanted:
         try:

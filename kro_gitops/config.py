@@ -45,6 +45,27 @@ class Settings:
     client_qps: float  # 0: no limit
     client_burst: int
 
+    sources: bool
+    repo: str
+    branch: str
+    tag: str
+    semver: str
+    commit: str
+    path: tuple[str, ...]
+    repo_interval: float
+    repo_secret: str
+    repo_name: str
+    repo_namespace: str
+    default_service_account: str
+    no_cross_namespace_refs: bool
+    watch_namespaces: tuple[str, ...]  # empty: all
+    allow_private_networks: bool
+    allow_plain_http: bool
+    allowed_git_hosts: tuple[str, ...]
+    webhook_bind_address: Address | None
+    storage_path: PurePath | None  # None: a temporary folder
+    source_concurrent_reconciles: int
+
     install_crds: bool
     kro_version: str
     allow_crd_deletion: bool
@@ -104,7 +125,11 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
     given = {option.flag: _find(option, flags, environment) for option in OPTIONS}
     values, problems = _read(given)
     if not problems:  # values that could not be read cannot be compared
-        problems += chain(_wrong_clusters(given, values), _contradictions(values))
+        problems += chain(
+            _wrong_clusters(given, values),
+            _wrong_repository(given, values),
+            _contradictions(values),
+        )
     if problems:
         raise SettingsError(tuple(problems))
     if values["client_qps"] and not values["client_burst"]:
@@ -148,6 +173,19 @@ def _wrong_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> I
     elif of_files and of_pod:
         names = " and ".join([*of_pod, *of_files])
         yield f"{names} exclude each other: a pod's service account needs no kubeconfig"
+
+
+def _wrong_repository(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+    """Say what is wrong with the repository that was named."""
+    about = ("branch", "tag", "semver", "commit", "path", "repo-secret")
+    alone = [given[flag].place for flag in about if given[flag].place and not values["repo"]]
+    if alone:
+        yield f"{' and '.join(alone)} without --repo: which repository?"
+    if values["repo"] and not values["sources"]:
+        yield "--repo needs --sources, which is switched off"
+    chosen = [given[flag].place for flag in ("branch", "tag", "semver") if values[flag]]
+    if len(chosen) > 1:
+        yield f"{' and '.join(chosen)} exclude each other: one of them says what to follow"
 
 
 def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:

@@ -5,6 +5,7 @@ Names and label values are kro's, oddities included, so that dashboards go on wo
 """
 
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from typing import Protocol
 
 from kro_gitops.control.loop import Report
@@ -14,8 +15,9 @@ from kro_gitops.engine.graph.nodes import NodeKind
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.steps import NodeState
 from kro_gitops.metrics import LoopObserver, Metrics, is_error
-from kro_gitops.objects.conditions import Condition
+from kro_gitops.objects.conditions import TRUE, Condition
 from kro_gitops.objects.refs import Kind, ObjectRef
+from kro_gitops.source.controllers.observing import SourceObserver
 
 
 class Asked(Protocol):
@@ -169,6 +171,48 @@ class InstanceLoop(LoopObserver):
         self._all.instance_reconcile_duration_seconds.labels(gvr).observe(report.seconds)
         if is_error(report):
             self._all.instance_reconcile_errors_total.labels(gvr).inc()
+
+
+class CountingSources(SourceObserver):
+    """The sources' observer."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def polled(self, source: str, seconds: float, outcome: str) -> None:
+        """Count a question to a remote."""
+        self._metrics.kro_gitops_source_polls_total.labels(source, outcome).inc()
+        self._metrics.kro_gitops_source_poll_seconds.labels(source).observe(seconds)
+
+    def synced(self, source: str, seconds: float, result: str) -> None:
+        """Count a revision."""
+        self._metrics.kro_gitops_source_syncs_total.labels(source, result).inc()
+        self._metrics.kro_gitops_source_sync_seconds.labels(source).observe(seconds)
+
+    def timed(self, source: str, step: str, seconds: float) -> None:
+        """Keep the time of a step."""
+        self._metrics.kro_gitops_source_step_seconds.labels(source, step).observe(seconds)
+
+    def applied(self, source: str, created: int, changed: int, pruned: int) -> None:
+        """Count what was written."""
+        for what, count in (("created", created), ("changed", changed), ("pruned", pruned)):
+            if count:
+                self._metrics.kro_gitops_source_writes_total.labels(source, what).inc(count)
+
+    def standing(self, source: str, ready: str, objects: int) -> None:
+        """Keep how a source is; drop one that is gone."""
+        kept = (self._metrics.kro_gitops_source_ready, self._metrics.kro_gitops_source_objects)
+        if not ready:
+            for each in kept:
+                with suppress(KeyError):
+                    each.remove(source)
+            return
+        kept[0].labels(source).set(ready == TRUE)
+        kept[1].labels(source).set(objects)
+
+    def called(self, forge: str, outcome: str) -> None:
+        """Count a call of a webhook."""
+        self._metrics.kro_gitops_webhooks_total.labels(forge, outcome).inc()
 
 
 class Plurals:

@@ -117,6 +117,10 @@ def _patterns(text: str) -> tuple[str, ...]:
     return tuple(map(_matching(_LABEL_PATTERN), (part.strip() for part in text.split(","))))
 
 
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part for each in text.split(",") if (part := each.strip()))
+
+
 BOOLEAN = Values(parse_boolean, "true or false", "true|false")
 TEXT = Values(str, "text", "TEXT")
 NAME = Values(str, "a name", "NAME")
@@ -143,6 +147,7 @@ ADDRESS = Values(
 NAMESPACE = Values(_matching(_NAMESPACE), "the name of a namespace", "NAMESPACE")
 LABEL_KEY = Values(_matching(_LABEL_KEY), "the key of a label", "KEY")
 VERSION = Values(_matching(_VERSION), "a version such as v0.9.4", "VERSION")
+LIST = Values(_listed, "a list with commas", "A,B,…")
 PATTERNS = Values(
     _patterns, "'none', or patterns of label keys such as team,example.com/*", "PATTERNS"
 )

@@ -22,6 +22,7 @@ from kro_gitops.flag_values import (
     INTEGER,
     LABEL_KEY,
     LASTING,
+    LIST,
     NAME,
     NAMESPACE,
     NATURAL,
@@ -74,6 +75,7 @@ class Group(StrEnum):
     """Where an option stands in the help; the names are its headings."""
 
     CLUSTER = "cluster"
+    SOURCES = "sources"
     ENGINE = "engine"
     ELECTION = "leader election"
     PROCESS = "process"
@@ -149,13 +151,67 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "requests that may be sent at once with --client-qps; 0: as many as in a second",
         ),
     ),
+    Group.SOURCES: (
+        ("sources", BOOLEAN, "true", "follow git repositories: work on GitSource objects"),
+        (
+            "repo",
+            TEXT,
+            "",
+            "a repository to follow, its URL or a folder here; it becomes a GitSource that may do "
+            "everything",
+        ),
+        ("branch", NAME, "", "the branch of --repo; by default the one its HEAD points at"),
+        ("tag", NAME, "", "a tag of --repo, in place of a branch"),
+        ("semver", TEXT, "", "a range of versions: the highest tag of --repo in it is followed"),
+        ("commit", NAME, "", "a commit of --repo to stay at"),
+        ("path", LIST, "", "folders of --repo to read, with commas; by default all"),
+        ("repo-interval", LASTING, "1m", "how often --repo is asked for something new"),
+        ("repo-secret", NAME, "", "the Secret to log in to --repo with, in --repo-namespace"),
+        ("repo-name", NAME, "repo", "the name of the GitSource that --repo makes"),
+        ("repo-namespace", NAMESPACE, "default", "the namespace of the GitSource of --repo"),
+        (
+            "default-service-account",
+            NAME,
+            "",
+            "act as this account, of the source's namespace, for sources that name none; "
+            "without it they act as the controller",
+        ),
+        (
+            "no-cross-namespace-refs",
+            BOOLEAN,
+            "false",
+            "let sources depend on sources of their own namespace only",
+        ),
+        ("watch-namespaces", LIST, "", "the namespaces whose sources are followed; empty: all"),
+        (
+            "allow-private-networks",
+            BOOLEAN,
+            "false",
+            "let repositories be at loopback and private addresses",
+        ),
+        ("allow-plain-http", BOOLEAN, "false", "let repositories have http:// URLs"),
+        ("allowed-git-hosts", LIST, "", "the only hosts that repositories may be at; empty: any"),
+        (
+            "webhook-bind-address",
+            ADDRESS,
+            "0",
+            "where to listen for webhooks of git servers; 0: nowhere",
+        ),
+        (
+            "storage-path",
+            FILE,
+            "",
+            "the folder for what is fetched; by default a temporary one that goes with the process",
+        ),
+        ("source-concurrent-reconciles", COUNT, "4", "how many sources are worked on at once"),
+    ),
     Group.ENGINE: (
         (
             "install-crds",
             BOOLEAN,
             "true",
-            "create or update kro's own CRDs at the start, ResourceGraphDefinition and "
-            "GraphRevision",
+            "create or update the CRDs that are needed at the start: ResourceGraphDefinition, "
+            "GraphRevision, GitSource and SourceInventory",
         ),
         ("kro-version", VERSION, "v0.9.4", "the version of kro to stand in for, as labels name it"),
         (

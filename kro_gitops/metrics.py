@@ -82,6 +82,9 @@ def histogram(text: str, buckets: tuple[float, ...], *labels: str) -> Declared[H
     )
 
 
+_SOURCE_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+
 class Metrics:
     """Every metric there is, in a registry of its own."""
 
@@ -247,6 +250,21 @@ class Metrics:
     kro_gitops_drift_repaired_total = counter(
         "Children applied again because somebody else had changed them", "kind"
     )
+    kro_gitops_source_polls_total = counter("Questions to a remote", "source", "outcome")
+    kro_gitops_source_poll_seconds = histogram(
+        "How long a poll took, with its fetch", _SOURCE_SECONDS, "source"
+    )
+    kro_gitops_source_syncs_total = counter("Revisions gone through", "source", "result")
+    kro_gitops_source_sync_seconds = histogram(
+        "How long a revision took to apply", _SOURCE_SECONDS, "source"
+    )
+    kro_gitops_source_step_seconds = histogram(
+        "How long a step on the way of a revision took", _SOURCE_SECONDS, "source", "step"
+    )
+    kro_gitops_source_writes_total = counter("Objects of a source written", "source", "what")
+    kro_gitops_source_ready = gauge("1 if a source is ready, 0 if not", "source")
+    kro_gitops_source_objects = gauge("Objects in a source's inventory", "source")
+    kro_gitops_webhooks_total = counter("Calls of webhooks", "forge", "outcome")
     kro_gitops_informer_objects = gauge("Objects held in memory", "kind")
 
     def __init__(self, kro_version: str = "", clock: Callable[[], float] = time.time) -> None:

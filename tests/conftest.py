@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+pytest_plugins = ("tests.git_fixtures",)
+
 _TALLY = "tally: "
 _GOLDEN = Path(__file__).parent / "golden"
 

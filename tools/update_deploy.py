@@ -24,6 +24,7 @@ import yaml
 
 from kro_gitops.engine.own_crds import own_crds
 from kro_gitops.objects.yaml_text import to_yaml
+from kro_gitops.source.crds import source_crds
 from tools.cluster.commands import find_binary
 from tools.cluster.parts import ToolError
 
@@ -48,7 +49,7 @@ Texts = dict[Path, str]
 def crd_files() -> Texts:
     """Return the files of the CRDs, twice: Helm wants them inside the chart."""
     texts: Texts = {}
-    for crd in own_crds():
+    for crd in (*own_crds(), *source_crds()):
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
         for folder in (DEPLOY / "crds", CHART / "crds"):
             texts[folder / f"{group}_{plural}.yaml"] = _MADE + to_yaml(crd)

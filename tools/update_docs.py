@@ -24,14 +24,15 @@ _HEAD = """\
 
 <!-- Made from the parsers by `python -m tools.update_docs`. -->
 
-`run`, `get`, `tree` and `explain` work with a cluster, all others with files alone. `get`, `tree`
-and `explain` find it as kubectl does and only read; `run` must be told which one. Results go to
-standard output, everything else to standard error.
+`run` and the verbs about what is in a cluster (`get`, `tree`, `explain`, `history`, `sync`,
+`suspend`, `resume`, `rollback`) work with a cluster, all others with files alone. `run` must be
+told which one; the rest find it as kubectl does, and only the last four change something: the
+source that is named. Results go to standard output, everything else to standard error.
 
 | code | meaning |
 |---|---|
 | 0 | nothing to complain about |
-| 1 | problems were found, an instance is not healthy, or something could not be read or written |
+| 1 | problems were found, something is not healthy, or could not be read or written |
 | 64 | the command line is wrong |
 
 `kro-gitops --version` prints the version, `kro-gitops VERB --help` what stands below. Colours

@@ -7,7 +7,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +63,7 @@ class Arena:
     def __init__(self, plane: ControlPlane, home: Path, guard: Guard, audit: AuditLog) -> None:
         self.plane = plane
         self.audit = audit
-        self._home = home
+        self.home = home
         self._guard = guard
 
     def prepare(self, *objects: KubeObject) -> None:
@@ -79,8 +79,15 @@ class Arena:
     def controller(self, name: str) -> Iterator[Controller]:
         """Run a controller for as long as the block lasts; it is ready when the block begins."""
         addresses = Addresses(self.plane.kubeconfig, *free_ports(2))
-        command = command_of(name, addresses)
-        process = Process(name, command, self._home / f"{name}.log", self._guard)
+        with self.command(name, command_of(name, addresses), addresses) as controller:
+            yield controller
+
+    @contextmanager
+    def command(
+        self, name: str, command: Sequence[str], addresses: Addresses
+    ) -> Iterator[Controller]:
+        """Run a controller by its command line."""
+        process = Process(name, command, self.home / f"{name}.log", self._guard)
         try:
             ready_after = process.wait_until_ready(addresses.ready_url, _START_LIMIT)
             try:
@@ -125,14 +132,14 @@ class Arena:
         name = f"benchmarks.engine.{module}"
         given = [str(self.plane.kubeconfig), str(self._result_of(module)), *map(str, arguments)]
         command = [sys.executable, "-m", name, *given]
-        process = Process(name, command, self._home / f"{module}.log", self._guard)
+        process = Process(name, command, self.home / f"{module}.log", self._guard)
         try:
             yield process
         finally:
             process.kill()
 
     def _result_of(self, module: str) -> Path:
-        return self._home / f"{module}.json"
+        return self.home / f"{module}.json"
 
 
 @contextmanager

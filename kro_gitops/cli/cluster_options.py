@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kro_gitops.cli.cluster_reading import Reading
     from kro_gitops.cli.output import Style
     from kro_gitops.errors import KroGitopsError
+    from kro_gitops.kube.api import Cluster
     from kro_gitops.kube.credentials import Access
 
 DEFAULT_NAMESPACE = "default"
@@ -75,9 +76,10 @@ def add_output(parser: argparse.ArgumentParser, *forms: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A cluster to be read, and where in it to look."""
+    """A cluster to be read or written, and where in it to look."""
 
     reading: "Reading"
+    cluster: "Cluster"
     namespace: str  # that of the command line, or of the context
     everywhere: bool = False
 
@@ -149,19 +151,14 @@ async def _connected(args: argparse.Namespace) -> AsyncIterator[Session]:
         client = Client(transport, discovery, access.identity)
         namespace = args.namespace or access.namespace or DEFAULT_NAMESPACE
         everywhere = getattr(args, "all_namespaces", False)
-        yield Session(Reading(client, discovery), namespace, everywhere)
+        yield Session(Reading(client, discovery), client, namespace, everywhere)
 
 
 async def _access(args: argparse.Namespace) -> "Access":
     """Find the cluster as kubectl does: what is named, what the user has, the pod we run in."""
-    from kro_gitops.kube.credentials import (
-        CredentialsError,
-        from_kubeconfigs,
-        in_cluster,
-        kubeconfigs_of_user,
-    )
+    from kro_gitops.kube.credentials import CredentialsError, from_kubeconfigs, in_cluster
 
-    paths = [Path(args.kubeconfig)] if args.kubeconfig else kubeconfigs_of_user()
+    paths = kubeconfigs(args)
     if paths:
         return await from_kubeconfigs(paths, args.context)
     if "KUBERNETES_SERVICE_HOST" in os.environ and not args.context:
@@ -171,3 +168,10 @@ async def _access(args: argparse.Namespace) -> "Access":
         "there is no kubeconfig, so nobody knows which cluster is meant",
         hint="give --kubeconfig FILE, or set KUBECONFIG",
     )
+
+
+def kubeconfigs(args: argparse.Namespace) -> list[Path]:
+    """Return the kubeconfigs that are meant; none if we are to use a pod's account."""
+    from kro_gitops.kube.credentials import kubeconfigs_of_user
+
+    return [Path(args.kubeconfig)] if args.kubeconfig else kubeconfigs_of_user()

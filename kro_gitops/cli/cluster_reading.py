@@ -1,5 +1,5 @@
 """
-What the cluster verbs fetch: definitions, instances, their children, events and pods.
+What the cluster verbs fetch: definitions, instances, their children, sources, events and pods.
 
 What a verb cannot do without raises if it cannot be read; the rest is left out, and a note says so.
 """
@@ -14,17 +14,20 @@ from kro_gitops.kube.access import Right, role_for
 from kro_gitops.kube.api import Reader, Resource, Selection
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.responses import Forbidden
-from kro_gitops.objects.metadata import INSTANCE_ID
+from kro_gitops.objects.metadata import GITOPS_GROUP, INSTANCE_ID, SOURCE_NAME
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.objects.yaml_text import to_yaml
-from kro_gitops.web.child_health import mapping
+from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kro_gitops.tracking.child_health import mapping
 from kro_gitops.web.kind_names import Offer
+from kro_gitops.web.source_views import Entry
 from kro_gitops.web.views import DEEPEST, Definitions, is_instance, kind_made_by, text_at
 
 EVENT = Kind("", "v1", "Event")
 POD = Kind("", "v1", "Pod")
 _DATA = (Kind("", "v1", "Secret"), Kind("", "v1", "ConfigMap"))  # they say nothing of themselves
 _MOST_IN_SELECTOR = 50
+_LONGEST_LABEL = 63
 _WORKLOADS = frozenset(
     (
         *(("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
@@ -55,19 +58,22 @@ class Reading:
         """Return all definitions."""
         return await self.own(DEFINITION_KIND)
 
-    async def own(self, kind: Kind) -> list[KubeObject]:
-        """Return all objects of a kind that comes with kro."""
+    async def own(self, kind: Kind, namespace: str = "") -> list[KubeObject]:
+        """Return all objects of a kind that comes with kro or with us."""
         try:
-            return await self._list(Selection(kind))
+            return await self._list(Selection(kind, namespace))
         except NotServed:
-            raise NotInstalled(
-                "not-installed",
-                f"this cluster has no {kind.kind}s",
-                hint="install kro-gitops or kro: either brings the CRD",
-            ) from None
+            raise _not_installed(kind) from None
         except Forbidden as error:
             resource = await self._discovery.resource_of(kind)
-            raise _refused(error, Right("list", resource)) from None
+            raise refused(error, Right("list", resource, namespace)) from None
+
+    async def own_resource(self, kind: Kind) -> Resource:
+        """Return how a kind is served that comes with kro or with us."""
+        try:
+            return await self._discovery.resource_of(kind)
+        except NotServed:
+            raise _not_installed(kind) from None
 
     async def offers(self, definitions: Iterable[KubeObject]) -> list[Offer]:
         """Return the kinds that definitions make, as far as they are served."""
@@ -103,7 +109,35 @@ class Reading:
         try:
             return await self._cluster.find(ObjectRef(resource.kind, place, name))
         except Forbidden as error:
-            raise _refused(error, Right("get", resource, place)) from None
+            raise refused(error, Right("get", resource, place)) from None
+
+    async def inventories(self, source: KubeObject) -> list[KubeObject]:
+        """Return the lists of what a source applied."""
+        ref, uid = ObjectRef.of(source), _uid(source)
+        # A label's value ends sooner than a name may.
+        fits = len(ref.name) <= _LONGEST_LABEL
+        labels = f"{SOURCE_NAME}={ref.name}" if fits else ""
+        found = await self._list_or_note(Selection(SOURCE_INVENTORY_KIND, ref.namespace, labels))
+        return [each for each in found if fits or _is_owned_by(each, uid)]
+
+    async def applied(self, entries: Iterable[Entry]) -> dict[Entry, KubeObject]:
+        """Return the objects that a source applied, as far as they are there."""
+        wanted: dict[Selection, dict[str, Entry]] = {}
+        for entry in entries:
+            kind = await self._kind(entry.group_kind)
+            if kind is None:
+                self._note(f"the cluster does not serve {entry.group_kind} any more")
+                continue
+            bare = kind in _DATA
+            selection = Selection(kind, entry.namespace, metadata_only=bare)
+            wanted.setdefault(selection, {})[entry.name] = entry
+        listed = await asyncio.gather(*map(self._list_or_note, wanted))
+        found: dict[Entry, KubeObject] = {}
+        for by_name, objects in zip(wanted.values(), listed, strict=True):
+            for each in objects:
+                if (name := ObjectRef.of(each).name) in by_name:
+                    found[by_name[name]] = each
+        return found
 
     async def family(
         self, roots: Iterable[KubeObject], definitions: Definitions
@@ -191,10 +225,22 @@ class Reading:
         self._notes[text] = None
 
 
-def _refused(error: Forbidden, right: Right) -> RefusedError:
+def _not_installed(kind: Kind) -> NotInstalled:
+    is_ours = kind.group == GITOPS_GROUP
+    which = "kro-gitops: it brings" if is_ours else "kro-gitops or kro: either brings"
+    text = f"this cluster has no {kind.kind}s"
+    return NotInstalled("not-installed", text, hint=f"install {which} the CRD")
+
+
+def refused(error: Forbidden, right: Right) -> RefusedError:
     """Say what is not allowed, and print the role that would allow it."""
     role = to_yaml(role_for([right])).rstrip("\n").replace("\n", "\n    ")
     return RefusedError(error.code, error.message, hint=f"this role would do:\n    {role}")
+
+
+def _is_owned_by(obj: KubeObject, uid: str) -> bool:
+    owners = mapping(obj, "metadata").get("ownerReferences")
+    return any(text_at(each, "uid") == uid for each in (owners if owners else ()))
 
 
 def _uid(obj: KubeObject) -> str:

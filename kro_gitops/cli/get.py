@@ -1,4 +1,4 @@
-"""List definitions, their instances or their revisions in a cluster, and how they are."""
+"""List definitions, their instances or revisions, or sources in a cluster, and how they are."""
 
 import argparse
 import sys
@@ -25,15 +25,17 @@ examples:
   kro-gitops get instances -A
   kro-gitops get instances webapp/front -n shop -o yaml
   kro-gitops get revisions webapp
+  kro-gitops get sources -A -o wide
 
 exit codes: 0 listed, 1 not found or not to be read, 64 wrong command line
 """
 
-DEFINITIONS, INSTANCES, REVISIONS = "rgds", "instances", "revisions"
+DEFINITIONS, INSTANCES, REVISIONS, SOURCES = "rgds", "instances", "revisions", "sources"
 _ALIASES = {
     **dict.fromkeys((DEFINITIONS, "rgd", "definitions", "definition"), DEFINITIONS),
     **dict.fromkeys((INSTANCES, "instance"), INSTANCES),
     **dict.fromkeys((REVISIONS, "revision", "gr"), REVISIONS),
+    **dict.fromkeys((SOURCES, "source", "gs", "gitsource", "gitsources"), SOURCES),
 }
 _DEFINITION_HEADER = (
     *("NAME", "APIVERSION", "KIND", "STATE", "READY", "REVISION", "INSTANCES"),
@@ -44,6 +46,10 @@ _INSTANCE_HEADER = (
     *("KIND", "NAMESPACE", "NAME", "STATE", "READY", "REASON", "AGE"),
     *("WRITTEN IN", "MESSAGE"),
 )
+_SOURCE_HEADER = (
+    *("NAMESPACE", "NAME", "READY", "PHASE", "REVISION", "OBJECTS", "AGE"),
+    *("URL", "PATHS", "LAST SYNC", "AUTHOR", "MESSAGE"),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,14 +58,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "what",
         choices=_ALIASES,
         metavar="WHAT",
-        help="rgds, instances or revisions",
+        help="rgds, instances, revisions or sources",
     )
     parser.add_argument(
         "name",
         nargs="?",
         type=target,
         metavar="NAME",
-        help="only this one; for instances KIND, KIND/NAME or NAME; for revisions also an RGD's",
+        help="only this one; for instances KIND, KIND/NAME or NAME; for revisions also an RGD's; "
+        "for sources NAME or NAMESPACE/NAME",
     )
     add_output(parser, "text", "wide", "json", "yaml", "name")
     add_cluster_options(parser)
@@ -67,7 +74,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the list."""
-    work = {DEFINITIONS: _definitions, INSTANCES: _instances, REVISIONS: _revisions}
+    work = {
+        DEFINITIONS: _definitions,
+        INSTANCES: _instances,
+        REVISIONS: _revisions,
+        SOURCES: _sources,
+    }
     return run_on_cluster(args, lambda session: work[_ALIASES[args.what]](session, args))
 
 
@@ -165,9 +177,42 @@ def _instance_line(instance: "KubeObject", *, wide: bool) -> "Line":
 
     row = summary(instance)
     place = written(instance) if wide else None
-    more = (str(place) if place else "", row.message if wide else "")
+    more = (place.short if place else "", row.message if wide else "")
     named = (row.ref.kind.kind, row.ref.namespace or "-", row.ref.name)
     return Line((*named, row.state, row.ready, row.reason or "-", _age(instance), *more))
+
+
+async def _sources(session: Session, args: argparse.Namespace) -> int:
+    from kro_gitops.cli.source_options import SourceName, find_source
+    from kro_gitops.source.api import GIT_SOURCE_KIND
+    from kro_gitops.web.views import in_order
+
+    wanted = args.name
+    if wanted is not None and (wanted.name or not session.everywhere):
+        name = SourceName.of(wanted.kind, wanted.name)
+        found = [await find_source(session, name)]
+    else:
+        listed = in_order(await session.reading.own(GIT_SOURCE_KIND, session.searched))
+        found = _named(listed, wanted)
+    if args.output not in ("text", "wide"):
+        return _print_objects(found, args)
+    lines = [_source_line(each, wide=args.output == "wide") for each in found]
+    return _print_table(_SOURCE_HEADER, lines, args, f"sources in {session.place}")
+
+
+def _source_line(source: "KubeObject", *, wide: bool) -> "Line":
+    from datetime import UTC, datetime
+
+    from kro_gitops.cli.tables import Line
+    from kro_gitops.web.source_views import source_row
+    from kro_gitops.web.views import NONE, age
+
+    row, now = source_row(source), datetime.now(UTC)
+    synced = age(row.synced, now) if row.synced else NONE
+    named = (row.ref.namespace, row.ref.name)
+    state = (row.ready, row.phase, row.revision, row.objects, age(row.created, now))
+    more = (row.url, row.paths, synced, row.author) if wide else ("", "", "", "")
+    return Line((*named, *state, *more, row.message))
 
 
 def _not_found(wanted: Target, offers: "list[Offer]", session: Session) -> Exception:

@@ -26,9 +26,15 @@ VERBS = {
     "generate": "print a definition's CRD, a sample instance or a JSON Schema",
     "eval": "show the type and value of an expression",
     "run": "run the controllers against a cluster",
-    "get": "list definitions, instances or revisions in a cluster",
-    "tree": "show an instance of a cluster with everything it made",
+    "get": "list definitions, instances, revisions or sources in a cluster",
+    "tree": "show an instance or a source of a cluster with everything it made",
     "explain": "say why an instance of a cluster is as it is, and what to do",
+    "why": "say where an object or a field of it comes from: line, commit, who changed it",
+    "sync": "have a source look at its repository now",
+    "suspend": "leave a source alone until it is resumed",
+    "resume": "let a suspended source go on",
+    "history": "show what a source ran, and how that ended",
+    "rollback": "pin a source to a commit that it ran before",
     "completion": "print a completion script for your shell",
 }
 
@@ -48,6 +54,20 @@ class Parser(argparse.ArgumentParser):
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         kwargs.setdefault("allow_abbrev", False)
         super().__init__(*args, **kwargs)
+        self._is_reading = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Let options stand before an argument that may be missing, as in `why X -n shop FIELD`."""
+        # Read in one go, that argument would count as missing as soon as an option comes.
+        if self._is_reading or not any(
+            each.nargs == "?" for each in self._get_positional_actions()
+        ):
+            return super().parse_known_args(args, namespace)
+        self._is_reading = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_reading = False
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line and how to find help."""

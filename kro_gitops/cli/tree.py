@@ -1,8 +1,11 @@
-"""Show an instance with everything it made, instances within it too, and how each part is."""
+"""
+Show an instance with everything it made, instances within it too, and how each part is; or a
+source with what it applied, and what failed there.
+"""
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kro_gitops.cli.cluster_options import (
     Session,
@@ -15,14 +18,23 @@ from kro_gitops.cli.cluster_options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from kro_gitops.cli.source_tree import SourceTree
+    from kro_gitops.cli.tables import Line, Strokes
     from kro_gitops.objects.refs import KubeObject
     from kro_gitops.web.views import Branch
+
+    Tree = TypeVar("Tree", Branch, SourceTree)
+    Draw = Callable[[Tree, Strokes, datetime], Iterator[Line]]
 
 EXAMPLES = """\
 examples:
   kro-gitops tree webapp/front -n shop
   kro-gitops tree -A
   kro-gitops tree webapp -n shop -o json
+  kro-gitops tree source/shop -n gitops
 
 exit codes: 0 shown, 1 not found or not to be read, 64 wrong command line
 """
@@ -35,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=target,
         metavar="KIND/NAME",
-        help="the instance; KIND alone for all of a kind (default: all instances)",
+        help="the instance, or source/NAME; KIND alone for all of a kind (default: all instances)",
     )
     add_output(parser, "text", "json", "yaml")
     add_cluster_options(parser)
@@ -43,12 +55,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the trees."""
-    return run_on_cluster(args, lambda session: _show(session, args))
+    from kro_gitops.web.kind_names import means_source
+
+    is_source = args.target is not None and means_source(args.target.kind)
+    show = _show_sources if is_source else _show
+    return run_on_cluster(args, lambda session: show(session, args))
+
+
+async def _show_sources(session: Session, args: argparse.Namespace) -> int:
+    from kro_gitops.cli.exits import PROBLEMS
+    from kro_gitops.cli.output import say
+    from kro_gitops.cli.source_tree import source_tree_lines, source_trees
+
+    trees = await source_trees(session, args.target)
+    if trees or args.output != "text":
+        sys.stdout.write(_printed(trees, source_tree_lines, args))
+    else:
+        what = f"source '{args.target.name}'" if args.target.name else "source"
+        say(f"there is no {what} in {session.place}")
+    is_missing = bool(args.target.name and not trees)
+    return PROBLEMS if is_missing or session.reading.notes else 0
 
 
 async def _show(session: Session, args: argparse.Namespace) -> int:
     from kro_gitops.cli.exits import PROBLEMS
     from kro_gitops.cli.output import say
+    from kro_gitops.cli.tables import tree_lines
     from kro_gitops.web.views import by_kind_made, grow, outermost
 
     listed = await session.reading.definitions()
@@ -58,7 +90,7 @@ async def _show(session: Session, args: argparse.Namespace) -> int:
     shown = roots if args.target else outermost(roots, family)
     trees = [grow(root, family, definitions) for root in shown]
     if trees or args.output != "text":
-        sys.stdout.write(_printed(trees, args))
+        sys.stdout.write(_printed(trees, tree_lines, args))
     else:
         say(f"there are no instances in {session.place}")
     return PROBLEMS if session.reading.notes else 0
@@ -76,10 +108,10 @@ async def _roots(
     return in_order(await session.reading.objects(offers, session.searched))
 
 
-def _printed(trees: "list[Branch]", args: argparse.Namespace) -> str:
+def _printed(trees: "Sequence[Tree]", draw: "Draw[Tree]", args: argparse.Namespace) -> str:
     from datetime import UTC, datetime
 
-    from kro_gitops.cli.tables import TREE_HEADER, format_table, strokes_for, tree_lines
+    from kro_gitops.cli.tables import TREE_HEADER, format_table, strokes_for
     from kro_gitops.objects.yaml_text import to_yaml
     from kro_gitops.preview.printable import to_json
 
@@ -87,5 +119,5 @@ def _printed(trees: "list[Branch]", args: argparse.Namespace) -> str:
         data = [tree.to_json() for tree in trees]
         return to_json(data) if args.output == "json" else to_yaml(data)
     strokes, now = strokes_for(sys.stdout.encoding), datetime.now(UTC)
-    lines = [line for tree in trees for line in tree_lines(tree, strokes, now)]
+    lines = [line for tree in trees for line in draw(tree, strokes, now)]
     return format_table(TREE_HEADER, lines, style_of(args))

@@ -7,9 +7,6 @@ cluster changes hands, and no stored object notices. Shapes come from `engine.ap
 what only a CRD needs: rules, names, and a text for every field that `kubectl explain` shows.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from kro_gitops.engine.api import (
     DEFINITION_COLUMNS,
     DEFINITION_KIND,
@@ -19,10 +16,10 @@ from kro_gitops.engine.api import (
     REVISION_SCHEMA,
     Schema,
 )
+from kro_gitops.engine.crd_writing import Names, crd, finished, version
 from kro_gitops.engine.revision import REVISION_KIND, REVISION_PLURAL
-from kro_gitops.objects.refs import Kind, KubeObject
+from kro_gitops.objects.refs import KubeObject
 
-_ITEM = "[]"
 _REVISION_SPEC = "spec.snapshot."  # where a revision keeps the definition's `spec`
 
 _TYPE_TEXTS = {
@@ -142,65 +139,15 @@ def own_crds() -> tuple[KubeObject, KubeObject]:
 
 def definition_crd() -> KubeObject:
     """Return the CRD of ResourceGraphDefinition."""
-    schema = _finished(DEFINITION_SCHEMA, "", _DEFINITION_TEXTS, _SPEC_RULES)
-    version = _version(DEFINITION_KIND, schema, DEFINITION_COLUMNS)
-    return _crd(DEFINITION_KIND, DEFINITION_PLURAL, "rgd", version)
+    schema = finished(DEFINITION_SCHEMA, _DEFINITION_TEXTS, _SPEC_RULES)
+    served = version(DEFINITION_KIND, schema, DEFINITION_COLUMNS)
+    return crd(DEFINITION_KIND, Names(DEFINITION_PLURAL, "rgd"), served)
 
 
 def revision_crd() -> KubeObject:
     """Return the CRD of GraphRevision; revisions can be selected by their definition's name."""
     rules = {_REVISION_SPEC + path: rule for path, rule in _SPEC_RULES.items()}
-    schema = _finished(REVISION_SCHEMA, "", _REVISION_TEXTS, rules)
-    version = _version(REVISION_KIND, schema, REVISION_COLUMNS)
-    version["selectableFields"] = [{"jsonPath": ".spec.snapshot.name"}]
-    return _crd(REVISION_KIND, REVISION_PLURAL, "gr", version)
-
-
-def _finished(
-    schema: Schema, path: str, texts: Mapping[str, str], rules: Mapping[str, Schema]
-) -> Schema:
-    """Return a copy of a schema with texts and further rules, each at its path."""
-    if path == "metadata":
-        return {"type": "object"}  # the API server has its own idea of it and wants no other
-    text = {"description": texts[path]} if path in texts else {}
-    made: dict[str, Any] = {**text, **schema, **rules.get(path, {})}
-    if "properties" in schema:
-        start = f"{path}." if path else ""
-        made["properties"] = {
-            name: _finished(part, start + name, texts, rules)
-            for name, part in schema["properties"].items()
-        }
-    if "items" in schema:
-        made["items"] = _finished(schema["items"], path + _ITEM, texts, rules)
-    return made
-
-
-def _version(kind: Kind, schema: Schema, columns: tuple[Schema, ...]) -> dict[str, Any]:
-    return {
-        "name": kind.version,
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "additionalPrinterColumns": [dict(column) for column in columns],
-        "schema": {"openAPIV3Schema": schema},
-    }
-
-
-def _crd(kind: Kind, plural: str, short: str, version: dict[str, Any]) -> KubeObject:
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{kind.group}"},
-        "spec": {
-            "group": kind.group,
-            "scope": "Cluster",
-            "names": {
-                "kind": kind.kind,
-                "listKind": f"{kind.kind}List",
-                "plural": plural,
-                "singular": kind.kind.lower(),
-                "shortNames": [short],
-            },
-            "versions": [version],
-        },
-    }
+    schema = finished(REVISION_SCHEMA, _REVISION_TEXTS, rules)
+    served = version(REVISION_KIND, schema, REVISION_COLUMNS)
+    served["selectableFields"] = [{"jsonPath": ".spec.snapshot.name"}]
+    return crd(REVISION_KIND, Names(REVISION_PLURAL, "gr"), served)

@@ -25,6 +25,7 @@ class Serving:
     graph: Graph | None = None
     problem: str = ""
     ready_conditions: tuple[Counted, ...] = ()
+    source_revision: str = ""  # the commit at which the definition last changed, if it is from git
 
     @property
     def crd_name(self) -> str:

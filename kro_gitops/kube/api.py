@@ -92,6 +92,7 @@ class WriteOptions:
     force: bool = False  # apply only: take fields over from other managers
     dry_run: bool = False
     subresource: str = ""  # "status", say
+    strict: bool = False  # refuse fields the kind does not have, instead of dropping them
 
 
 PLAIN = WriteOptions()

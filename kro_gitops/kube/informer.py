@@ -57,6 +57,7 @@ class Informer:
         self._listeners: list[Listener] = []
         self._synced = asyncio.Event()
         self._version = ""  # to go on from; empty: list first
+        self._is_doubted = False
         # Where answers to our own writes are ahead of the watch: what listeners know of an object,
         # and the versions that are ours.
         self._ahead: dict[Key, tuple[KubeObject | None, frozenset[str]]] = {}
@@ -96,6 +97,19 @@ class Informer:
             known, ours = self._ahead.get(key, (before, frozenset()))
             self._ahead[key] = (known, ours | {version})
 
+    def forget_version(self) -> None:
+        """List again when it is run the next time."""
+        self._version = ""
+
+    def doubt(self) -> None:
+        """
+        List again when the present watch has ended, instead of going on from there.
+
+        For when the schema of a kind changes: a watch that began before shows objects by the old
+        one, without fields that are new, until the server ends it.
+        """
+        self._is_doubted = True
+
     async def run(self) -> None:
         """List and watch until cancelled."""
         failures = 0
@@ -111,6 +125,8 @@ class Informer:
             except Exception:  # a mistake of ours must not end a watch for good
                 log.exception("informer failed", extra={"kind": str(self.selection.kind)})
                 self._version = ""
+            if self._is_doubted:
+                self._is_doubted, self._version = False, ""
             failures = 0 if time.monotonic() - begun > QUICK_END else failures + 1
             if failures:
                 await asyncio.sleep(pace.delay(failures - 1, random.random(), LONGEST_PAUSE))

@@ -200,7 +200,11 @@ def _content(content_type: str) -> Pairs:
 
 
 def _query(options: WriteOptions) -> Pairs:
-    return _present(("fieldManager", options.manager), ("dryRun", "All" if options.dry_run else ""))
+    return _present(
+        ("fieldManager", options.manager),
+        ("dryRun", "All" if options.dry_run else ""),
+        ("fieldValidation", "Strict" if options.strict else ""),
+    )
 
 
 def _present(*pairs: tuple[str, str]) -> Pairs:

@@ -39,6 +39,13 @@ RECONCILE = "kro.run/reconcile"
 ADOPT = "gitops.kro.run/adopt"
 READY_CONDITIONS = "gitops.kro.run/ready-conditions"
 
+# Annotations people set on what stands in git.
+WAVE = "gitops.kro.run/wave"
+DEPENDS_ON = "gitops.kro.run/depends-on"
+FORCE = "gitops.kro.run/force"
+PRUNE = "gitops.kro.run/prune"
+PRUNE_APPROVED = "gitops.kro.run/prune-approved"
+
 # Apply sets (KEP-3659), as kubectl knows them.
 APPLYSET_ID = "applyset.kubernetes.io/id"
 APPLYSET_PART_OF = "applyset.kubernetes.io/part-of"
@@ -60,6 +67,16 @@ INSTANCE_MANAGER = "gitops.kro.run/instance"
 SOURCE = "gitops.kro.run/source"
 REVISION = "gitops.kro.run/revision"
 SOURCE_PATH = "gitops.kro.run/path"
+
+# Ours, on what a source applied: a label that says what that was, and whose the fields are.
+SOURCE_HASH = "gitops.kro.run/source-hash"
+SOURCE_MANAGER = "kro-gitops/source"
+# On inventories: whose they are.
+SOURCE_NAME = "gitops.kro.run/source-name"
+SOURCE_FINALIZER = "gitops.kro.run/finalizer"
+
+# Flux's: a new value asks for a reconcile at once.
+REQUESTED_AT = "reconcile.fluxcd.io/requestedAt"
 
 # Argo CD's, copied byte for byte from an instance to its children.
 ARGOCD_PREFIX = "argocd.argoproj.io/"

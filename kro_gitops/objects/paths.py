@@ -5,12 +5,15 @@ A path is a tuple of keys and indices. Its text is kro's: `spec.ports[0].name`, 
 are empty or contain a dot in brackets, `metadata.labels["app.io/x"]`.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from kro_gitops.errors import Path
 
 MISSING: Any = object()
+
+_SERVERS_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
 def format_path(path: Path) -> str:
@@ -36,6 +39,21 @@ def find(value: Any, path: Path) -> Any:
             return MISSING
         value = value[step]
     return value
+
+
+def parse_servers_path(text: str) -> Path:
+    """
+    Read a field as the API server names it: `spec.ports[0].name`, `.spec.replicas`.
+
+    What follows a step that only the server understands (a key of a list) is left out.
+    """
+    steps: list[str | int] = []
+    position = 0
+    while match := _SERVERS_STEP.match(text, position):
+        name, index = match.groups()
+        steps.append(name if index is None else int(index))
+        position = match.end()
+    return tuple(steps)
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -65,6 +65,17 @@ class Manifests:
     findings: tuple[Finding, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class FileManifests:
+    """What one file holds by itself: whether a name is taken elsewhere is not asked yet."""
+
+    name: str
+    size: int
+    documents: int = 0
+    manifests: tuple[Manifest, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
 def read(
     files: Iterable[tuple[str, bytes]],
     limits: SourceLimits = DEFAULT_SOURCE_LIMITS,
@@ -78,30 +89,68 @@ def read(
     Files that are certainly not meant for a cluster are passed over by their names, unless
     somebody has chosen each file already.
     """
-    reader = _Reader(limits, revision)
-    reader.read([*files] if chosen else _own_files(list(files)))
-    findings = sorted(reader.findings, key=lambda finding: finding.order)
-    return Manifests(tuple(reader.manifests), tuple(findings))
+    wanted = [*files] if chosen else _own_files(list(files))
+    return combine((read_file(*each, limits, revision=revision) for each in wanted), limits)
+
+
+def read_file(
+    name: str,
+    content: bytes,
+    limits: SourceLimits = DEFAULT_SOURCE_LIMITS,
+    *,
+    revision: str = "",
+) -> FileManifests:
+    """Read one file; the same content under the same name always gives the same."""
+    if len(content) > limits.total_bytes:
+        return FileManifests(name, len(content))  # too much in any company
+    most = min(limits.documents, limits.file.documents)
+    loaded = load(content, name, revision=revision, limits=replace(limits.file, documents=most))
+    reader = _FileReader()
+    for document in loaded.documents:
+        if document.value is not None:
+            reader.read(document, document.value, ())
+    return FileManifests(
+        name,
+        len(content),
+        len(loaded.documents),
+        tuple(reader.manifests),
+        (*loaded.findings, *reader.findings),
+    )
+
+
+def combine(
+    files: Iterable[FileManifests], limits: SourceLimits = DEFAULT_SOURCE_LIMITS
+) -> Manifests:
+    """Put the files of a source together: within its limits, and every object once."""
+    combined = _Combined(limits)
+    for number, file in enumerate(files, 1):
+        if not combined.take(number, file):
+            break
+    findings = sorted(combined.findings, key=lambda finding: finding.order)
+    return Manifests(tuple(combined.manifests), tuple(findings))
 
 
 @dataclass(slots=True)
-class _Reader:
+class _Combined:
     limits: SourceLimits
-    revision: str
     manifests: list[Manifest] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     _first: dict[tuple[str, str, str, str], Manifest] = field(default_factory=dict)
     _bytes: int = 0
     _documents: int = 0
 
-    def read(self, files: list[tuple[str, bytes]]) -> None:
-        for number, (name, content) in enumerate(files, 1):
-            self._bytes += len(content)
-            excess = self._excess(number)
-            if excess:
-                self._refuse(name, "source-too-large", excess)
-                return
-            self._read_file(name, content)
+    def take(self, number: int, file: FileManifests) -> bool:
+        self._bytes += file.size
+        self._documents += file.documents
+        excess = self._excess(number)
+        if excess:
+            problem = Problem("source-too-large", excess, hint="files from here on are not read")
+            self.findings.append(Finding(problem, Origin(file.name, 1, 1)))
+            return False
+        self.findings.extend(file.findings)
+        for manifest in file.manifests:
+            self._add(manifest)
+        return True
 
     def _excess(self, number: int) -> str:
         limits = self.limits
@@ -109,40 +158,12 @@ class _Reader:
             return f"there are more than {limits.files:,} files"
         if self._bytes > limits.total_bytes:
             return f"the files have more than {limits.total_bytes:,} bytes together"
-        if self._documents >= limits.documents:
+        if self._documents > limits.documents:
             return f"there are more than {limits.documents:,} documents"
         return ""
 
-    def _read_file(self, name: str, content: bytes) -> None:
-        left = self.limits.documents - self._documents
-        limits = replace(self.limits.file, documents=min(left, self.limits.file.documents))
-        loaded = load(content, name, revision=self.revision, limits=limits)
-        self._documents += len(loaded.documents)
-        self.findings.extend(loaded.findings)
-        for document in loaded.documents:
-            if document.value is not None:
-                self._read_object(document, document.value, ())
-
-    def _read_object(self, document: Document, value: Any, prefix: Path) -> None:
-        if not isinstance(value, dict):
-            self._complain(document, prefix, _no_object(value))
-        elif isinstance(value.get("sops"), dict):
-            self._complain(document, prefix, _ENCRYPTED)
-        elif _is_list(value):
-            for index, item in enumerate(value["items"] or ()):
-                self._read_object(document, _typed(item, value), (*prefix, "items", index))
-        else:
-            self._read_manifest(Manifest(value, document, prefix))
-
-    def _read_manifest(self, manifest: Manifest) -> None:
-        problems = list(_identity_problems(manifest.object))
-        if problems:
-            for problem in problems:
-                self._complain(manifest.document, manifest.prefix, problem)
-            return
+    def _add(self, manifest: Manifest) -> None:
         ref = manifest.ref
-        if ref.kind.group in _CLIENT_GROUPS:
-            return
         key = (ref.kind.group, ref.kind.kind, ref.namespace, ref.name)
         first = self._first.setdefault(key, manifest)
         if first is not manifest:
@@ -151,12 +172,32 @@ class _Reader:
         self.manifests.append(manifest)
         self.findings.extend(manifest.finding(each) for each in _lints(manifest.object))
 
+
+@dataclass(slots=True)
+class _FileReader:
+    manifests: list[Manifest] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def read(self, document: Document, value: Any, prefix: Path) -> None:
+        if not isinstance(value, dict):
+            self._complain(document, prefix, _no_object(value))
+        elif isinstance(value.get("sops"), dict):
+            self._complain(document, prefix, _ENCRYPTED)
+        elif _is_list(value):
+            for index, item in enumerate(value["items"] or ()):
+                self.read(document, _typed(item, value), (*prefix, "items", index))
+        else:
+            self._read_manifest(Manifest(value, document, prefix))
+
+    def _read_manifest(self, manifest: Manifest) -> None:
+        problems = list(_identity_problems(manifest.object))
+        for problem in problems:
+            self._complain(manifest.document, manifest.prefix, problem)
+        if not problems and manifest.ref.kind.group not in _CLIENT_GROUPS:
+            self.manifests.append(manifest)
+
     def _complain(self, document: Document, prefix: Path, problem: Problem) -> None:
         self.findings.append(document.finding(problem.below(prefix)))
-
-    def _refuse(self, file: str, code: str, summary: str) -> None:
-        problem = Problem(code, summary, hint="files from here on are not read")
-        self.findings.append(Finding(problem, Origin(file, 1, 1, self.revision)))
 
 
 def _own_files(files: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:

@@ -15,6 +15,7 @@ from typing import Any
 from kro_gitops.objects.conditions import FALSE, READY, TRUE, Condition, parse_conditions
 from kro_gitops.objects.refs import KubeObject, ObjectRef
 from kro_gitops.objects.times import parse_time
+from kro_gitops.tracking.child_health import child_health, is_bad, mapping, pod_reasons, words
 from kro_gitops.tracking.health import Health, health
 from kro_gitops.web.advice import (
     CHILD_STEPS,
@@ -24,7 +25,6 @@ from kro_gitops.web.advice import (
     Row,
     advice_for,
 )
-from kro_gitops.web.child_health import child_health, is_bad, mapping, pod_reasons, words
 from kro_gitops.web.views import (
     Branch,
     age,

@@ -9,32 +9,24 @@ the parts of the program report; nobody is asked while a probe waits.
 it fails until everything it needs has been there once.
 """
 
-import asyncio
-import errno
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
-from contextlib import ExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 
 from aiohttp import web
 
-from kro_gitops.errors import UserError
 from kro_gitops.metrics import CONTENT_TYPE, Metrics
 from kro_gitops.web.addresses import Address
+from kro_gitops.web.serving import FAREWELL, ServerThread, listen
 
 MAIN_LOOP = "main-loop"
 LIMITS: Mapping[str, float] = {MAIN_LOOP: 30.0}  # seconds between two heartbeats
 
 _METRICS_FLAG = "--metrics-bind-address"
 _PROBES_FLAG = "--health-probe-bind-address"
-_FAREWELL = 5.0  # seconds that answers under way may take when the server stops
-
-
-class ListenError(UserError):
-    """An address that cannot be listened at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +115,7 @@ class HealthServer:
         self._health = health
         self._metrics = metrics
         self._clock = clock
-        self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping: asyncio.Event | None = None
+        self._thread = ServerThread("health")
         self._ports: dict[str, int] = {}
 
     @property
@@ -143,22 +133,11 @@ class HealthServer:
         sites = self._bind()
         if not sites:
             return
-        served: Future[None] = Future()
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._serve(sites, served)), name="health", daemon=True
-        )
-        self._thread.start()
-        served.result()
+        self._thread.start(lambda closing: _run_all(sites, closing))
 
     def stop(self) -> None:
         """Stop serving; what was never started is stopped already."""
-        if self._thread is None:
-            return
-        if self._loop is not None and self._stopping is not None:
-            with suppress(RuntimeError):  # the loop is closed: it has stopped by itself
-                self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join()
-        self._thread = None
+        self._thread.stop()
         self._ports.clear()
 
     def _bind(self) -> list[tuple[socket.socket, list[web.RouteDef]]]:
@@ -171,31 +150,13 @@ class HealthServer:
                 if shared and sites:
                     sites[0][1].extend(self._routes[flag])
                 elif address is not None:
-                    bound = opened.enter_context(_listen(flag, address))
+                    bound = opened.enter_context(listen(flag, address))
                     sites.append((bound, list(self._routes[flag])))
                 else:
                     continue
                 self._ports[flag] = sites[-1][0].getsockname()[1]
             opened.pop_all()  # nothing went wrong: they stay open
         return sites
-
-    async def _serve(
-        self, sites: list[tuple[socket.socket, list[web.RouteDef]]], served: Future[None]
-    ) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
-        runners = []
-        try:
-            for bound, routes in sites:
-                runners.append(await _run(bound, routes))
-        except Exception as error:  # for whoever waits in `start`
-            served.set_exception(error)
-        else:
-            served.set_result(None)
-            await self._stopping.wait()
-        finally:
-            for runner in runners:
-                await runner.cleanup()
 
     async def _healthz(self, request: web.Request) -> web.Response:
         return _answer(request, self._health.alive(self._clock()), 500)
@@ -207,10 +168,18 @@ class HealthServer:
         return web.Response(body=self._metrics.page(), headers={"Content-Type": CONTENT_TYPE})
 
 
+async def _run_all(
+    sites: list[tuple[socket.socket, list[web.RouteDef]]], closing: AsyncExitStack
+) -> None:
+    for bound, routes in sites:
+        runner = await _run(bound, routes)
+        closing.push_async_callback(runner.cleanup)
+
+
 async def _run(bound: socket.socket, routes: list[web.RouteDef]) -> web.AppRunner:
     application = web.Application()
     application.add_routes(routes)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=_FAREWELL)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=FAREWELL)
     await runner.setup()
     await web.SockSite(runner, bound).start()
     return runner
@@ -225,26 +194,3 @@ def _answer(request: web.Request, checks: list[Check], failure_code: int) -> web
     listed = "".join(f"{check}\n" for check in checks)
     verdict = f"{name} check {'failed' if failed else 'passed'}\n"
     return web.Response(text=listed + verdict, status=failure_code if failed else 200)
-
-
-def _listen(flag: str, address: Address) -> socket.socket:
-    try:
-        return _open(address)
-    except OSError as error:
-        in_use = error.errno == errno.EADDRINUSE
-        why = "somebody listens there already" if in_use else error.strerror or str(error)
-        raise ListenError(
-            "address-unavailable",
-            f"{flag} {address}: cannot listen there: {why}",
-            hint="choose another address, or 0 to do without",
-        ) from error
-
-
-def _open(address: Address) -> socket.socket:
-    where = (address.host, address.port)
-    if address.host:
-        family = socket.getaddrinfo(*where, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server(where, family=family)
-    if socket.has_dualstack_ipv6():
-        return socket.create_server(where, family=socket.AF_INET6, dualstack_ipv6=True)
-    return socket.create_server(where)

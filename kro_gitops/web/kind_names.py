@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 from kro_gitops.errors import UserError
 from kro_gitops.kube.api import Resource
+from kro_gitops.objects.metadata import GITOPS_GROUP
 
 _SHOWN = 10
+_SOURCE = frozenset(("source", "sources", "gs", "gitsource", "gitsources"))
+_SOURCE_GROUPS = ("", GITOPS_GROUP, f"v1alpha1.{GITOPS_GROUP}")
+
+
+def means_source(word: str) -> bool:
+    """Say whether a word means our sources; a kind of a definition has its full name, too."""
+    name, _, rest = word.lower().partition(".")
+    return name in _SOURCE and rest in _SOURCE_GROUPS
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from kro_gitops.objects.metadata import (
 )
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.objects.times import format_time, parse_time
+from kro_gitops.tracking.child_health import child_health, find_condition, mapping, words
 from kro_gitops.tracking.health import Health, Verdict, health
-from kro_gitops.web.child_health import child_health, find_condition, mapping, words
 
 DEEPEST = 8  # levels of instances within instances that are shown
 NONE = "-"
@@ -286,6 +286,12 @@ class Written:
         at = f" at {self.revision[:12]}" if self.revision else ""
         of = f" of {self.source}" if self.source else ""
         return f"{self.path or 'a file'}{of}{at}"
+
+    @property
+    def short(self) -> str:
+        """Say it as a cell of a table does: `gitops/shop apps/front.yaml@1a2b3c4`."""
+        at = f"@{self.revision[:7]}" if self.revision else ""
+        return f"{self.source} {self.path}{at}".strip()
 
 
 def written(obj: KubeObject) -> Written | None:

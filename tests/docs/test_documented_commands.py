@@ -32,7 +32,10 @@ from kro_gitops.cli.main import build_parser, main
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "kro-gitops"
-CLUSTER_VERBS = ("run", "get", "tree", "explain")
+CLUSTER_VERBS = (
+    *("run", "get", "tree", "explain"),
+    *("sync", "suspend", "resume", "history", "rollback"),
+)
 ANY_LINES = "…"
 
 _FENCE = "```"

@@ -273,7 +273,13 @@ def test_the_context_says_which_namespace(shop: Shop, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [c for verb in (get, tree, explain) for c in _EXAMPLE.findall(verb.EXAMPLES)]
+    "command",
+    [
+        command
+        for verb in (get, tree, explain)
+        for command in _EXAMPLE.findall(verb.EXAMPLES)
+        if "source" not in command  # those are carried out in tests/e2e/test_source_verbs
+    ],
 )
 def test_an_example_of_the_help_works(command: str, shop: Shop) -> None:
     done = shop.ask(*command.split())

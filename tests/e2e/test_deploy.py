@@ -21,6 +21,8 @@ from kro_gitops.engine.own_crds import own_crds
 from kro_gitops.engine.plurals import pluralize
 from kro_gitops.flags import OPTIONS, Gate
 from kro_gitops.objects.refs import KubeObject
+from kro_gitops.source.crds import source_crds
+from kro_gitops.source.receivers import PREFIX as WEBHOOK_PREFIX
 from tests.rights import Kubectl, controller_rights, overlay
 from tools import update_deploy
 from tools.cluster.commands import find_binary
@@ -144,6 +146,29 @@ def test_the_program_understands_what_the_chart_tells_it(render: Render) -> None
     assert not settings.ignored
 
 
+SOURCES: dict[str, Any] = {
+    "config.defaultServiceAccount": "tenant",
+    "config.noCrossNamespaceRefs": True,
+    "config.watchNamespaces": ["team-a", "team-b"],
+    "config.allowPrivateNetworks": True,
+    "config.allowPlainHttp": True,
+    "config.allowedGitHosts": ["git.example.com", "*.example.org"],
+    "config.webhookBindAddress": ":8080",
+    "config.storagePath": "/data",
+    "config.sourceConcurrentReconciles": 2,
+    "repo.url": "https://git.example.com/shop",
+    "repo.branch": "main",
+    "repo.tag": "v1",
+    "repo.semver": ">=1.0.0",
+    "repo.commit": "a" * 40,
+    "repo.path": "apps,rgds",
+    "repo.interval": "5m",
+    "repo.secret": "login",
+    "repo.name": "shop",
+    "repo.namespace": "team-a",
+}
+
+
 def test_every_flag_that_has_an_effect_can_be_set(render: Render) -> None:
     objects = render(
         **{
@@ -155,6 +180,7 @@ def test_every_flag_that_has_an_effect_can_be_set(render: Render) -> None:
             "config.featureGates": {Gate.OMIT: True, Gate.CONDITION_EVENTS: False},
             "config.clientQps": 0.5,
             "config.clientBurst": 2000000,
+            **SOURCES,
         }
     )
     args = container(objects)["args"]
@@ -167,6 +193,26 @@ def test_every_flag_that_has_an_effect_can_be_set(render: Render) -> None:
         "--feature-gates=CELOmitFunction=true,InstanceConditionEvents=false",
         "--client-qps=0.5",
         "--client-burst=2000000",
+        "--sources",
+        "--default-service-account=tenant",
+        "--no-cross-namespace-refs",
+        "--watch-namespaces=team-a,team-b",
+        "--allow-private-networks",
+        "--allow-plain-http",
+        "--allowed-git-hosts=git.example.com,*.example.org",
+        "--webhook-bind-address=:8080",
+        "--storage-path=/data",
+        "--source-concurrent-reconciles=2",
+        "--repo=https://git.example.com/shop",
+        "--branch=main",
+        "--tag=v1",
+        "--semver=>=1.0.0",
+        f"--commit={'a' * 40}",
+        "--path=apps,rgds",
+        "--repo-interval=5m",
+        "--repo-secret=login",
+        "--repo-name=shop",
+        "--repo-namespace=team-a",
     } <= set(args)
     set_here = {word.partition("=")[0].replace("--no-", "--") for word in args}
     elsewhere = {"--kubeconfig", "--context"}  # a Pod has its service account
@@ -216,6 +262,16 @@ NONSENSE: tuple[dict[str, Any], ...] = (
         "fullnameOverride": "Not_A_Name",
         "podDisruptionBudget.maxUnavailable": "half",
         "metrics.service.port": 70000,
+        "config.sources": "yes",
+        "config.watchNamespaces": "team",
+        "config.allowedGitHosts": ["https://git.example.com"],
+        "config.webhookBindAddress": "8080",
+        "config.storagePath": "data",
+        "repo.url": "git@git.example.com:shop",
+        "repo.commit": "abc",
+        "repo.interval": "5",
+        "storage.sizeLimit": "2 Gi",
+        "webhooks.ingress.host": "*",
     },
     {"deployment.replicaCount": -1, "config.kroVersion": 1, "rbac.impersonation": "yes"},
 )
@@ -227,7 +283,8 @@ def test_nonsense_is_refused(render: Render, values: dict[str, Any]) -> None:
         render(**values)
     named = set(re.findall(r"^ *- at '(\S+)':", str(refused.value), re.MULTILINE))
     exact = {each for each in named if not any(other.startswith(f"{each}/") for other in named)}
-    assert exact == {"/" + path.replace(".", "/") for path in values}
+    items = {re.sub(r"/[0-9]+$", "", each) for each in exact}
+    assert items == {"/" + path.replace(".", "/") for path in values}
 
 
 def test_names_that_mean_nothing_are_refused(render: Render) -> None:
@@ -250,6 +307,12 @@ def test_names_that_mean_nothing_are_refused(render: Render) -> None:
         (
             {"metrics.serviceMonitor.enabled": True, "config.metricsBindAddress": "0"},
             "metrics.serviceMonitor.enabled needs",
+        ),
+        ({"repo.url": "https://git.example.com/a", "config.sources": False}, "repo.url needs"),
+        ({"webhooks.ingress.enabled": True}, "webhooks.ingress.enabled needs config.sources"),
+        (
+            {"webhooks.ingress.enabled": True, "config.webhookBindAddress": ":8080"},
+            "webhooks.ingress.enabled needs webhooks.ingress.host",
         ),
     ],
 )
@@ -287,20 +350,86 @@ def test_ports_follow_addresses(render: Render) -> None:
     assert "Service" not in kinds(objects)
 
 
+def storage(objects: list[KubeObject]) -> list[dict[str, Any]]:
+    pod = one(objects, "Deployment")["spec"]["template"]["spec"]
+    return [each for each in pod["volumes"] if each["name"] == "storage"]
+
+
+def test_sources_bring_room_for_repositories(render: Render) -> None:
+    objects = render(**{"config.storagePath": "/data", "storage.sizeLimit": "500Mi"})
+    assert storage(objects) == [{"name": "storage", "emptyDir": {"sizeLimit": "500Mi"}}]
+    assert {"name": "storage", "mountPath": "/data"} in container(objects)["volumeMounts"]
+
+
+def test_without_sources_nothing_of_them_is_there(render: Render) -> None:
+    objects = render("aggregation", **{**SOURCES, "config.sources": False, "repo.url": ""})
+    args = set(container(objects)["args"])
+    assert "--no-sources" in args
+    assert not [word for word in args if re.match("--(repo|webhook|storage|allow)-", word)]
+    assert storage(objects) == []
+    assert not {right for right in rights(objects, *CONTROLLERS) if right[1] == "gitops.kro.run"}
+
+
+def test_webhooks_have_a_door_when_they_are_heard(render: Render) -> None:
+    assert [obj["metadata"]["name"] for obj in render() if obj["kind"] == "Service"] == [
+        f"{RELEASE}-metrics"
+    ]
+    values = {
+        "config.webhookBindAddress": ":8080",
+        "webhooks.ingress.enabled": True,
+        "webhooks.ingress.host": "hooks.example.com",
+        "webhooks.ingress.tlsSecret": "certificate",
+        "networkPolicy.enabled": True,
+        "metrics.service.create": False,
+    }
+    objects = render(**values)
+    assert {"name": "webhooks", "containerPort": 8080, "protocol": "TCP"} in container(objects)[
+        "ports"
+    ]
+    (port,) = one(objects, "Service")["spec"]["ports"]
+    assert (port["port"], port["targetPort"]) == (80, "webhooks")
+    spec = one(objects, "Ingress")["spec"]
+    assert spec["tls"] == [{"hosts": ["hooks.example.com"], "secretName": "certificate"}]
+    (rule,) = spec["rules"]
+    (path,) = rule["http"]["paths"]
+    assert (rule["host"], path["path"]) == ("hooks.example.com", WEBHOOK_PREFIX)
+    assert path["backend"]["service"]["name"] == one(objects, "Service")["metadata"]["name"]
+    ingress = one(objects, "NetworkPolicy")["spec"]["ingress"]
+    assert "webhooks" in {port["port"] for rule in ingress for port in rule["ports"]}
+
+
 # Rights.
 
 
+def test_who_edits_a_namespace_does_not_get_the_controllers_rights_through_a_source(
+    render: Render,
+) -> None:
+    def editors(**values: Any) -> set[str]:
+        found = rights(render(**values), "-edit")
+        return {verb for _, group, _, verb in found if group == "gitops.kro.run"}
+
+    assert editors() == set()
+    assert "create" in editors(**{"config.defaultServiceAccount": "tenant"})
+
+
 def test_aggregation_gives_what_the_program_needs_and_no_more(render: Render) -> None:
-    few = rights(render("aggregation"), *CONTROLLERS)
-    more = rights(
-        render("aggregation", **{"rbac.impersonation": True, "config.allowCRDDeletion": True}),
-        *CONTROLLERS,
-    )
-    silent = rights(render("aggregation", **{"config.events": False}), *CONTROLLERS)
+    def given(**values: Any) -> Rights:
+        return rights(render("aggregation", **values), *CONTROLLERS)
+
+    without = {"config.sources": False}
+    few, with_sources = given(**without), given()
+    more = given(**without, **{"rbac.impersonation": True, "config.allowCRDDeletion": True})
+    silent = given(**without, **{"config.events": False})
     crds = ("ClusterRole", "apiextensions.k8s.io", "customresourcedefinitions", "delete")
     assert more - few == {crds, ("ClusterRole", "", "serviceaccounts", "impersonate")}
     assert {right[2] for right in few - silent} == {"events"}
-    assert not {right for right in more if "*" in right}
+    assert not {right for right in more | with_sources if "*" in right}
+    secrets = {right for right in with_sources - few if right[2] == "secrets"}
+    assert secrets == {("ClusterRole", "", "secrets", "get")}
+    assert {right[2] for right in with_sources - few} == {
+        "applications", "gitsources", "gitsources/finalizers", "gitsources/status", "namespaces",
+        "secrets", "serviceaccounts", "sourceinventories",
+    }  # fmt: skip
     assert {right[2] for right in few if right[0] == "Role"} == {"leases"}
 
 
@@ -331,8 +460,12 @@ def test_a_token_carries_the_rights_of_the_chart(
         assert not controller.may("patch", "leases.coordination.k8s.io/other", here)
         assert not controller.may("create", "leases.coordination.k8s.io", "--namespace=default")
         assert not controller.may("delete", "customresourcedefinitions")
-        assert not controller.may("get", "secrets")
-        assert not controller.may("impersonate", "serviceaccounts")
+        assert controller.may("watch", "namespaces")
+        assert controller.may("get", "secrets")  # those that sources name
+        assert not controller.may("list", "secrets")
+        assert not controller.may("watch", "secrets")
+        assert controller.may("impersonate", "serviceaccounts")
+        assert not controller.may("impersonate", "users")
     with controller_rights(plane_with_controllers, "unrestricted", tmp_path) as kubeconfig:
         assert Kubectl(kubeconfig).may("*", "*")
 
@@ -364,6 +497,17 @@ def test_kustomize_renders_what_the_chart_does(render: Render, mode: str) -> Non
 # A real API server.
 
 
+EVERYTHING: dict[str, Any] = {
+    **SOURCES,
+    "networkPolicy.enabled": True,
+    "rbac.impersonation": True,
+    "webhooks.ingress.enabled": True,
+    "webhooks.ingress.host": "hooks.example.com",
+    "webhooks.ingress.className": "nginx",
+    "webhooks.ingress.tlsSecret": "certificate",
+}
+
+
 @pytest.mark.usefixtures("kubectl")
 @pytest.mark.timeout(180)
 def test_an_api_server_accepts_all_of_it(own_plane: ControlPlane, render: Render) -> None:
@@ -372,7 +516,7 @@ def test_an_api_server_accepts_all_of_it(own_plane: ControlPlane, render: Render
     admin("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
     for mode in MODES:
         admin(*APPLY, f"--kustomize={DEPLOY / 'kustomize' / 'overlays' / mode}")
-        everything = render(mode, **{"networkPolicy.enabled": True, "rbac.impersonation": True})
+        everything = render(mode, **EVERYTHING)
         sent = yaml.safe_dump_all(everything)
         admin(*APPLY, "--dry-run=server", "--validate=strict", "--filename=-", stdin=sent)
     admin(*APPLY, f"--filename={DEPLOY / 'examples'}")
@@ -410,14 +554,13 @@ def test_helm_installs_changes_modes_and_leaves_the_crds(
     assert "It may do everything in this cluster" in notes
     assert role()["rules"] == [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     notes = run("upgrade", RELEASE, str(CHART), "--set=rbac.mode=aggregation")
-    assert "It may read definitions and serve their kinds, and nothing else yet" in notes
+    assert "It may read definitions and serve their kinds, and fetch what sources name" in notes
     assert "aggregationRule" in role()
     assert not role().get("rules")  # a controller, which does not run here, adds them up
     run("upgrade", RELEASE, str(CHART), "--set=rbac.mode=unrestricted")
     assert "aggregationRule" not in role()
     run("uninstall", RELEASE)
     left = admin("get", "crd,clusterrole,deploy", "-A", "-o", "name").split()
-    crds = [
-        f"customresourcedefinition.apiextensions.k8s.io/{c['metadata']['name']}" for c in own_crds()
-    ]
+    names = [crd["metadata"]["name"] for crd in (*own_crds(), *source_crds())]
+    crds = [f"customresourcedefinition.apiextensions.k8s.io/{name}" for name in names]
     assert [name for name in left if "kro" in name] == sorted(crds)

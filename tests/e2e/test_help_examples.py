@@ -1,7 +1,8 @@
 """
 Every example in the help of every verb works as it is printed.
 
-Those of verbs that ask a cluster are carried out where there is one: tests/e2e/test_cluster_verbs.
+Those of verbs that ask a cluster are carried out where there is one: tests/e2e/test_cluster_verbs
+and tests/e2e/test_source_verbs.
 `run` never ends by itself; its examples must make settings.
 """
 
@@ -15,7 +16,18 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli import explain, get, main, run, tree
+from kro_gitops.cli import (
+    explain,
+    get,
+    history,
+    main,
+    resume,
+    rollback,
+    run,
+    suspend,
+    sync,
+    tree,
+)
 from kro_gitops.cli.main import VERBS, build_parser
 from kro_gitops.config import parse_settings
 from tests.command import EXAMPLES, PROGRAM
@@ -25,9 +37,8 @@ _COMMAND = re.compile(r"^  (\S.*kro-gitops .*|kro-gitops .*)$", re.MULTILINE)
 DATA = 'cm:\n  data: {a: "1"}\n'
 LIVE = "deployment:\n  status: {availableReplicas: 3}\n"
 
-OF_CLUSTERS = {
-    command for verb in (run, get, tree, explain) for command in _COMMAND.findall(verb.EXAMPLES)
-}
+WITH_CLUSTER = (run, get, tree, explain, sync, suspend, resume, history, rollback)
+OF_CLUSTERS = {command for verb in WITH_CLUSTER for command in _COMMAND.findall(verb.EXAMPLES)}
 
 
 def examples() -> list[str]:

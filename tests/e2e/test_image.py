@@ -14,6 +14,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kro_gitops import __version__
 
@@ -89,3 +90,14 @@ def test_the_image_runs_the_controller_as_nobody_special() -> None:
     bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
     assert all(re.fullmatch(r"python:3\.\d+-slim", base) for base in bases), bases
     assert len(bases) == 2  # what builds stays behind
+
+
+def test_the_image_has_what_sources_need() -> None:
+    final = DOCKERFILE.split("\nFROM ")[-1]
+    (installed,) = re.findall(r"apt-get install --yes --no-install-recommends (.+) \\", final)
+    assert {"ca-certificates", "git", "gnupg", "openssh-client"} == set(installed.split())
+    values = yaml.safe_load((ROOT / "deploy/helm/kro-gitops/values.yaml").read_text("utf-8"))
+    assert f"VOLUME {values['config']['storagePath']}" in final
+    user, group = instruction("USER").split(":")
+    made = f"--owner={user} --group={group} --mode=0700 {values['config']['storagePath']}"
+    assert made in final

@@ -18,7 +18,11 @@ SHELL = {
     *("__main__", "cli", "app", "leadership", "logs", "metrics", "web.health"),
     *("control.leader", "control.loop", "counting", "assembly", "engine.controllers"),
     *("kube.access", "kube.client", "kube.credentials", "kube.discovery", "kube.events"),
-    *("kube.informer", "kube.transport"),
+    *("kube.informer", "kube.transport", "control.schedule", "web.hooks", "web.serving"),
+    *("source.controllers", "source.receivers"),
+    *(f"source.fetch.{name}" for name in ("arrivals", "contents", "github_app", "json_api")),
+    *(f"source.fetch.{name}" for name in ("locks", "logins", "mirror", "network", "process")),
+    *(f"source.fetch.{name}" for name in ("reader", "repository", "verify", "wire")),
 }
 WORLD = {
     *("asyncio", "concurrent", "multiprocessing", "threading", "signal", "subprocess"),

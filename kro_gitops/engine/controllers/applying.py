@@ -27,6 +27,15 @@ _OURS = (CHILD_MANAGER,)
 Target = tuple[GroupKind, str, str]
 
 
+def nothing_refused(_instance: KubeObject, _child: ObjectRef) -> str:
+    """Let every instance have every child."""
+    return ""
+
+
+def _nothing_refused(_child: ObjectRef) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Errand:
     """For which instance, and as whom; `is_new` while none of its children can be there."""
@@ -36,6 +45,7 @@ class Errand:
     adopts: bool = False
     is_new: bool = False
     identity: Identity | None = None
+    refusal_of: Callable[[ObjectRef], str] = _nothing_refused  # why a child may not be; or empty
 
 
 class Applier:
@@ -51,6 +61,9 @@ class Applier:
 
     async def apply(self, errand: Errand, step: Apply) -> KubeObject:
         """Apply a child; return it as it is then."""
+        refusal = errand.refusal_of(step.ref)
+        if refusal:
+            raise RefusedError("not-allowed", refusal)
         target = target_of(step.ref)
         self._claim(target, errand.key)
         try:

@@ -37,7 +37,7 @@ from kro_gitops.kube.events import Recorder
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
 from kro_gitops.objects.conditions import Condition, ConditionSet
-from kro_gitops.objects.metadata import FINALIZER, KRO_GROUP, READY_CONDITIONS
+from kro_gitops.objects.metadata import FINALIZER, KRO_GROUP, READY_CONDITIONS, REVISION
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.objects.times import parse_time
 
@@ -242,6 +242,7 @@ class Definitions:
             revision=revision.number,
             graph=graph,
             ready_conditions=ready_conditions(session.definition),
+            source_revision=_source_revision(session.definition),
         )
         former = self._servings.get(serving.kind)
         try:
@@ -402,6 +403,11 @@ def ready_conditions(definition: KubeObject) -> tuple[Counted, ...]:
     """Return the conditions that count for Ready, if the definition names any."""
     annotations = definition["metadata"].get("annotations") or {}
     return parse_ready_conditions(annotations.get(READY_CONDITIONS, ""))
+
+
+def _source_revision(definition: KubeObject) -> str:
+    revision: str = (definition["metadata"].get("annotations") or {}).get(REVISION, "")
+    return revision
 
 
 def _crd_inputs(definition: KubeObject) -> CrdInputs:

@@ -13,7 +13,7 @@ from kro_gitops.control.loop import Settings as LoopSettings
 from kro_gitops.control.outcome import Result
 from kro_gitops.control.workqueue import Work, WorkQueue
 from kro_gitops.engine.api import DEFINITION_KIND
-from kro_gitops.engine.controllers.applying import Applier
+from kro_gitops.engine.controllers.applying import Applier, nothing_refused
 from kro_gitops.engine.controllers.compiling import CRD_KIND, Compiler
 from kro_gitops.engine.controllers.definitions import DefinitionRules, Definitions, Tools, Wakes
 from kro_gitops.engine.controllers.deletions import Deletions
@@ -71,7 +71,8 @@ class Outside:
     """
     What the engine works with: a cluster, and whoever wants to know what happens.
 
-    `identity_of` says as whom to act for the children of an instance; never the instance itself.
+    `identity_of` says as whom to act for the children of an instance, `refusal_of` why it may not
+    have one; neither is ever the instance's own word.
     """
 
     cluster: Cluster
@@ -80,6 +81,7 @@ class Outside:
     events: Recorder | None = None
     loop_observers: Mapping[str, LoopObserver] = field(default_factory=dict)
     identity_of: Callable[[KubeObject], Identity | None] = ourselves
+    refusal_of: Callable[[KubeObject, ObjectRef], str] = nothing_refused
 
 
 class Engine:
@@ -110,6 +112,14 @@ class Engine:
     def active_graphs(self) -> int:
         """Return how many kinds are served with a graph."""
         return sum(each.graph is not None for each in self.servings.values())
+
+    def definition(self, name: str) -> KubeObject | None:
+        """Return a definition as it was last seen."""
+        return self._definitions.cache.find("", name)
+
+    def wake(self, key: ObjectRef) -> None:
+        """Have an instance worked on, as whoever is to act for it now."""
+        self._wake_instance(key)
 
     def plural_of(self, kind: Kind) -> str:
         """Return the plural of a kind that is watched; empty if it is not."""
@@ -195,6 +205,7 @@ class Engine:
             Deletions(outside.cluster, self.watches, membership, applier, reporter),
             reporter,
             outside.observer,
+            outside.refusal_of,
         )
         return Instances(hands, rules.instances, self.servings)
 
@@ -290,6 +301,10 @@ class Engine:
 
     def _crd_changed(self, change: Change) -> None:
         about = change.object["metadata"]
+        if change.before is not None and change.after is not None:
+            former = change.before["metadata"].get("generation")
+            if about.get("generation") != former:
+                self.watches.renew(about["name"])
         group = about["name"].partition(".")[2]
         for name in self._of_definitions.users_of(group):
             self._wake_definition(name)

@@ -8,9 +8,10 @@ known in one go. An instance that is as it should be costs no request. Every way
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import Work
@@ -20,6 +21,7 @@ from kro_gitops.engine.controllers.applying import (
     Errand,
     Target,
     adopts,
+    nothing_refused,
     target_of,
     with_each,
 )
@@ -94,6 +96,7 @@ class Hands:
     deletions: Deletions
     reporter: Reporter
     observer: Observer
+    refusal_of: Callable[[KubeObject, ObjectRef], str] = nothing_refused
 
 
 @dataclass(slots=True)
@@ -199,7 +202,7 @@ class Instances:
 
     def _pass(self, session: _Session) -> Pass:
         instance = session.account.instance
-        family = Family(instance, self._children)
+        family = Family(instance, self._children, session.account.serving.source_revision)
         return Pass(session.graph, instance, family, self._hands.watches, self._bounds)
 
     async def _manage(self, session: _Session, inventory: Inventory) -> bool:
@@ -348,7 +351,8 @@ class Instances:
         if not has_finalizer(instance) and not has_inventory(instance):
             self._new.add(key)
         may_adopt = self._rules.adopts or adopts(instance)
-        return Errand(key, cluster, may_adopt, key in self._new, identity)
+        refusal = partial(self._hands.refusal_of, instance)
+        return Errand(key, cluster, may_adopt, key in self._new, identity, refusal)
 
     def _forget(self, key: ObjectRef, serving: Serving | None) -> None:
         self._failures.pop(key, None)

@@ -67,6 +67,13 @@ class _Running:
         self.informer = informer
         self.task = _task(informer)
 
+    def renew(self) -> None:
+        """List anew at once, and again when the watch that follows has ended."""
+        self.task.cancel()
+        self.informer.forget_version()
+        self.informer.doubt()
+        self.task = _task(self.informer)
+
     def revive(self) -> None:
         """Try at once, instead of after the pause that follows a failure."""
         if self.informer.problem is not None:
@@ -113,6 +120,13 @@ class Watches:
         # Only now: until then the former graph is at work, and needs what it needed.
         self._wanted[serving.kind] = wanted
         self._release(serving.kind, keep={id(each) for each in wanted})
+
+    def renew(self, crd: str) -> None:
+        """See anew what is watched of a kind whose CRD has changed: it may have other fields."""
+        for running in self._all():
+            kind = running.informer.selection.kind
+            if f"{self.plural_of(kind)}.{kind.group}" == crd:
+                running.renew()
 
     def retire(self, kind: Kind) -> None:
         """Stop watching a kind and what was watched for it alone."""

@@ -16,7 +16,7 @@ import orjson
 from kro_gitops.engine.applyset import applyset_id, member_labels
 from kro_gitops.engine.labels import Position, instance_labels, node_labels, order_annotation
 from kro_gitops.errors import Problem
-from kro_gitops.objects.metadata import DESIRED_HASH
+from kro_gitops.objects.metadata import DESIRED_HASH, REVISION
 from kro_gitops.objects.owned_fields import Kept, covers
 from kro_gitops.objects.refs import KubeObject, ObjectRef
 from kro_gitops.tracking.stamp import Child, Parent, Policy, stamp
@@ -37,8 +37,10 @@ class Rules:
 class Family:
     """An instance, as the parent of its children."""
 
-    def __init__(self, instance: KubeObject, rules: Rules) -> None:
+    def __init__(self, instance: KubeObject, rules: Rules, definition_revision: str = "") -> None:
+        """Take an instance, and at which commit its definition last changed if that is known."""
         self.parent = Parent.of(instance)
+        self._definition_revision = definition_revision
         self.id = applyset_id(self.parent.ref)
         # What authors should know, such as marks of Argo CD that a template overrides.
         self.warnings: dict[Problem, None] = {}
@@ -71,6 +73,25 @@ class Family:
         metadata["annotations"] = annotations
         metadata["labels"][DESIRED_HASH] = digest(stamped)
         return stamped
+
+    def dated(self, child: KubeObject, live: KubeObject | None) -> KubeObject:
+        """
+        Return a child that says at which commit its content last changed.
+
+        That is no part of the content: a commit that changes something else rewrites nothing.
+        If the content is new but the instance is that of last time, the definition changed.
+        """
+        ours = self.parent.annotations.get(REVISION, "")
+        if not ours:
+            return child
+        former = _annotations(live).get(REVISION, "") if live is not None else ""
+        if former and live is not None and is_same_desire(live, child):
+            revision = former
+        else:
+            revision = (self._definition_revision or ours) if former == ours else ours
+        metadata = child["metadata"]
+        annotations = {**(metadata.get("annotations") or {}), REVISION: revision}
+        return {**child, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _as_stored(body: KubeObject) -> KubeObject:
@@ -107,6 +128,11 @@ def is_current(live: KubeObject, desired: KubeObject) -> bool:
 def is_same_desire(live: KubeObject, desired: KubeObject) -> bool:
     """Say whether the same was applied last time."""
     return _hash(live) == _hash(desired)
+
+
+def _annotations(obj: KubeObject) -> dict[str, str]:
+    found: dict[str, str] = obj["metadata"].get("annotations") or {}
+    return found
 
 
 def _hash(obj: KubeObject) -> str | None:

@@ -252,7 +252,8 @@ class Pass:
             position = Position(index, len(bodies)) if is_collection else None
             child = self.family.child(body, node.id, wave, position)
             ref = ObjectRef.of(child)
-            targets.append(Apply(node.id, index, ref, child, self._live.child(ref)))
+            live = self._live.child(ref)
+            targets.append(Apply(node.id, index, ref, self.family.dated(child, live), live))
         run.targets, run.desired = targets, len(targets)
         run.observed = [each.live for each in targets]
         yield from self._needed(run)

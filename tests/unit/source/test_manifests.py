@@ -293,4 +293,4 @@ def test_documents_are_counted_over_all_files() -> None:
     three = "---\n".join(config(name) for name in ("b", "c", "d"))
     found = source(SourceLimits(documents=3), a=config("a"), b=three)
     assert refs(found) == ["ConfigMap shop/a"]
-    assert codes(found) == ["too-many-documents"]
+    assert codes(found) == ["source-too-large"]

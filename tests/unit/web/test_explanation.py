@@ -7,6 +7,7 @@ import pytest
 
 from kro_gitops.objects.conditions import Condition
 from kro_gitops.objects.refs import KubeObject
+from kro_gitops.tracking.child_health import child_health
 from kro_gitops.tracking.health import health
 from kro_gitops.web.advice import (
     CHILD_STEPS,
@@ -14,7 +15,6 @@ from kro_gitops.web.advice import (
     INSTANCE_ADVICE,
     advice_for,
 )
-from kro_gitops.web.child_health import child_health
 from kro_gitops.web.explanation import (
     Case,
     Explanation,

@@ -10,7 +10,8 @@ import pytest
 
 from kro_gitops.metrics import Metrics
 from kro_gitops.web.addresses import Address
-from kro_gitops.web.health import MAIN_LOOP, Health, HealthServer, ListenError
+from kro_gitops.web.health import MAIN_LOOP, Health, HealthServer
+from kro_gitops.web.serving import ListenError
 
 LOCAL = Address("127.0.0.1", 0)
 

@@ -6,6 +6,24 @@
 {{- if and .Values.metrics.serviceMonitor.enabled (not (include "kro-gitops.hasMetricsService" .)) }}
 {{- fail "metrics.serviceMonitor.enabled needs metrics.service.create and a config.metricsBindAddress with a port" }}
 {{- end }}
+{{- if and .Values.repo.url (not .Values.config.sources) }}
+{{- fail "repo.url needs config.sources" }}
+{{- end }}
+{{- if and .Values.webhooks.ingress.enabled (not (include "kro-gitops.hasWebhookService" .)) }}
+{{- fail "webhooks.ingress.enabled needs config.sources, webhooks.service.create and a config.webhookBindAddress with a port" }}
+{{- end }}
+{{- if and .Values.webhooks.ingress.enabled (not .Values.webhooks.ingress.host) }}
+{{- fail "webhooks.ingress.enabled needs webhooks.ingress.host: an Ingress without one would take every call to the cluster" }}
+{{- end }}
+{{- end }}
+
+{{- /* The port where webhooks are heard; empty if there is none. */ -}}
+{{- define "kro-gitops.webhookPort" -}}
+{{- if .Values.config.sources }}{{ include "kro-gitops.port" .Values.config.webhookBindAddress }}{{ end }}
+{{- end }}
+
+{{- define "kro-gitops.hasWebhookService" -}}
+{{- if and .Values.webhooks.service.create (include "kro-gitops.webhookPort" .) }}yes{{ end }}
 {{- end }}
 
 {{- define "kro-gitops.hasMetricsService" -}}

@@ -58,7 +58,44 @@
 {{- include "kro-gitops.flag" (list "--propagate-labels" $config.propagateLabels) }}
 {{- include "kro-gitops.flag" (list "--evaluation-limit" $config.evaluationLimit) }}
 {{- include "kro-gitops.flag" (list "--feature-gates" (include "kro-gitops.gates" .)) }}
+- {{ $config.sources | ternary "--sources" "--no-sources" }}
+{{- if $config.sources }}
+{{- include "kro-gitops.sourceFlags" . }}
+{{- end }}
 {{- with .Values.deployment.extraArgs }}
 {{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "kro-gitops.sourceFlags" -}}
+{{- $config := .Values.config }}
+{{- if $config.noCrossNamespaceRefs }}
+- --no-cross-namespace-refs
+{{- end }}
+{{- if $config.allowPrivateNetworks }}
+- --allow-private-networks
+{{- end }}
+{{- if $config.allowPlainHttp }}
+- --allow-plain-http
+{{- end }}
+{{- include "kro-gitops.flag" (list "--default-service-account" $config.defaultServiceAccount) }}
+{{- include "kro-gitops.flag" (list "--watch-namespaces" (join "," $config.watchNamespaces)) }}
+{{- include "kro-gitops.flag" (list "--allowed-git-hosts" (join "," $config.allowedGitHosts)) }}
+{{- include "kro-gitops.flag" (list "--webhook-bind-address" $config.webhookBindAddress) }}
+{{- include "kro-gitops.flag" (list "--storage-path" $config.storagePath) }}
+{{- include "kro-gitops.flag" (list "--source-concurrent-reconciles" $config.sourceConcurrentReconciles) }}
+{{- with .Values.repo }}
+{{- if .url }}
+{{- include "kro-gitops.flag" (list "--repo" .url) }}
+{{- include "kro-gitops.flag" (list "--branch" .branch) }}
+{{- include "kro-gitops.flag" (list "--tag" .tag) }}
+{{- include "kro-gitops.flag" (list "--semver" .semver) }}
+{{- include "kro-gitops.flag" (list "--commit" .commit) }}
+{{- include "kro-gitops.flag" (list "--path" .path) }}
+{{- include "kro-gitops.flag" (list "--repo-interval" .interval) }}
+{{- include "kro-gitops.flag" (list "--repo-secret" .secret) }}
+{{- include "kro-gitops.flag" (list "--repo-name" .name) }}
+{{- include "kro-gitops.flag" (list "--repo-namespace" (default $.Release.Namespace .namespace)) }}
+{{- end }}
 {{- end }}
 {{- end }}

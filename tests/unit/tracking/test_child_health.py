@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kro_gitops.objects.refs import KubeObject
+from kro_gitops.tracking.child_health import child_health, pod_reasons
 from kro_gitops.tracking.health import Health
-from kro_gitops.web.child_health import child_health, pod_reasons
 
 HEALTHY, PROGRESSING = Health.HEALTHY, Health.PROGRESSING
 DEGRADED, SUSPENDED = Health.DEGRADED, Health.SUSPENDED

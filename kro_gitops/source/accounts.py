@@ -1,0 +1,104 @@
+"""
+One reconcile's account of itself: what was done, what went wrong, what it waits for.
+
+Filled by the shell while it works, read by `status` when it reports.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kro_gitops.errors import Finding, KroGitopsError, Origin, Spot
+from kro_gitops.objects.paths import parse_servers_path
+from kro_gitops.objects.refs import ObjectRef
+from kro_gitops.source.snapshot import Item
+
+
+class Phase(StrEnum):
+    """How far a revision is."""
+
+    FETCHING = "Fetching"
+    VERIFYING = "Verifying"
+    READING = "Reading"
+    APPLYING = "Applying"
+    WAITING = "Waiting"
+    HEALTHY = "Healthy"
+    DEGRADED = "Degraded"
+    FAILED = "Failed"
+    SUSPENDED = "Suspended"
+    DELETING = "Deleting"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that went wrong, and where in git that is written."""
+
+    code: str
+    message: str
+    subject: str = ""
+    origin: Origin | None = None
+    is_lasting: bool = False  # trying again changes nothing until git changes
+
+    @classmethod
+    def of_finding(cls, finding: Finding) -> "Fault":
+        """Say what is wrong with a file."""
+        problem = finding.problem
+        text = f"{problem.summary} ({problem.hint})" if problem.hint else problem.summary
+        return cls(problem.code, text, finding.subject, finding.origin, is_lasting=True)
+
+    @classmethod
+    def of_item(
+        cls, item: Item, ref: ObjectRef, error: KroGitopsError, *, field_: str = "", lasting: bool
+    ) -> "Fault":
+        """Say what is wrong with an object; `field_` is the API server's name of a field."""
+        message = f"{error.message} ({error.hint})" if error.hint else error.message
+        return cls(error.code, message, str(ref), origin_of(item, field_), lasting)
+
+    def to_json(self) -> dict[str, object]:
+        """Write it as it stands in a status."""
+        written: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.subject:
+            written["object"] = self.subject
+        if self.origin is not None:
+            written |= {
+                "file": self.origin.file,
+                "line": self.origin.line,
+                "column": self.origin.column,
+            }
+        return written
+
+
+def origin_of(item: Item, field_: str = "") -> Origin:
+    """Return where an object, or a field of it, is written."""
+    return item.manifest.origin(Spot(parse_servers_path(field_)))
+
+
+@dataclass(slots=True)
+class Account:
+    """What one reconcile did and found."""
+
+    failures: list[Fault] = field(default_factory=list)
+    warnings: list[Fault] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)  # objects that belong to others, and to whom
+    conflicts: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)  # what is not ready yet
+    degraded: list[str] = field(default_factory=list)
+    braked: str = ""
+    created: int = 0
+    changed: int = 0
+    pruned: int = 0
+    pending: int = 0  # deletions that are under way
+    is_cut_short: bool = False  # something waits for its turn
+    ready: int = 0
+    objects: int = 0
+    definitions: int = 0
+    instances: int = 0
+
+    @property
+    def is_applied(self) -> bool:
+        """Say whether everything that git wants was applied."""
+        return not self.failures and not self.is_cut_short
+
+    @property
+    def may_be_tried_again(self) -> bool:
+        """Say whether some failure may go away by itself."""
+        return any(not each.is_lasting for each in self.failures)

@@ -1,0 +1,1 @@
+"""The shell of the sources: what reads and writes the world for them."""

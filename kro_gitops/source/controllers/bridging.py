@@ -1,0 +1,59 @@
+"""
+Objects that an Argo CD application shall show, though we apply them.
+
+The application is looked at before every sync: one that applies something else by itself would
+undo what we do, and is refused.
+"""
+
+from collections.abc import Callable, Mapping
+
+from kro_gitops.errors import RefusedError
+from kro_gitops.kube.api import Reader
+from kro_gitops.objects.refs import Kind, ObjectRef
+from kro_gitops.source.controllers.registry import Held
+from kro_gitops.source.spec import SourceSpec, TrackingMode, WantedRef
+from kro_gitops.tracking.bridge import bridge_marks, refuse_bridge
+from kro_gitops.tracking.methods import ArgoCD, Marks
+
+_APPLICATION = Kind("argoproj.io", "v1alpha1", "Application")
+
+Extra = Callable[[ObjectRef, Mapping[str, str]], Marks]
+
+
+def nothing(_ref: ObjectRef, _annotations: Mapping[str, str]) -> Marks:
+    """Add no marks."""
+    return Marks()
+
+
+class Bridges:
+    """Finds out which marks an application wants."""
+
+    def __init__(self, reader: Reader, argocd: ArgoCD) -> None:
+        self._reader = reader
+        self._argocd = argocd
+
+    async def extra(self, held: Held, spec: SourceSpec) -> Extra:
+        """Return what to add to each object of a source; raise if the application forbids it."""
+        tracking = spec.tracking
+        if tracking.mode is not TrackingMode.BRIDGE:
+            return nothing
+        namespace, _, name = tracking.application.rpartition("/")
+        place = namespace or tracking.argocd_namespace
+        found = await self._reader.find(ObjectRef(_APPLICATION, place, name))
+        is_head = spec.ref == WantedRef()
+        revision = held.fetched.chosen.name if held.fetched and not is_head else ""
+        why = refuse_bridge(found, url=spec.url, revision=revision, paths=spec.paths)
+        if why or found is None:
+            raise RefusedError("bridge-refused", f"application {place}/{name}: {why}")
+        application = found
+
+        def extra(ref: ObjectRef, annotations: Mapping[str, str]) -> Marks:
+            return bridge_marks(
+                application,
+                ref,
+                annotations,
+                argocd=self._argocd,
+                argocd_namespace=tracking.argocd_namespace,
+            )
+
+        return extra

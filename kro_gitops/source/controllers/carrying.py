@@ -1,0 +1,177 @@
+"""
+A revision that was read, carried out: applied stage by stage, pruned, looked at.
+
+Pruning comes last, and only if all else went well: an object that moved, or got another name, is
+there under its new one before the old one goes.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kro_gitops.errors import KroGitopsError
+from kro_gitops.kube.api import Cluster
+from kro_gitops.objects.conditions import TRUE, UNKNOWN
+from kro_gitops.source import status
+from kro_gitops.source.accounts import Account, Fault, Phase
+from kro_gitops.source.controllers.applying import Errand
+from kro_gitops.source.controllers.bridging import Bridges
+from kro_gitops.source.controllers.observing import SourceObserver
+from kro_gitops.source.controllers.pruning import Occasion, Pruner
+from kro_gitops.source.controllers.registry import Fetched, Held, Registry
+from kro_gitops.source.controllers.reporting import Reporter, words
+from kro_gitops.source.controllers.rights import Rights
+from kro_gitops.source.controllers.syncing import Sync, Syncer
+from kro_gitops.source.controllers.vitals import Vitals
+from kro_gitops.source.desired import Provenance
+from kro_gitops.source.spec import SourceSpec
+from kro_gitops.source.stages import Stage
+from kro_gitops.tracking.methods import ArgoCD
+
+_PATIENCE = 30.0  # seconds for other sources of a repository to see the same commit
+_WORTH_TELLING = 20  # objects: more than these are not applied without a word
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What it takes to carry out a revision."""
+
+    cluster: Cluster
+    registry: Registry
+    syncer: Syncer
+    pruner: Pruner
+    vitals: Vitals
+    rights: Rights
+    bridges: Bridges
+    reporter: Reporter
+    observer: SourceObserver
+    argocd: ArgoCD
+    wake: Callable[[Held], None]
+
+
+class Carrier:
+    """Carries revisions out."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+
+    def errand(self, held: Held, spec: SourceSpec, account: Account) -> Errand:
+        """Return for whom, and as whom, work is done."""
+        cluster = self._tools.cluster.acting_as(self._tools.registry.identity(held))
+        tools = self._tools
+        return Errand(held, spec, cluster, account, tools.argocd, tools.observer)
+
+    async def carry_out(self, held: Held, spec: SourceSpec, fetched: Fetched) -> None:
+        """Have the cluster as a revision wants it; what came of it is in the account."""
+        began = time.perf_counter()
+        held.is_dirty = held.is_stirred = False
+        account = Account()
+        try:
+            await self._announce(held, fetched)
+            await self._carry_out(held, spec, fetched, account)
+        except BaseException:
+            held.is_dirty = True  # it was not finished
+            raise
+        observer = self._tools.observer
+        observer.applied(held.name, account.created, account.changed, account.pruned)
+        result = "failed" if account.failures else "applied"
+        observer.synced(held.name, time.perf_counter() - began, result)
+
+    async def _carry_out(
+        self, held: Held, spec: SourceSpec, fetched: Fetched, account: Account
+    ) -> None:
+        snapshot, tools = fetched.snapshot, self._tools
+        errors = set(map(id, snapshot.errors))
+        for finding in snapshot.findings:
+            told = account.failures if id(finding) in errors else account.warnings
+            told.append(Fault.of_finding(finding))
+        provenance = Provenance(held.name, snapshot.commit)
+        sync = Sync(self.errand(held, spec, account), snapshot, provenance)
+        try:
+            sync.extra = await tools.bridges.extra(held, spec)
+            await tools.syncer.carry_out(sync)
+            held.wanted = frozenset(sync.keys)
+            await self._prune(sync, fetched)
+            with sync.errand.step("look"):
+                await tools.vitals.take(sync.errand, sync.current)
+            await tools.rights.explain(sync.errand)
+        except KroGitopsError as error:
+            account.failures.append(Fault(error.code, words(error)))
+        held.account, held.current = account, sync.current
+        held.made = {item: each for item, each in held.made.items() if each.key in sync.keys}
+        account.is_cut_short = sync.is_cut_short or sync.errand.is_held_up
+        held.is_dirty |= account.is_cut_short or bool(account.pending)
+        held.is_dirty |= account.may_be_tried_again
+        self._count(held, account)
+
+    async def look_again(self, held: Held, spec: SourceSpec) -> None:
+        """Look how objects are; nothing else has changed."""
+        held.is_stirred = False
+        if held.account is not None:
+            account = replace(held.account, waiting=[], degraded=[], ready=0)
+            await self._tools.vitals.take(self.errand(held, spec, account), held.current)
+            held.account = account
+
+    async def _announce(self, held: Held, fetched: Fetched) -> None:
+        """Say that work has begun, where it will take a while."""
+        unsettled = sum(1 for each in fetched.snapshot.items if each not in held.made)
+        if unsettled <= _WORTH_TELLING:
+            return
+        report = self._tools.reporter.begin(held, Phase.APPLYING)
+        text = f"applying {fetched.revision}"
+        report.say(status.READY, UNKNOWN, "Progressing", text)
+        report.say(status.RECONCILING, TRUE, "Progressing", text)
+        await self._tools.reporter.write(held, report)
+
+    def _count(self, held: Held, account: Account) -> None:
+        inventory = held.inventory
+        account.objects = len(inventory)
+        for entry in inventory:
+            account.definitions += entry.stage == Stage.DEFINITIONS.name
+            account.instances += self._tools.syncer.is_instance(entry.ref.kind)
+
+    # What goes
+
+    async def _prune(self, sync: Sync, fetched: Fetched) -> None:
+        held, account = sync.errand.held, sync.errand.account
+        doomed = sum(1 for each in held.inventory if each.key not in sync.keys)
+        if not doomed:
+            return
+        if account.failures or sync.is_cut_short:
+            text = f"{doomed} objects are no longer in git; they stay until all else is applied"
+            account.warnings.append(Fault("prune-postponed", text))
+        elif self._waits_for_others(held, sync.errand.spec, fetched):
+            account.pending += doomed
+        else:
+            is_empty = not fetched.snapshot.items
+            occasion = Occasion(fetched.revision, fetched.message, is_empty)
+            await self._tools.pruner.prune(sync.errand, sync, occasion)
+
+    def _waits_for_others(self, held: Held, spec: SourceSpec, fetched: Fetched) -> bool:
+        """
+        Say whether another source of the repository has yet to see this commit.
+
+        An object may have moved to it; then it must not be deleted and made anew.
+        """
+        behind = [each for each in self._tools.registry if _is_behind(each, held, spec, fetched)]
+        now = asyncio.get_running_loop().time()
+        if not behind:
+            held.postponed_since = None
+            return False
+        held.postponed_since = held.postponed_since or now
+        for each in behind:
+            if not each.wants_poll:
+                each.wants_poll = True
+                self._tools.wake(each)
+        return now - held.postponed_since < _PATIENCE
+
+
+def _is_behind(other: Held, held: Held, spec: SourceSpec, fetched: Fetched) -> bool:
+    """Say whether another source follows the same branch, and has not come as far."""
+    theirs = other.spec
+    if other is held or theirs is None or theirs.suspend:
+        return False
+    if (theirs.url, theirs.ref, theirs.pin) != (spec.url, spec.ref, spec.pin):
+        return False
+    return other.fetched is None or other.fetched.commit.id != fetched.commit.id

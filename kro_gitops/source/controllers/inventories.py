@@ -1,0 +1,127 @@
+"""
+The inventories of sources: read once, then written shard by shard as they change.
+
+Shards carry a finalizer: whoever deletes a source in the foreground would otherwise have them
+collected before the objects they list are gone.
+"""
+
+from collections.abc import Iterable
+
+from kro_gitops.engine.labels import label_value
+from kro_gitops.engine.management import is_going
+from kro_gitops.kube.api import Cluster, MergePatch, Selection
+from kro_gitops.kube.cache import Change
+from kro_gitops.kube.informer import Informer
+from kro_gitops.kube.responses import AlreadyExists, NotFound
+from kro_gitops.objects.metadata import SOURCE_FINALIZER, SOURCE_NAME
+from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kro_gitops.tracking.inventory import Inventory, parse_entries
+
+_BY_SOURCE = "source"
+
+
+class Inventories:
+    """All inventories of a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.informer = Informer(
+            cluster, Selection(SOURCE_INVENTORY_KIND), indexes={_BY_SOURCE: _source_label}
+        )
+        self._cluster = cluster
+
+    def load(self, source: ObjectRef) -> Inventory:
+        """Return what a source made, as it was last written."""
+        shards = {
+            _number(shard, source.name): tuple(parse_entries(shard.get("entries")))
+            for shard in self._shards(source)
+        }
+        return Inventory.of(shards)
+
+    async def write(self, source: KubeObject, inventory: Inventory) -> None:
+        """Write what has changed."""
+        for number, changes in inventory.changes().items():
+            await self._write(source, number, changes)
+            inventory.written(number)
+
+    async def release(self, source: ObjectRef) -> None:
+        """Let the shards of a source go, now that nothing is on them."""
+        for shard in self._shards(source):
+            await self.let_go(shard)
+
+    async def let_go(self, shard: KubeObject) -> None:
+        """Delete a shard."""
+        ref = ObjectRef.of(shard)
+        try:
+            await self._cluster.patch(ref, MergePatch({"metadata": {"finalizers": None}}))
+            await self._cluster.delete(ref)
+        except NotFound:
+            return
+
+    def abandoned(self, change: Change, sources: Iterable[str]) -> KubeObject | None:
+        """Return a shard that is to go and whose source is gone."""
+        shard = change.after
+        if shard is None or not is_going(shard):
+            return None
+        owners = {f"{shard['metadata']['namespace']}/{label}" for label in _source_label_of(shard)}
+        return None if owners & set(sources) else shard
+
+    async def _write(self, source: KubeObject, number: int, changes: dict[str, object]) -> None:
+        ref = ObjectRef.of(source)
+        shard = ObjectRef(SOURCE_INVENTORY_KIND, ref.namespace, f"{ref.name}-{number}")
+        try:
+            answer = await self._cluster.patch(shard, MergePatch({"entries": changes}))
+        except NotFound:
+            answer = await self._create(source, shard, changes)
+        answer["metadata"].pop("managedFields", None)
+        self.informer.saw(answer)
+
+    async def _create(
+        self, source: KubeObject, shard: ObjectRef, changes: dict[str, object]
+    ) -> KubeObject:
+        entries = {key: value for key, value in changes.items() if value is not None}
+        try:
+            return await self._cluster.create(_shard(source, shard, entries))
+        except AlreadyExists:  # the answer to an earlier attempt was lost
+            return await self._cluster.patch(shard, MergePatch({"entries": changes}))
+
+    def _shards(self, source: ObjectRef) -> list[KubeObject]:
+        found = self.informer.cache.by(_BY_SOURCE, (source.namespace, label_value(source.name)))
+        return [shard for shard in found if _number(shard, source.name) >= 0]
+
+
+def _shard(source: KubeObject, shard: ObjectRef, entries: dict[str, object]) -> KubeObject:
+    ref = ObjectRef.of(source)
+    owner = {
+        "apiVersion": ref.kind.api_version,
+        "kind": ref.kind.kind,
+        "name": ref.name,
+        "uid": source["metadata"]["uid"],
+    }
+    return {
+        "apiVersion": shard.kind.api_version,
+        "kind": shard.kind.kind,
+        "metadata": {
+            "name": shard.name,
+            "namespace": shard.namespace,
+            "labels": {SOURCE_NAME: label_value(ref.name)},
+            "ownerReferences": [owner],
+            "finalizers": [SOURCE_FINALIZER],
+        },
+        "entries": entries,
+    }
+
+
+def _number(shard: KubeObject, source: str) -> int:
+    """Return the number of a shard; less than 0 if it is not this source's."""
+    text = shard["metadata"]["name"].removeprefix(f"{source}-")
+    return int(text) if text.isdecimal() else -1
+
+
+def _source_label_of(shard: KubeObject) -> tuple[str, ...]:
+    label = (shard["metadata"].get("labels") or {}).get(SOURCE_NAME)
+    return (label,) if label else ()
+
+
+def _source_label(shard: KubeObject) -> tuple[tuple[str, str], ...]:
+    return tuple((shard["metadata"]["namespace"], each) for each in _source_label_of(shard))

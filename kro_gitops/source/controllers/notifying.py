@@ -1,0 +1,207 @@
+"""
+News about sources, sent to those who want them.
+
+Whoever reports a status goes on at once: letters wait in a line for each Secret, and a task takes
+them from there. A letter is never worth trouble. It is tried a few times, then an Event says that
+it did not arrive; equal letters are sent once, and an address is not written to faster than chat
+systems like. Sending blocks, so it is done in threads.
+"""
+
+import asyncio
+import hashlib
+import logging
+import random
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from kro_gitops.control.backoff import Backoff
+from kro_gitops.errors import KroGitopsError, Unavailable
+from kro_gitops.kube.pace import TokenBucket
+from kro_gitops.objects.refs import KubeObject
+from kro_gitops.source.controllers.registry import Held
+from kro_gitops.source.fetch.model import FetchRules
+from kro_gitops.source.fetch.posting import BusyError, Target, parse_target, post
+from kro_gitops.source.notification_texts import body_of, signature
+from kro_gitops.source.notifications import Chronicle, Letter, News, compose, concerns
+from kro_gitops.source.redaction import redact
+from kro_gitops.source.spec import Notification, NotificationEvent, NotificationType
+from kro_gitops.source.webhooks.pacing import Deliveries
+
+log = logging.getLogger(__name__)
+
+FAILED = "NotificationFailed"  # the reason of the Event
+_THREADS = 4
+_MOST_PACES = 1000
+
+SecretReader = Callable[[str, str], Awaitable[Mapping[str, bytes]]]
+FailureTeller = Callable[[KubeObject, str, str], None]  # source, reason, text
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How often, how fast and how long; times in seconds."""
+
+    attempts: int = 3
+    backoff: Backoff = field(default_factory=lambda: Backoff(first=1.0, cap=30.0))
+    timeout: float = 10.0  # of one attempt
+    per_second: float = 0.5  # letters to one address
+    burst: int = 20
+    most_waiting: int = 100  # letters of one Secret
+    remembered: float = 300.0  # for which an equal letter is not sent again
+
+
+@dataclass(frozen=True, slots=True)
+class _Posting:
+    """A letter on its way."""
+
+    letter: Letter
+    type: NotificationType
+    secret: str
+    source: KubeObject = field(repr=False, hash=False, compare=False)
+
+    @property
+    def likeness(self) -> tuple[str, ...]:
+        return (self.secret, self.type, *self.letter.likeness)
+
+
+class Notifier:
+    """Sends news; nothing here waits, fails or raises for whoever has them."""
+
+    def __init__(
+        self,
+        secret: SecretReader,
+        rules: FetchRules,
+        tell: FailureTeller,
+        manners: Manners | None = None,
+    ) -> None:
+        self._secret = secret
+        self._rules = rules
+        self._tell = tell
+        self._manners = manners or Manners()
+        self._lines: dict[tuple[str, str], deque[_Posting]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._paces: OrderedDict[str, TokenBucket] = OrderedDict()
+        self._sent = Deliveries(remembered=self._manners.remembered)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="notify")
+
+    def reported(self, held: Held, former: Mapping[str, Any], written: Mapping[str, Any]) -> None:
+        """Hear that a source's status has changed."""
+        if held.chronicle is None:
+            held.chronicle = Chronicle(former)
+        for news in held.chronicle.news(written):
+            self._send(held, news, written)
+
+    def happened(self, held: Held, event: NotificationEvent, text: str) -> None:
+        """Hear of something that no status says."""
+        self._send(held, News(event, text), held.source.get("status") or {})
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        for task in self._tasks:
+            task.cancel()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    # Lines
+
+    def _send(self, held: Held, news: News, written: Mapping[str, Any]) -> None:
+        wanted = held.spec.notifications if held.spec is not None else ()
+        for each in wanted:
+            if concerns(each, news.event):
+                letter = compose(news, held.source, written, datetime.now(UTC))
+                self._queue(held, each, letter)
+
+    def _queue(self, held: Held, wanted: Notification, letter: Letter) -> None:
+        posting = _Posting(letter, wanted.type, wanted.secret, held.source)
+        key = (held.key.namespace, wanted.secret)
+        line = self._lines.get(key)
+        if self._is_repetition(posting, line or ()):
+            return
+        if line is not None and len(line) >= self._manners.most_waiting:
+            self._give_up(posting, f"more than {len(line)} others are waiting")
+            return
+        if line is not None:
+            line.append(posting)
+            return
+        self._lines[key] = deque([posting])
+        task = asyncio.create_task(self._work_off(key))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _is_repetition(self, posting: _Posting, line: "deque[_Posting] | tuple[()]") -> bool:
+        likeness = (posting.letter.namespace, *posting.likeness)
+        now = asyncio.get_running_loop().time()
+        if self._sent.has(likeness, now) or any(e.likeness == posting.likeness for e in line):
+            return True
+        self._sent.add(likeness, now)
+        return False
+
+    async def _work_off(self, key: tuple[str, str]) -> None:
+        line = self._lines[key]
+        try:
+            while line:
+                posting = line.popleft()
+                await self._deliver(key[0], posting)
+        finally:
+            del self._lines[key]
+
+    # Delivery
+
+    async def _deliver(self, namespace: str, posting: _Posting) -> None:
+        known: list[str | bytes] = []
+        try:
+            data = await self._secret(namespace, posting.secret)
+            known = [data.get("token", b""), data.get("address", b"")]
+            target = parse_target(data, self._rules)
+            await asyncio.sleep(self._pace(target).reserve(asyncio.get_running_loop().time()))
+            await self._insist(target, posting)
+        except KroGitopsError as error:
+            text = f"{error.message} ({error.hint})" if error.hint else error.message
+            self._give_up(posting, redact(text, known))
+        except Exception:  # whatever it is, the next letter is another matter
+            log.exception("a notification failed", extra={"source": posting.letter.source})
+
+    async def _insist(self, target: Target, posting: _Posting) -> None:
+        """Try until it is taken, a few times."""
+        for attempt in range(1, self._manners.attempts + 1):
+            try:
+                await self._post(target, posting)
+                return
+            except Unavailable as error:
+                if attempt == self._manners.attempts:
+                    raise
+                pause = error.pause if isinstance(error, BusyError) else 0.0
+            delay = self._manners.backoff.delay(attempt, random.random())
+            await asyncio.sleep(max(pause, delay))
+
+    async def _post(self, target: Target, posting: _Posting) -> None:
+        body = body_of(posting.letter, posting.type)
+        headers = {"Content-Type": "application/json", "X-Delivery": posting.letter.id}
+        if target.token and posting.type is NotificationType.GENERIC:
+            headers["X-Signature"] = signature(body, target.token)
+        rules, timeout = self._rules, self._manners.timeout
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(
+            self._threads, lambda: post(target, body, headers, rules, timeout)
+        )
+
+    def _pace(self, target: Target) -> TokenBucket:
+        """Return the pace of an address, whichever Secrets name it."""
+        name = hashlib.sha256(target.place.encode()).hexdigest()
+        pace = self._paces.get(name)
+        if pace is None:
+            pace = self._paces[name] = TokenBucket(self._manners.per_second, self._manners.burst)
+        self._paces.move_to_end(name)
+        while len(self._paces) > _MOST_PACES:
+            self._paces.popitem(last=False)
+        return pace
+
+    def _give_up(self, posting: _Posting, why: str) -> None:
+        letter = posting.letter
+        facts = {"source": letter.source, "event": letter.event.value, "secret": posting.secret}
+        log.warning("a notification did not arrive", extra={**facts, "error": why})
+        text = f"{letter.event.value} was not told to {posting.type} of Secret {posting.secret}"
+        self._tell(posting.source, FAILED, f"{text}: {why}")

@@ -1,0 +1,202 @@
+"""
+What a revision no longer has, and how it goes.
+
+Deleted is only what is still ours: an object that was made anew by others, or that another source
+took over, is forgotten. One that another source wants is left for it to take. What goes, goes group
+by group; the next group waits until the one before is gone, which the watch tells.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kro_gitops.engine.management import is_going
+from kro_gitops.errors import KroGitopsError
+from kro_gitops.kube.api import DeleteOptions, Propagation
+from kro_gitops.kube.responses import Conflict, NotFound
+from kro_gitops.objects.refs import Kind, KubeObject
+from kro_gitops.source.accounts import Fault
+from kro_gitops.source.controllers.applying import Errand, each_of
+from kro_gitops.source.controllers.gates import Known
+from kro_gitops.source.controllers.inventories import Inventories
+from kro_gitops.source.controllers.live import LiveObjects, evidence, kept, source_of
+from kro_gitops.source.controllers.registry import Held, Registry
+from kro_gitops.source.controllers.syncing import Sync
+from kro_gitops.source.prune import Candidate, PrunePlan, decide
+from kro_gitops.source.spec import Brake
+from kro_gitops.source.stages import Stage, generated_kind
+from kro_gitops.tracking.foreign import owner_of
+from kro_gitops.tracking.inventory import Entry, key_of
+
+_SYNC_LIMIT = 10.0  # seconds
+_NO_BRAKE = Brake(percent=100.0, count=1 << 60)
+_CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Because of which commit things go."""
+
+    revision: str
+    message: str
+    is_empty: bool = False
+
+
+class Pruner:
+    """Deletes what is no longer wanted."""
+
+    def __init__(
+        self,
+        live: LiveObjects,
+        inventories: Inventories,
+        registry: Registry,
+        known: Known,
+        wake: Callable[[Held], None],
+    ) -> None:
+        self._live = live
+        self._inventories = inventories
+        self._registry = registry
+        self._known = known
+        self._wake = wake
+
+    async def prune(self, errand: Errand, sync: Sync, occasion: Occasion) -> None:
+        """Delete what a revision no longer has, as far as that may be done now."""
+        entries = [each for each in errand.held.inventory if each.key not in sync.keys]
+        if not entries:
+            return
+        candidates = await self._candidates(errand, entries)
+        if errand.spec.prune and candidates:
+            plan = decide(
+                candidates,
+                total=len(errand.held.inventory),
+                brake=errand.spec.brake,
+                allows_empty=errand.spec.allows_empty,
+                is_empty=occasion.is_empty,
+                message=occasion.message,
+                revision=occasion.revision,
+                instances_left=self._instances_left,
+                source=errand.held.name,
+                wanted=sync.refs,
+            )
+            errand.account.braked = plan.braked
+            self._tell_kept(errand, plan)
+            await self._delete(errand, plan)
+        await self._inventories.write(errand.held.source, errand.held.inventory)
+
+    async def take_down(self, errand: Errand) -> bool:
+        """Delete everything a source made; say whether nothing is left to do."""
+        candidates = await self._candidates(errand, list(errand.held.inventory))
+        plan = decide(
+            candidates,
+            total=len(candidates),
+            brake=_NO_BRAKE,
+            allows_empty=True,
+            is_empty=False,
+            message="",
+            revision="",
+            instances_left=self._instances_left,
+            source=errand.held.name,
+        )
+        self._tell_kept(errand, plan)
+        await self._delete(errand, plan)
+        await self._inventories.write(errand.held.source, errand.held.inventory)
+        return not plan.delete and not plan.waits and not errand.account.pending
+
+    # Who goes
+
+    async def _candidates(self, errand: Errand, entries: list[Entry]) -> list[Candidate]:
+        known = await self._live.known({each.ref.kind for each in entries}, _SYNC_LIMIT)
+
+        async def find(entry: Entry) -> tuple[Entry, KubeObject | None]:
+            return entry, await self._find(errand, entry, known)
+
+        found = []
+        for entry, live in await each_of(entries, find):
+            candidate = self._candidate(errand, entry, live)
+            if candidate is not None:
+                found.append(candidate)
+        return found
+
+    async def _find(
+        self, errand: Errand, entry: Entry, known: frozenset[Kind]
+    ) -> KubeObject | None:
+        seen = self._live.find(entry.ref) if entry.ref.kind in known else None
+        if seen is None:
+            # Not seen, or without our label: looked at before it is forgotten.
+            try:
+                found = await errand.cluster.find(entry.ref)
+            except KroGitopsError as error:
+                if error.code == "not-served":
+                    return None
+                raise
+            seen = kept(found) if found is not None else None
+        if seen is not None and entry.stage == Stage.DEFINITIONS.name:
+            # Its kind and what it uses decide the order.
+            whole = self._known.definition(entry.ref.name)
+            return {**seen, "spec": whole["spec"]} if whole is not None else seen
+        if seen is not None and (entry.ref.kind.group, entry.ref.kind.kind) == _CRD:
+            return await errand.cluster.find(entry.ref)
+        return seen
+
+    def _candidate(self, errand: Errand, entry: Entry, live: KubeObject | None) -> Candidate | None:
+        held = errand.held
+        if live is None or not self._is_ours(errand, entry, live):
+            held.inventory.drop(entry.key)
+            held.settled.pop(entry.key, None)
+            return None
+        claimant = self._registry.claimant(entry.key, held)
+        if claimant is not None:
+            errand.account.waiting.append(f"source {claimant.name} to take over {entry.ref}")
+            self._wake(claimant)
+            return None
+        return Candidate(entry.ref, live["metadata"]["uid"], _stage(entry), live)
+
+    def _is_ours(self, errand: Errand, entry: Entry, live: KubeObject) -> bool:
+        name = source_of(live)
+        if name != errand.held.name:
+            return False
+        if entry.uid and live["metadata"]["uid"] != entry.uid:
+            return False
+        owner = owner_of(evidence(live), argocd=errand.argocd)
+        if owner is not None:
+            text = f"{entry.ref} belongs to {owner} now, and is left to it"
+            errand.account.warnings.append(Fault("foreign-owner", text, str(entry.ref)))
+        return owner is None
+
+    def _instances_left(self, definition: KubeObject) -> int:
+        kind = generated_kind(definition)
+        return self._known.instances_of(kind) if kind is not None else 0
+
+    # How they go
+
+    async def _delete(self, errand: Errand, plan: PrunePlan) -> None:
+        for group in plan.delete:
+            going = [each for each in group if each.live is not None and is_going(each.live)]
+            to_go = [each for each in group if each not in going]
+            gone = await each_of(to_go, lambda each: self._delete_one(errand, each))
+            errand.account.pruned += sum(gone)
+            errand.account.pending += len(group)
+            break  # the next waits until these are gone
+
+    async def _delete_one(self, errand: Errand, candidate: Candidate) -> bool:
+        options = DeleteOptions(candidate.uid, propagation=Propagation.BACKGROUND)
+        try:
+            await errand.cluster.delete(candidate.ref, options)
+        except (NotFound, Conflict):
+            return False  # gone, or another one: the watch will tell
+        except KroGitopsError as error:
+            errand.account.failures.append(
+                Fault(error.code, f"not deleted: {error.message}", str(candidate.ref))
+            )
+            return False
+        return True
+
+    def _tell_kept(self, errand: Errand, plan: PrunePlan) -> None:
+        for candidate, _ in plan.forget:
+            errand.held.inventory.drop(key_of(candidate.ref))
+        for candidate, reason in plan.kept:
+            text = f"not deleted, though it is no longer in git: {reason}"
+            errand.account.warnings.append(Fault("kept", text, str(candidate.ref)))
+
+
+def _stage(entry: Entry) -> Stage:
+    return Stage[entry.stage] if entry.stage in Stage.__members__ else Stage.OBJECTS

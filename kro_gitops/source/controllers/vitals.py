@@ -1,0 +1,87 @@
+"""
+How the objects of a source are: ready, on their way, or broken.
+
+Instances and definitions are known from the engine's watches, so asking costs nothing. Kinds that
+say nothing of themselves are fine when they are there. Only the rest is read, and again only when
+it changed since it was fine.
+"""
+
+from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.source.controllers.applying import Errand, each_of
+from kro_gitops.source.controllers.gates import Gates, is_silent
+from kro_gitops.source.controllers.live import LiveObjects
+from kro_gitops.source.desired import Wanted
+from kro_gitops.source.stages import Stage
+from kro_gitops.tracking.child_health import child_health
+from kro_gitops.tracking.health import Health, Verdict, health
+
+_FINE = Verdict(Health.HEALTHY, "")
+
+
+class Vitals:
+    """Takes them."""
+
+    def __init__(self, live: LiveObjects, gates: Gates) -> None:
+        self._live = live
+        self._gates = gates
+
+    async def take(self, errand: Errand, current: list[Wanted], *, count: bool = True) -> None:
+        """Note in the account what is ready, what is not, and why."""
+        unknown = []
+        for wanted in current:
+            verdict = self._known(errand, wanted)
+            if verdict is None:
+                unknown.append(wanted)
+            else:
+                _note(errand, wanted.ref, verdict, count)
+
+        async def look(wanted: Wanted) -> tuple[Wanted, Verdict]:
+            return wanted, await self._look(errand, wanted)
+
+        for wanted, verdict in await each_of(unknown, look):
+            _note(errand, wanted.ref, verdict, count)
+
+    def _known(self, errand: Errand, wanted: Wanted) -> Verdict | None:
+        """Say how an object is if that is known already; `None` if it must be read."""
+        if is_silent(wanted.ref.kind):
+            return _FINE
+        if wanted.stage is Stage.DEFINITIONS:
+            return self._gates.definition(wanted.ref)
+        if not self._gates.is_instance(wanted.ref.kind):
+            live = self._live.find(wanted.ref)
+            seen = live["metadata"].get("resourceVersion") if live is not None else None
+            return _FINE if seen and errand.held.fine.get(wanted.key) == seen else None
+        found = self._gates.instance(wanted.ref)
+        if found is not None and errand.held.fine.get(wanted.key) is found:
+            return _FINE
+        return self._instance(errand, wanted, found)
+
+    def _instance(self, errand: Errand, wanted: Wanted, found: KubeObject | None) -> Verdict:
+        least = errand.held.generations.get(wanted.key, 0)
+        if found is None or (found["metadata"].get("generation") or 0) < least:
+            return Verdict(Health.PROGRESSING, "not picked up yet")
+        verdict = health(found)
+        if verdict.health is Health.HEALTHY:
+            errand.held.fine[wanted.key] = found
+        return verdict
+
+    async def _look(self, errand: Errand, wanted: Wanted) -> Verdict:
+        found = await errand.cluster.find(wanted.ref)
+        if found is None:
+            return Verdict(Health.PROGRESSING, "it is not there")
+        verdict = child_health(found)
+        if verdict.health is Health.HEALTHY:
+            errand.held.fine[wanted.key] = found["metadata"]["resourceVersion"]
+        return verdict
+
+
+def _note(errand: Errand, ref: ObjectRef, verdict: Verdict, count: bool) -> None:
+    account = errand.account
+    text = f"{ref}: {verdict.message}" if verdict.message else str(ref)
+    match verdict.health:
+        case Health.HEALTHY | Health.SUSPENDED:
+            account.ready += 1 if count else 0
+        case Health.PROGRESSING:
+            account.waiting.append(text)
+        case Health.DEGRADED:
+            account.degraded.append(text)

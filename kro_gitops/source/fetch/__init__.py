@@ -1,0 +1,1 @@
+"""Git at arm's length: bare mirrors, read without ever checking anything out."""

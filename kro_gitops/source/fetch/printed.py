@@ -1,0 +1,141 @@
+"""
+What git printed → values.
+
+The formats are the ones made for programs: NUL-separated, raw objects. Names that are not UTF-8,
+or hold what no path of ours may hold, are set aside with a reason and never become paths.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from kro_gitops.errors import RefusedError
+from kro_gitops.source.fetch.model import Commit, Entry, Listing, RefusedPath
+from kro_gitops.source.guards import check_path
+from kro_gitops.source.revision import RemoteRefs
+
+_PLAIN = re.compile(r"[\w@%+=:,~ ()-][\w@%+=:,~ ().-]*(?:/[\w@%+=:,~ ()-][\w@%+=:,~ ().-]*)*", re.A)
+_PERSON = re.compile(r"(.*?) ?<([^<>]*)> (-?\d+) [+-]\d{4}")
+_SHORT = 1000
+_SHOWN = 200
+
+
+def parse_refs(output: bytes) -> RemoteRefs:
+    """Read `ls-remote --symref`."""
+    head, refs, peeled = "", {}, {}
+    for line in output.decode("utf-8", "replace").splitlines():
+        value, _, name = line.partition("\t")
+        if value.startswith("ref: "):
+            head = value.removeprefix("ref: ") if name == "HEAD" else head
+        elif name.endswith("^{}"):
+            peeled[name.removesuffix("^{}")] = value
+        elif name:
+            refs[name] = value
+    return RemoteRefs(head, refs, peeled)
+
+
+def parse_listing(output: bytes, most: int) -> Listing:
+    """Read `ls-tree -r -z`, with sizes or without."""
+    count = output.count(b"\0")
+    if count > most:
+        raise tree_too_large(most)
+    entries, refused = [], []
+    for record in output.split(b"\0")[:count]:
+        facts, _, name = record.partition(b"\t")
+        mode, _, id, *size = facts.decode("ascii").split()
+        path, reason = read_path(name)
+        if reason:
+            refused.append(RefusedPath(path, reason))
+        else:
+            if size == ["BAD"]:
+                raise ValueError(id)  # git cannot find the object
+            known = bool(size) and size[0].isdecimal()
+            entries.append(Entry(path, mode, id, int(size[0]) if known else -1))
+    return Listing(tuple(entries), tuple(refused))
+
+
+def read_path(name: bytes) -> tuple[str, str]:
+    """Return a path, and why it is refused, if it is."""
+    try:
+        path = name.decode()
+    except UnicodeDecodeError:
+        shown = _shown(name.decode("utf-8", "backslashreplace"))
+        return shown, f"the path '{shown}' is not UTF-8"
+    if len(path) <= _SHORT and _PLAIN.fullmatch(
+        path
+    ):  # nearly all are; the full check is ten times as slow
+        return path, ""
+    try:
+        check_path(path)
+    except RefusedError as error:
+        return _shown(path), error.message
+    return path, ""
+
+
+def tree_too_large(most: int) -> RefusedError:
+    """Say that a revision has more files than are read."""
+    return RefusedError(
+        "git-tree-too-large",
+        f"the revision has more than {most} files, or names beyond measure",
+        hint="keep manifests in a repository of their own, or let the operator raise the limit",
+    )
+
+
+def parse_paths(output: bytes) -> frozenset[str]:
+    """Read `diff-tree -z --name-only`."""
+    return frozenset(name.decode("utf-8", "replace") for name in output.split(b"\0") if name)
+
+
+def parse_commit(id: str, content: bytes) -> Commit:
+    """Read a raw commit object."""
+    head, _, message = content.partition(b"\n\n")
+    headers = list(_headers(head))
+    single = dict(reversed(headers))  # the first of each counts
+    encoding = single.get("encoding", b"utf-8").decode("ascii", "replace")
+    author, email, authored = _person(single.get("author", b""), encoding)
+    committer, _, committed = _person(single.get("committer", b""), encoding)
+    subject, _, body = _text(message, encoding).strip().partition("\n\n")
+    return Commit(
+        *(id, single.get("tree", b"").decode("ascii", "replace")),
+        *(author, email, authored, committer, committed),
+        *(" ".join(subject.split()), body.strip()),
+        tuple(value.decode("ascii", "replace") for key, value in headers if key == "parent"),
+    )
+
+
+def parse_tag(content: bytes) -> str:
+    """Read whom a raw tag object points at."""
+    first = content.partition(b"\n")[0]
+    return first.removeprefix(b"object ").decode("ascii", "replace")
+
+
+def _headers(head: bytes) -> Iterator[tuple[str, bytes]]:
+    for line in head.split(b"\n"):
+        if not line.startswith(b" "):  # a signature's further lines do
+            key, _, value = line.partition(b" ")
+            yield key.decode("ascii", "replace"), value
+
+
+def _person(text: bytes, encoding: str) -> tuple[str, str, str]:
+    found = _PERSON.fullmatch(_text(text, encoding))
+    if found is None:
+        return "", "", ""
+    return found[1].strip(), found[2], _time(int(found[3]))
+
+
+def _time(seconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        return ""  # anybody may write any number there
+
+
+def _text(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding, "replace")
+    except LookupError:
+        return data.decode("utf-8", "replace")
+
+
+def _shown(path: str) -> str:
+    return path[:_SHOWN].encode("unicode_escape").decode("ascii")

@@ -1,0 +1,66 @@
+"""The page about sources: its tables are the CRD's, its examples are accepted, its names exist."""
+
+import re
+
+import pytest
+import yaml
+
+from kro_gitops.cel.rules import check_rules
+from kro_gitops.objects import metadata
+from kro_gitops.objects.refs import KubeObject
+from kro_gitops.objects.validation import Checks, validate
+from kro_gitops.source import desired, prune, status
+from kro_gitops.source.api import GIT_SOURCE_SCHEMA
+from kro_gitops.source.spec_reading import Defaults, read_spec
+from kro_gitops.source.spec_schema import SPEC_SCHEMA
+from tools.update_source_docs import PAGE, fields, page, spec_table
+
+TEXT = PAGE.read_text(encoding="utf-8")
+EXAMPLES: list[KubeObject] = [
+    yaml.safe_load(text) for text in re.findall(r"<!-- example -->\n```yaml\n(.*?)```", TEXT, re.S)
+]
+
+
+def test_tables_are_what_the_crd_says() -> None:
+    assert page() == TEXT, "run python -m tools.update_source_docs"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=["smallest", "everything"])
+def test_examples_are_valid(example: KubeObject) -> None:
+    assert validate(example, GIT_SOURCE_SCHEMA, Checks(rules=check_rules)) == []
+    assert read_spec(example, Defaults()).url == example["spec"]["url"]
+
+
+def test_the_long_example_has_every_field() -> None:
+    smallest, everything = EXAMPLES
+    assert list(smallest["spec"]) == ["url"]
+    assert list(everything["spec"]) == list(SPEC_SCHEMA["properties"])
+
+
+def test_every_field_of_the_spec_has_a_row() -> None:
+    rows = re.findall(r"^\| `([\w.\[\]]+)` \|", spec_table(), re.MULTILINE)
+    assert rows == [each.path for each in fields(SPEC_SCHEMA)]
+    assert {"url", "ref.semverFilter", "drift.ignore[].target.kind", "pin.expires"} <= set(rows)
+
+
+def test_every_condition_has_a_row_and_no_other() -> None:
+    section = TEXT.split("### Conditions")[1].split("\n## ")[0]
+    shown = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    assert shown == {
+        status.READY, status.RECONCILING, status.STALLED, status.FETCH_FAILED, status.VERIFIED,
+        status.APPLIED, status.HEALTHY, status.PINNED, status.FOREIGN, status.CONFLICT,
+        status.BRAKED, status.DEPENDENCY, status.SUSPENDED,
+    }  # fmt: skip
+
+
+def test_annotations_and_labels_are_those_of_the_program() -> None:
+    section = TEXT.split("## Annotations and labels")[1]
+    shown = set(re.findall(r"`(gitops\.kro\.run/[\w-]+)", section))
+    assert shown == {
+        metadata.SOURCE, metadata.SOURCE_PATH, metadata.REVISION, metadata.SOURCE_HASH,
+        metadata.SOURCE_NAME, desired.WAVE, desired.DEPENDS_ON, desired.PRUNE, desired.FORCE,
+        prune.PRUNE_APPROVED,
+    }  # fmt: skip
+    assert metadata.REQUESTED_AT in section
+    assert metadata.SOURCE_MANAGER in section
+    assert prune.ALLOW_PRUNE in section

@@ -1,0 +1,83 @@
+from dataclasses import dataclass
+
+from kro_gitops.errors import Finding, Origin, Problem, Severity
+from kro_gitops.source.snapshot import Library, Snapshot
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {a: 'VALUE'}\n"
+
+
+@dataclass(frozen=True)
+class File:
+    path: str
+    id: str
+
+
+def config(name: str, value: str = "1") -> bytes:
+    return CONFIG.replace("NAME", name).replace("VALUE", value).encode()
+
+
+def snapshot(library: Library, files: dict[str, bytes], commit: str = "c1") -> Snapshot:
+    """Take one as git would give it: the id of a file follows from its content."""
+    listed: list[File] = [File(path, str(hash(text))) for path, text in files.items()]
+    unread = library.unread(listed)
+    contents = {str(hash(text)): text for text in files.values() if str(hash(text)) in unread}
+    return library.snapshot(commit, listed, contents)
+
+
+def test_items_know_their_file_and_what_they_say() -> None:
+    found = snapshot(Library(), {"a.yaml": config("one"), "b/c.yaml": config("two")})
+    assert [(item.ref.name, item.path) for item in found.items] == [
+        ("one", "a.yaml"),
+        ("two", "b/c.yaml"),
+    ]
+    assert found.commit == "c1"
+    assert found.is_sound
+
+
+def test_a_file_that_did_not_change_is_not_read_again() -> None:
+    library = Library()
+    first = snapshot(library, {"a.yaml": config("one"), "b.yaml": config("two")})
+    changed = {"a.yaml": config("one"), "b.yaml": config("two", "2")}
+    assert library.unread([File("a.yaml", str(hash(changed["a.yaml"])))]) == set()
+    second = snapshot(library, changed, "c2")
+    assert first.items[0] is second.items[0]
+    assert first.items[1].digest != second.items[1].digest
+
+
+def test_the_same_content_under_another_name_is_another_item_that_says_the_same() -> None:
+    library = Library()
+    first = snapshot(library, {"a.yaml": config("one")})
+    second = snapshot(library, {"moved.yaml": config("one")})
+    assert first.items[0].digest == second.items[0].digest
+    assert second.items[0].path == "moved.yaml"
+
+
+def test_an_object_that_stands_twice_is_wanted_once_and_told() -> None:
+    found = snapshot(Library(), {"a.yaml": config("one"), "b.yaml": config("one", "2")})
+    assert [item.path for item in found.items] == ["a.yaml"]
+    [error] = found.errors
+    assert error.problem.code == "duplicate-object"
+    assert error.origin.file == "b.yaml"
+    assert not found.is_sound
+
+
+def test_when_the_first_of_two_goes_the_other_takes_its_place() -> None:
+    library = Library()
+    snapshot(library, {"a.yaml": config("one"), "b.yaml": config("one", "2")})
+    found = snapshot(library, {"b.yaml": config("one", "2")})
+    assert [item.path for item in found.items] == ["b.yaml"]
+    assert found.is_sound
+
+
+def test_a_file_that_cannot_be_read_leaves_the_others() -> None:
+    found = snapshot(Library(), {"a.yaml": b"a: [", "b.yaml": config("two")})
+    assert [item.ref.name for item in found.items] == ["two"]
+    assert [error.origin.file for error in found.errors] == ["a.yaml"]
+
+
+def test_warnings_do_not_make_it_unsound() -> None:
+    warning = Problem("refused-path", "not read", severity=Severity.WARNING)
+    library = Library()
+    found = library.snapshot("c", [], {}, [Finding(warning, Origin("x", 1, 1))])
+    assert found.is_sound
+    assert len(found.findings) == 1
