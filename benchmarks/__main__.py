@@ -18,6 +18,7 @@ from benchmarks import (
 from benchmarks.engine import create, drift, memory, restart, scaling
 from benchmarks.peers.processes import Peer, open_peers
 from benchmarks.report import Report
+from benchmarks.source import first, large
 from tools.cluster.control_plane import leave_on_signals
 
 _COMPARED: dict[str, Callable[[Report, Sequence[Peer]], None]] = {
@@ -38,7 +39,9 @@ _ENGINE: dict[str, Callable[[Report, bool], None]] = {
     "engine-drift": lambda report, _: drift.run(report),
     "engine-scaling": lambda report, _full: scaling.run(report),
 }
-_SUBJECTS = (*_COMPARED, *_ALONE, *_ENGINE)
+# From a git repository; those of a large one are measured together, because it is brought in once.
+_LARGE = (large.CHANGE, large.POLL, large.RESTART)
+_SUBJECTS = (*_COMPARED, *_ALONE, *_ENGINE, *_LARGE, first.SUBJECT)
 
 
 def main() -> None:
@@ -47,6 +50,9 @@ def main() -> None:
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(_SUBJECTS))
     parser.add_argument(
         "--full", action="store_true", help="restart kro, too, where we restart ours"
+    )
+    parser.add_argument(
+        "--instances", type=int, default=large.COUNT, help="how many a large repository has"
     )
     options = parser.parse_args()
     names = options.subjects or _SUBJECTS
@@ -62,8 +68,12 @@ def main() -> None:
                 _COMPARED[name](report, peers)
             elif name in _ALONE:
                 _ALONE[name](report)
-            else:
+            elif name in _ENGINE:
                 _ENGINE[name](report, options.full)
+        if wanted := set(_LARGE).intersection(names):
+            large.run(report, wanted, options.instances)
+        if first.SUBJECT in names:
+            first.run(report)
     report.summary()
     report.line(f"\nmeasured in {time.monotonic() - began:.0f} s")
 

@@ -11,7 +11,6 @@ import logging
 import os
 import signal
 import socket
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -54,6 +53,7 @@ from kro_gitops.source.controllers.controller import SourceController, Surroundi
 from kro_gitops.source.controllers.doorbells import Doorbells
 from kro_gitops.source.controllers.registry import Registry
 from kro_gitops.source.crds import git_source_crd, source_inventory_crd
+from kro_gitops.source.fetch.locks import own_folder
 from kro_gitops.source.receivers import Receivers
 from kro_gitops.web.health import MAIN_LOOP, Health, HealthServer
 from kro_gitops.web.hooks import HookServer
@@ -381,8 +381,8 @@ def _storage(settings: Settings) -> Iterator[Path]:
     if settings.storage_path is not None:
         yield Path(settings.storage_path)
         return
-    with tempfile.TemporaryDirectory(prefix="kro-gitops-", ignore_cleanup_errors=True) as made:
-        yield Path(made)
+    with own_folder("kro-gitops-storage-") as made:
+        yield made
 
 
 def _call(

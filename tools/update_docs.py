@@ -24,7 +24,7 @@ _HEAD = """\
 
 <!-- Made from the parsers by `python -m tools.update_docs`. -->
 
-`run` and the verbs about what is in a cluster (`get`, `tree`, `explain`, `history`, `sync`,
+`run` and the verbs about what is in a cluster (`get`, `tree`, `explain`, `why`, `history`, `sync`,
 `suspend`, `resume`, `rollback`) work with a cluster, all others with files alone. `run` must be
 told which one; the rest find it as kubectl does, and only the last four change something: the
 source that is named. Results go to standard output, everything else to standard error.

@@ -22,6 +22,13 @@ def cpu_seconds(pid: int) -> float:
     return sum(_task_seconds(task) for task in tasks.iterdir())
 
 
+def children_cpu_seconds(pid: int) -> float:
+    """Return the CPU time of the processes that a process started and that have ended."""
+    # The name, in brackets, may hold anything; the third field follows it.
+    fields = _read(pid, "stat").rpartition(")")[2].split()
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+
 def _task_seconds(task: Path) -> float:
     # In nanoseconds; the other place where Linux says it counts in hundredths of a second.
     try:

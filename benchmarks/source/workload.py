@@ -1,5 +1,5 @@
 """
-A repository with many instances, each in a file of its own, and one definition of two children.
+A repository with many instances, each in a file of its own, and a definition of one child.
 
 All of it follows from the number of an instance and what it is to say. The same kind is there once
 more under another name: its instances are nobody's, so that bare requests can be measured beside
@@ -28,6 +28,7 @@ _FOLDER_SIZE = 100  # instances
 
 def definition(kind: Kind = KIND) -> KubeObject:
     """Return the definition."""
+    template = _config_map("${schema.metadata.name}-greeting", "${schema.spec.greeting}")
     return {
         "apiVersion": "kro.run/v1alpha1",
         "kind": "ResourceGraphDefinition",
@@ -38,10 +39,7 @@ def definition(kind: Kind = KIND) -> KubeObject:
                 "kind": kind.kind,
                 "spec": {"greeting": "string", "replicas": "integer | default=2 minimum=1"},
             },
-            "resources": [
-                {"id": name, "template": _config_map(f"${{schema.metadata.name}}-{name}", data)}
-                for name, data in _children("${schema.spec.greeting}").items()
-            ],
+            "resources": [{"id": "greeting", "template": template}],
         },
     }
 
@@ -71,15 +69,11 @@ def child_ref(number: int) -> ObjectRef:
     return ObjectRef(CONFIG_MAP, NAMESPACE, f"{name_of(number)}-greeting")
 
 
-def children(number: int, greeting: str, prefix: str = "") -> list[KubeObject]:
+def child(number: int, greeting: str, prefix: str = "") -> KubeObject:
     """Return what an instance becomes; with a prefix, in nobody's name."""
-    found = [
-        _config_map(f"{prefix}{name_of(number)}-{name}", data)
-        for name, data in _children(greeting).items()
-    ]
-    for child in found:
-        child["metadata"]["namespace"] = NAMESPACE
-    return found
+    made = _config_map(f"{prefix}{child_ref(number).name}", greeting)
+    made["metadata"]["namespace"] = NAMESPACE
+    return made
 
 
 def file_of(number: int) -> str:
@@ -109,14 +103,10 @@ def source(url: str, interval: str) -> KubeObject:
     }
 
 
-def _children(greeting: str) -> dict[str, dict[str, str]]:
-    return {"greeting": {"greeting": greeting}, "settings": {"mode": "plain"}}
-
-
-def _config_map(name: str, data: dict[str, str]) -> dict[str, Any]:
+def _config_map(name: str, greeting: str) -> dict[str, Any]:
     return {
         "apiVersion": CONFIG_MAP.api_version,
         "kind": CONFIG_MAP.kind,
         "metadata": {"name": name},
-        "data": data,
+        "data": {"greeting": greeting},
     }

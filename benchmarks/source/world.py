@@ -98,12 +98,6 @@ class World:
         self.git(*where, "fetch", "--quiet", "--no-tags", "--depth=1", self.url, "+main:main")
         return time.perf_counter() - began
 
-    def ask_bare(self) -> float:
-        """Ask what the branch is now, by git alone; return the seconds."""
-        began = time.perf_counter()
-        self.git("ls-remote", "--symref", self.url, "HEAD")
-        return time.perf_counter() - began
-
     def git(self, *arguments: str) -> None:
         """Run git."""
         environment = clean_environment(self.home)
@@ -150,10 +144,15 @@ async def poke(cluster: Cluster, wish: str) -> None:
     await cluster.patch(workload.SOURCE, patch)
 
 
+def is_applied(source: KubeObject, commit: str) -> bool:
+    """Say whether a commit was applied, whatever became of it."""
+    revision: str = (source.get("status") or {}).get("lastAppliedRevision", "")
+    return revision.endswith(commit)
+
+
 def _is_ready(source: KubeObject, commit: str) -> bool:
     said = {each.type: each.status for each in parse_conditions(source)}
-    revision = (source.get("status") or {}).get("lastAppliedRevision", "")
-    return said.get("Ready") == "True" and revision.endswith(commit)
+    return said.get("Ready") == "True" and is_applied(source, commit)
 
 
 def _brief(source: KubeObject) -> dict[str, Any]:

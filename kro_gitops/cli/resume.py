@@ -40,8 +40,9 @@ def run(args: argparse.Namespace) -> int:
 
 async def _resume(session: Session, args: argparse.Namespace, source: "KubeObject") -> int:
     from kro_gitops.cli.output import say
+    from kro_gitops.objects.metadata import SUSPEND_REASON
     from kro_gitops.preview.printable import printable
-    from kro_gitops.web.source_views import SUSPEND_REASON, is_suspended
+    from kro_gitops.web.source_views import is_suspended
     from kro_gitops.web.source_waiting import Goal
 
     said = "goes on" if is_suspended(source) else "was not suspended"

@@ -20,7 +20,7 @@ _GREEN, _YELLOW, _RED, _BLUE = "32", "33", "31", "34"
 _COLOURS = {
     **dict.fromkeys(("Healthy", "True", "Active", "ACTIVE"), _GREEN),
     **dict.fromkeys(("Progressing", "Unknown", "IN_PROGRESS", "DELETING"), _YELLOW),
-    **dict.fromkeys(("Degraded", "False", "Inactive", "ERROR"), _RED),
+    **dict.fromkeys(("Degraded", "Failed", "False", "Inactive", "ERROR"), _RED),
     "Suspended": _BLUE,
 }
 

@@ -20,6 +20,7 @@ from kro_gitops.objects.refs import KubeObject
 
 Key = tuple[str, str]  # namespace and name
 _SHARED = 200  # characters: longer texts are seldom equal
+TIMELESS = "0"  # a version before all others
 
 Index = Callable[[KubeObject], Iterable[Hashable]]
 
@@ -88,17 +89,25 @@ class Cache:
         self._forget_values(key, before)
         return Change(last or before, None)
 
-    def replace(self, objects: Iterable[KubeObject], version: str = "") -> list[Change]:
+    def replace(
+        self, objects: Iterable[KubeObject], version: str = "", *, anew: bool = False
+    ) -> list[Change]:
         """
         Take in all objects there were at a version; return what changed since the last time.
 
-        What was put in since then is not missed.
+        What was put in since then is not missed. With `anew`, an object of a version that is known
+        counts as changed if it looks otherwise now: the schema it is shown by has changed.
         """
         present = {key_of(obj): obj for obj in objects}
         if version and self._version and is_newer(self._version, version):
             # The server was set back to an earlier state: what we know is from a time that is not.
             self._objects = {key: _timeless(obj) for key, obj in self._objects.items()}
         self._version = version
+        if anew:
+            for key, obj in present.items():
+                known = self._objects.get(key)
+                if known is not None and version_of(known) == version_of(obj) and known != obj:
+                    self._objects[key] = _timeless(known)
         gone = [
             key
             for key, obj in self._objects.items()
@@ -179,7 +188,7 @@ def is_newer(version: str, than: str) -> bool:
 def _timeless(obj: KubeObject) -> KubeObject:
     """Return an object that any version is newer than."""
     copied = copy(obj)
-    copied["metadata"] = {**obj["metadata"], "resourceVersion": "0"}
+    copied["metadata"] = {**obj["metadata"], "resourceVersion": TIMELESS}
     return copied
 
 

@@ -58,6 +58,7 @@ class Informer:
         self._synced = asyncio.Event()
         self._version = ""  # to go on from; empty: list first
         self._is_doubted = False
+        self._is_anew = False  # the next list may show the same versions otherwise
         # Where answers to our own writes are ahead of the watch: what listeners know of an object,
         # and the versions that are ours.
         self._ahead: dict[Key, tuple[KubeObject | None, frozenset[str]]] = {}
@@ -98,8 +99,8 @@ class Informer:
             self._ahead[key] = (known, ours | {version})
 
     def forget_version(self) -> None:
-        """List again when it is run the next time."""
-        self._version = ""
+        """List again when it is run the next time, and believe what that shows."""
+        self._version, self._is_anew = "", True
 
     def doubt(self) -> None:
         """
@@ -126,7 +127,8 @@ class Informer:
                 log.exception("informer failed", extra={"kind": str(self.selection.kind)})
                 self._version = ""
             if self._is_doubted:
-                self._is_doubted, self._version = False, ""
+                self._is_doubted = False
+                self.forget_version()
             failures = 0 if time.monotonic() - begun > QUICK_END else failures + 1
             if failures:
                 await asyncio.sleep(pace.delay(failures - 1, random.random(), LONGEST_PAUSE))
@@ -136,7 +138,11 @@ class Informer:
         if not self._version:
             listing = await self._reader.list(self.selection, self._keep)
             overtaken, self._ahead = self._ahead, {}
-            for change in self.cache.replace(listing.items, listing.resource_version):
+            changes = self.cache.replace(
+                listing.items, listing.resource_version, anew=self._is_anew
+            )
+            self._is_anew = False
+            for change in changes:
                 overtaken.pop(key_of(change.object), None)
                 self._tell(change)
             for key, (known, _) in overtaken.items():

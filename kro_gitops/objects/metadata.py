@@ -75,6 +75,9 @@ SOURCE_MANAGER = "kro-gitops/source"
 SOURCE_NAME = "gitops.kro.run/source-name"
 SOURCE_FINALIZER = "gitops.kro.run/finalizer"
 
+# On a source that was suspended: why, for those who wonder.
+SUSPEND_REASON = "gitops.kro.run/suspend-reason"
+
 # Flux's: a new value asks for a reconcile at once.
 REQUESTED_AT = "reconcile.fluxcd.io/requestedAt"
 

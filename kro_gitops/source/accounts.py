@@ -4,6 +4,8 @@ One reconcile's account of itself: what was done, what went wrong, what it waits
 Filled by the shell while it works, read by `status` when it reports.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -53,6 +55,12 @@ class Fault:
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         return cls(error.code, message, str(ref), origin_of(item, field_), lasting)
 
+    @property
+    def order(self) -> tuple[str, int, int, str, str, str]:
+        """Sort faults as people read files: top to bottom."""
+        at = self.origin or Origin("", 0, 0)
+        return (at.file, at.line, at.column, self.subject, self.code, self.message)
+
     def to_json(self) -> dict[str, object]:
         """Write it as it stands in a status."""
         written: dict[str, object] = {"code": self.code, "message": self.message}
@@ -92,6 +100,23 @@ class Account:
     objects: int = 0
     definitions: int = 0
     instances: int = 0
+
+    @contextmanager
+    def in_order(self) -> Iterator[None]:
+        """
+        Sort what is noted inside: several work at once, and who is done first is chance.
+
+        Without it the same trouble would look like another one at each attempt.
+        """
+        faults, texts = (self.failures, self.warnings), (self.foreign, self.conflicts)
+        begun = [len(noted) for noted in (*faults, *texts)]
+        try:
+            yield
+        finally:
+            for noted, start in zip(faults, begun[:2], strict=True):
+                noted[start:] = sorted(noted[start:], key=lambda each: each.order)
+            for said, start in zip(texts, begun[2:], strict=True):
+                said[start:] = sorted(said[start:])
 
     @property
     def is_applied(self) -> bool:

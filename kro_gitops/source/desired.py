@@ -9,7 +9,7 @@ last stands on it as a label, and the API server's notes say whether all those f
 ours. No value is compared, so neither defaulting nor webhooks look like drift.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -63,16 +63,19 @@ class Wanted:
     stage: Stage
     revision: str
 
-    @property
-    def key(self) -> Key:
-        """Return what it is found by."""
-        return key_of(self.ref)
+    # Looked at for every object of every commit, and held by several tables: made once.
+    key: Key = field(init=False)  # what it is found by
+    hash: str = field(init=False)  # what its label says was applied
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", key_of(self.ref))
+        object.__setattr__(self, "hash", self.object["metadata"]["labels"][SOURCE_HASH])
 
     @property
-    def hash(self) -> str:
-        """Return what its label says was applied."""
-        found: str = self.object["metadata"]["labels"][SOURCE_HASH]
-        return found
+    def asks_for_order(self) -> bool:
+        """Say whether its author wants it before or after others."""
+        annotations = self.object["metadata"]["annotations"]
+        return WAVE in annotations or DEPENDS_ON in annotations
 
     def entry(self, uid: str = "") -> Entry:
         """Return what the inventory says of it."""

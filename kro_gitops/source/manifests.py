@@ -42,11 +42,10 @@ class Manifest:
     object: KubeObject
     document: Document
     prefix: Path = ()
+    ref: ObjectRef = field(init=False)  # the object's name
 
-    @property
-    def ref(self) -> ObjectRef:
-        """Return the object's name."""
-        return ObjectRef.of(self.object)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ref", ObjectRef.of(self.object))
 
     def origin(self, spot: Spot = WHOLE) -> Origin:
         """Return where a spot of the object is written."""
@@ -163,14 +162,15 @@ class _Combined:
         return ""
 
     def _add(self, manifest: Manifest) -> None:
-        ref = manifest.ref
-        key = (ref.kind.group, ref.kind.kind, ref.namespace, ref.name)
+        ref, kind = manifest.ref, manifest.ref.kind
+        key = (kind.group, kind.kind, ref.namespace, ref.name)
         first = self._first.setdefault(key, manifest)
         if first is not manifest:
             self.findings.append(manifest.finding(_duplicate(ref, first.origin())))
             return
         self.manifests.append(manifest)
-        self.findings.extend(manifest.finding(each) for each in _lints(manifest.object))
+        if kind.kind == "Secret":
+            self.findings.extend(manifest.finding(each) for each in _lints(manifest.object))
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ poll that finds nothing new writes nothing.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -49,6 +49,13 @@ class Run:
     changed: int = 0
     pruned: int = 0
     failed: int = 0
+
+    @classmethod
+    def parse(cls, written: Mapping[str, Any]) -> "Run":
+        """Read it off a status."""
+        names = {each.name for each in fields(cls)}
+        given = {"revision": "", "started": "", **written}
+        return cls(**{key: value for key, value in given.items() if key in names})
 
     def to_json(self) -> dict[str, Any]:
         """Write it as it stands in a status."""

@@ -13,14 +13,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 from kro_gitops.engine.applyset import GroupKind
 from kro_gitops.objects.conditions import FALSE, READY, TRUE
-from kro_gitops.objects.metadata import GITOPS_PREFIX
+from kro_gitops.objects.metadata import SUSPEND_REASON
 from kro_gitops.objects.refs import KubeObject, ObjectRef
 from kro_gitops.objects.times import parse_time
 from kro_gitops.tracking.child_health import find_condition, mapping, words
 from kro_gitops.tracking.health import Health, Verdict
 from kro_gitops.web.views import NONE, created, first_line, is_deleting, text_at
-
-SUSPEND_REASON = f"{GITOPS_PREFIX}suspend-reason"  # an annotation people set, with `suspend`
 
 RECONCILING, STALLED, PINNED, SUSPENDED = "Reconciling", "Stalled", "Pinned", "Suspended"
 # Conditions that are there only while something is to be known; the most urgent first.

@@ -2,8 +2,9 @@
 Every code the command line can report, read off the source of all that it imports.
 
 A code is what is handed to a parameter or a dataclass field `code: str`: a string, a constant, a
-class attribute. Functions that only pass their own `code` on are followed to their callers. What
-cannot be understood is an error here, so that no code slips through.
+class attribute, a variable that gets one of these, or a row of a table. Functions that only pass
+their own `code` on are followed to their callers. What cannot be understood is an error here, so
+that no code slips through.
 """
 
 import ast
@@ -25,6 +26,7 @@ class Module:
     tree: ast.Module
     parents: dict[ast.AST, ast.AST]
     constants: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, list[list[ast.expr]]] = field(default_factory=dict)  # their rows
 
 
 @dataclass(slots=True)
@@ -91,8 +93,16 @@ def _learn(node: ast.AST, module: Module, source: Source) -> None:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
             if name.isupper():
                 module.constants[name] = source.constants[name] = text
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.Tuple(elts=rows)):
+            module.tables[name] = _rows(rows)
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict(values=rows)):
+            module.tables[name] = _rows(rows)
         case _:
             pass
+
+
+def _rows(values: list[ast.expr]) -> list[list[ast.expr]]:
+    return [each.elts for each in values if isinstance(each, ast.Tuple)]
 
 
 def _parameters(function: Function) -> list[str]:
@@ -185,28 +195,68 @@ def _codes(value: ast.expr, call: ast.AST, module: Module, source: Source) -> It
                 yield from _codes(each, call, module, source)
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
             yield from _class_attributes(name, source)
-        case ast.Attribute(attr="code"):
-            pass  # what somebody else reported
+        case _ if _is_reported(value):
+            pass
         case ast.JoinedStr(values=[ast.Constant(value=str(prefix)), ast.FormattedValue()]):
             yield from (prefix + code for code in _codes_of_callers(call, module))
         case _:
             raise AssertionError(f"{module.name}: no code can be read off {ast.unparse(value)}")
 
 
+def _is_reported(value: ast.expr) -> bool:
+    """Say whether a value is a code that somebody else reported, as an error or in a status."""
+    match value:
+        case ast.Attribute(attr="code"):
+            return True
+        case ast.Call(
+            args=[ast.BoolOp(values=[ast.Call(args=[ast.Constant(value="code")]), _]), _]
+        ):
+            return True
+        case _:
+            return False
+
+
 def _codes_of_variable(name: str, call: ast.AST, module: Module) -> Iterator[str]:
     owner = _enclosing_function(call, module)
     if name in _parameters(owner):
         return  # passed on: the calls of the owner are looked at themselves
-    for node in ast.walk(owner):
-        match node:
-            case ast.Assign(
-                targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Name(id=maker))
-            ):
-                listed = [each.id for each in names if isinstance(each, ast.Name)]
-                if name in listed:
-                    yield from _returned(maker, listed.index(name), module)
-            case _:
-                pass
+    found = [codes for node in ast.walk(owner) if (codes := _bound(name, node, module)) is not None]
+    assert found, f"{module.name}: nobody knows what {name} is in {owner.name}"
+    yield from (code for codes in found for code in codes)
+
+
+def _bound(name: str, node: ast.AST, module: Module) -> list[str] | None:
+    """Return the codes that a statement gives to a variable; `None` if it gives it nothing."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=value) if name in _named_in(names):
+            at = _named_in(names).index(name)
+        case ast.For(target=ast.Tuple(elts=names), iter=value) if name in _named_in(names):
+            at = _named_in(names).index(name)
+        case ast.comprehension(target=ast.Name(id=other), iter=ast.Name(id="codes")):
+            return [] if other == name else None  # what somebody else reported
+        case _:
+            return None
+    match value:
+        case ast.Call(func=ast.Name(id=maker)):
+            return list(_returned(maker, at, module))
+        case ast.Tuple(elts=values):
+            return list(_texts([values], at))
+        case ast.Name(id=table) | ast.Subscript(value=ast.Name(id=table)) if table in module.tables:
+            return list(_texts(module.tables[table], at))
+        case _:
+            raise AssertionError(f"{module.name}: no code can be read off {ast.unparse(value)}")
+
+
+def _named_in(names: list[ast.expr]) -> list[str]:
+    return [each.id if isinstance(each, ast.Name) else "" for each in names]
+
+
+def _texts(rows: list[list[ast.expr]], at: int) -> Iterator[str]:
+    for row in rows:
+        text = row[at]
+        assert isinstance(text, ast.Constant), f"no code can be read off {ast.unparse(text)}"
+        if text.value:
+            yield str(text.value)
 
 
 def _codes_of_callers(call: ast.AST, module: Module) -> Iterator[str]:
@@ -228,16 +278,13 @@ def _called(call: ast.Call) -> str:
             return ""
 
 
-def _returned(maker: str, index: int, module: Module) -> Iterator[str]:
+def _returned(maker: str, at: int, module: Module) -> Iterator[str]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.FunctionDef) and node.name == maker:
             for item in ast.walk(node):
                 match item:
                     case ast.Return(value=ast.Tuple(elts=values)):
-                        text = values[index]
-                        assert isinstance(text, ast.Constant)
-                        if text.value:
-                            yield str(text.value)
+                        yield from _texts([values], at)
                     case _:
                         pass
 

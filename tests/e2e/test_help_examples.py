@@ -1,8 +1,8 @@
 """
 Every example in the help of every verb works as it is printed.
 
-Those of verbs that ask a cluster are carried out where there is one: tests/e2e/test_cluster_verbs
-and tests/e2e/test_source_verbs.
+Those of verbs that ask a cluster are carried out where there is one: tests/e2e/test_cluster_verbs,
+tests/e2e/test_source_verbs and tests/e2e/test_why.
 `run` never ends by itself; its examples must make settings.
 """
 
@@ -27,6 +27,7 @@ from kro_gitops.cli import (
     suspend,
     sync,
     tree,
+    why,
 )
 from kro_gitops.cli.main import VERBS, build_parser
 from kro_gitops.config import parse_settings
@@ -37,7 +38,7 @@ _COMMAND = re.compile(r"^  (\S.*kro-gitops .*|kro-gitops .*)$", re.MULTILINE)
 DATA = 'cm:\n  data: {a: "1"}\n'
 LIVE = "deployment:\n  status: {availableReplicas: 3}\n"
 
-WITH_CLUSTER = (run, get, tree, explain, sync, suspend, resume, history, rollback)
+WITH_CLUSTER = (run, get, tree, explain, why, sync, suspend, resume, history, rollback)
 OF_CLUSTERS = {command for verb in WITH_CLUSTER for command in _COMMAND.findall(verb.EXAMPLES)}
 
 

@@ -67,7 +67,9 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "an account": {"serviceAccountName": "deployer"},
     "dependencies": {"dependsOn": [{"name": "a"}, {"name": "b", "namespace": "c"}]},
     "a bridge": {"tracking": {"mode": "bridge", "application": "apps/shop"}},
-    "notifications": {"notifications": [{"type": "slack", "secretRef": SECRET, "events": ["A"]}]},
+    "notifications": {
+        "notifications": [{"type": "slack", "secretRef": SECRET, "events": ["Failed"]}]
+    },
     "a webhook": {"webhook": {"secretRef": SECRET, "forge": "gitea"}},
     "a pin": {"pin": {"commit": COMMIT, "reason": "x", "expires": "2026-03-01T09:30:00Z"}},
     "a pin for no reason": {"pin": {"commit": COMMIT, "reason": "", "by": ""}},
@@ -197,6 +199,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a message to nobody": (
         {"notifications": [{"type": "slack"}]},
         "spec.notifications[0].secretRef: Required value",
+    ),
+    "news that nobody ever has": (
+        {"notifications": [{"secretRef": SECRET, "events": ["Exploded"]}]},
+        '"HistoryRewritten"',
     ),
     "a pin to a branch": ({"pin": {"commit": "main"}}, NO_COMMIT),
     "a pin without a commit": ({"pin": {"reason": "x"}}, "spec.pin.commit: Required value"),

@@ -23,6 +23,7 @@ SHELL = {
     *(f"source.fetch.{name}" for name in ("arrivals", "contents", "github_app", "json_api")),
     *(f"source.fetch.{name}" for name in ("locks", "logins", "mirror", "network", "process")),
     *(f"source.fetch.{name}" for name in ("reader", "repository", "verify", "wire")),
+    *(f"source.fetch.{name}" for name in ("guarded_http", "posting")),
 }
 WORLD = {
     *("asyncio", "concurrent", "multiprocessing", "threading", "signal", "subprocess"),

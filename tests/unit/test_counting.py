@@ -6,7 +6,7 @@ import pytest
 
 from kro_gitops.control.loop import Report
 from kro_gitops.control.outcome import Outcome
-from kro_gitops.counting import Counting, InstanceLoop, Plurals, resource_text
+from kro_gitops.counting import Counting, CountingSources, InstanceLoop, Plurals, resource_text
 from kro_gitops.engine.controllers.engine import INSTANCES
 from kro_gitops.errors import Unavailable
 from kro_gitops.metrics import Metrics
@@ -158,3 +158,13 @@ def test_without_an_engine_nothing_is_due() -> None:
     plurals.ask(Engine())
     assert plurals.depth_of(INSTANCES) == 3
     assert plurals.slashed(CORNER) == "kro.run/v1/kiosks"
+
+
+def test_the_steps_of_a_source_are_timed_however_they_end(metrics: Metrics) -> None:
+    sources = CountingSources(metrics)
+    sources.timed("shop/repo", "fetch", 1.5)
+    with pytest.raises(Unavailable), sources.step("shop/repo", "fetch"):
+        raise Unavailable("gone", "the remote is gone")
+    page = metrics.page().decode()
+    labels = 'source="shop/repo",step="fetch"'
+    assert f"kro_gitops_source_step_seconds_count{{{labels}}} 2.0" in page

@@ -24,7 +24,7 @@ from kro_gitops.engine.serving import Serving
 from kro_gitops.engine.watchset import WatchSet
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Reader, Selection
-from kro_gitops.kube.cache import WITHOUT_MANAGERS, Change, sharing
+from kro_gitops.kube.cache import TIMELESS, WITHOUT_MANAGERS, Change, sharing
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import Forbidden
 from kro_gitops.objects.metadata import APPLYSET_PART_OF, CHILD_MANAGER, INSTANCE_ID, OWNED
@@ -319,7 +319,7 @@ class Watches:
             if is_going(change.after) and asks_to_orphan(change.after):
                 self.orphaning.add(uid)
         before, after = change.before, change.after
-        if before is None or after is None or _concerns(before) != _concerns(after):
+        if before is None or after is None or _differ(before, after):
             event = "add" if before is None else "delete" if after is None else "update"
             self._observer.instance_heard(key.kind, event)
             self._notify(key, change.object)
@@ -410,6 +410,13 @@ def _part_of(obj: KubeObject) -> tuple[str, ...]:
 def _instance_of(obj: KubeObject) -> str:
     uid: str = (obj["metadata"].get("labels") or {}).get(INSTANCE_ID, "")
     return uid
+
+
+def _differ(before: KubeObject, after: KubeObject) -> bool:
+    """Say whether an instance changed in what matters, or is shown by another schema."""
+    if before["metadata"]["resourceVersion"] == TIMELESS:
+        return True
+    return _concerns(before) != _concerns(after)
 
 
 def _concerns(instance: KubeObject) -> tuple[object, ...]:

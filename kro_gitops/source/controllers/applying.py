@@ -24,13 +24,21 @@ from kro_gitops.objects.owned_fields import Kept, other_managers
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.accounts import Account, Fault
 from kro_gitops.source.controllers.inventories import Inventories
-from kro_gitops.source.controllers.live import LiveObjects, evidence, kept, source_of
+from kro_gitops.source.controllers.live import (
+    LiveObjects,
+    evidence,
+    is_applied,
+    kept,
+    source_of,
+)
 from kro_gitops.source.controllers.observing import SourceObserver
 from kro_gitops.source.controllers.registry import Held, Registry
 from kro_gitops.source.desired import State, Wanted, assess
 from kro_gitops.source.drift import concerns, without_ignored
+from kro_gitops.source.kind_order import apply_key
+from kro_gitops.source.misfits import Misfit, misfits
 from kro_gitops.source.spec import DriftMode, IgnoreRule, SourceSpec
-from kro_gitops.tracking.foreign import owner_of
+from kro_gitops.tracking.foreign import Tool, owner_of
 from kro_gitops.tracking.methods import ArgoCD
 
 _AT_ONCE = 16
@@ -41,6 +49,7 @@ _GLANCE = 0.05
 _OURS = (SOURCE_MANAGER,)
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+_FORCED = ("enabled", "true")
 _NEVER_RECREATED = frozenset({("", "Namespace"), ("", "PersistentVolumeClaim")})
 
 
@@ -57,6 +66,7 @@ class Errand:
     # Kinds whose schema changed just now: another API server may still have the old one.
     fresh: set[Kind] = field(default_factory=set)
     is_held_up: bool = False  # something must go before it can be made anew
+    done: int = 0  # objects that are as they should be
 
     def step(self, name: str) -> AbstractContextManager[None]:
         """Take the time of a step."""
@@ -69,6 +79,11 @@ class _Target:
     live: KubeObject | None
     is_ours: bool
     adopts: bool
+    is_replaced: bool = False  # it cannot be changed: it is deleted and made anew
+
+    def gets_another_uid(self, than: str) -> bool:
+        """Say whether the object will not be the one that has this uid."""
+        return self.live is None or self.is_replaced or self.live["metadata"]["uid"] != than
 
     @property
     def force(self) -> bool:
@@ -95,9 +110,14 @@ class Applier:
         """Have objects as they are wanted; return those that are."""
         if not wanted:
             return []
+        with errand.account.in_order():
+            return await self._carry_out(errand, wanted)
+
+    async def _carry_out(self, errand: Errand, wanted: Sequence[Wanted]) -> list[Wanted]:
         with errand.step("compare"):
             looked = await self._compare(errand, wanted)
         current = [each for each in looked if isinstance(each, Wanted)]
+        errand.done += len(current)
         targets = [each for each in looked if isinstance(each, _Target)]
         if targets:
             current += await self._correct(errand, targets)
@@ -112,10 +132,11 @@ class Applier:
         return looked + await each_of(unsure, lambda each: self._look(errand, each))
 
     async def _correct(self, errand: Errand, targets: list[_Target]) -> list[Wanted]:
-        with errand.step("inventory"):
-            await self._announce(errand, targets)
+        targets = sorted(targets, key=lambda each: apply_key(each.wanted.ref))
         with errand.step("rehearse"):
             passed = await self._rehearse(errand, targets)
+        with errand.step("inventory"):
+            await self._announce(errand, passed)
         with errand.step("apply"):
             applied = await each_of(passed, lambda each: self._apply(errand, each))
         return [each for each in applied if each is not None]
@@ -127,6 +148,9 @@ class Applier:
         if wanted.ref.kind not in known or _rules_for(errand, wanted):
             return _UNSURE
         live = self._live.find(wanted.ref)
+        entry = errand.held.inventory.find(wanted.key)
+        if live is None and entry is not None and entry.uid:
+            return _UNSURE  # it was deleted, or our label was taken away
         mark = (live.owned, wanted.hash) if isinstance(live, Kept) else None
         if mark is not None and errand.held.settled.get(wanted.key) == mark:
             return wanted
@@ -171,8 +195,14 @@ class Applier:
     def _target(self, errand: Errand, wanted: Wanted, live: KubeObject | None) -> _Target:
         name = source_of(live) if live is not None else ""
         held = errand.held
-        if live is None or name == held.name:
-            return _Target(wanted, live, name == held.name, errand.spec.adopt)
+        if live is None:
+            return _Target(wanted, None, is_ours=False, adopts=errand.spec.adopt)
+        entry = held.inventory.find(wanted.key)
+        is_made = entry is not None and entry.uid == live["metadata"]["uid"]
+        # Anybody can write our marks; what was applied by us, the API server notes itself.
+        is_ours = is_applied(live) and (bool(name) or is_made)
+        if name in (held.name, ""):
+            return _Target(wanted, live, is_ours, errand.spec.adopt)
         claimant = self._registry.claimant(wanted.key, held)
         other = self._registry.find(name)
         if other is not None and claimant is not None and not errand.spec.adopt:
@@ -183,7 +213,7 @@ class Applier:
                 hint="remove it there first",
             )
         # Handed over: the former source does not want it any more, or is gone.
-        return _Target(wanted, live, bool(name), errand.spec.adopt)
+        return _Target(wanted, live, is_ours, errand.spec.adopt)
 
     def _corrects(self, errand: Errand, wanted: Wanted, state: State) -> bool:
         entry = errand.held.inventory.find(wanted.key)
@@ -202,10 +232,16 @@ class Applier:
     # Doing
 
     async def _announce(self, errand: Errand, targets: Iterable[_Target]) -> None:
-        """Put into the inventory what is about to be made."""
+        """
+        Put into the inventory what is about to be made, without a uid: that is yet to come.
+
+        Also what is made anew: under its former uid it would be taken for somebody else's, should
+        we die before the new one is written.
+        """
         inventory = errand.held.inventory
         for target in targets:
-            if target.wanted.key not in inventory:
+            entry = inventory.find(target.wanted.key)
+            if entry is None or (entry.uid and target.gets_another_uid(entry.uid)):
                 inventory.put(target.wanted.entry())
         await self._inventories.write(errand.held.source, inventory)
 
@@ -218,6 +254,7 @@ class Applier:
                 if not _may_recreate(errand, target, error):
                     await self._refused(errand, target, error)
                     return None
+                target.is_replaced = True
             return target
 
         return [each for each in await each_of(targets, rehearse) if each is not None]
@@ -230,6 +267,7 @@ class Applier:
             await self._refused(errand, target, error)
             return None
         errand.held.inventory.put(wanted.entry(answer["metadata"]["uid"]))
+        errand.done += 1
         errand.held.generations[wanted.key] = answer["metadata"].get("generation") or 0
         self._live.saw(answer)
         if target.live is None:
@@ -256,7 +294,7 @@ class Applier:
             except (ApiError, NotServed) as error:
                 # Right after a schema changed, a server may not know its new fields yet.
                 is_fresh = target.wanted.ref.kind in errand.fresh
-                is_schema = isinstance(error, NotServed) or _is_unknown_field(error)
+                is_schema = isinstance(error, NotServed) or _is_unknown_field(error, target.wanted)
                 late = asyncio.get_running_loop().time() > until
                 if not is_fresh or not is_schema or late:
                     raise
@@ -283,20 +321,21 @@ class Applier:
 
     def _refuse_foreign(self, errand: Errand, target: _Target, answer: KubeObject) -> None:
         """Refuse what is somebody else's, by the answer to a rehearsal."""
-        if target.adopts:
-            return
         if target.is_ours and target.live is not None:
             owner = owner_of(evidence(target.live), argocd=errand.argocd)
         elif other_managers(answer, _OURS):
             owner = owner_of(answer, argocd=errand.argocd)
         else:
             return
-        if owner is not None:
+        # What kro makes cannot be adopted: it would be made again, and again.
+        is_made_by_kro = owner is not None and owner.tool == Tool.KRO
+        if owner is not None and (is_made_by_kro or not target.adopts):
             errand.account.foreign.append(f"{target.wanted.ref}: {owner}")
+            hint = "" if is_made_by_kro else ", or set adopt: true on the source"
             raise RefusedError(
                 "foreign-owner",
                 f"{target.wanted.ref} belongs to {owner}: it is left alone",
-                hint="remove it there, or set adopt: true on the source",
+                hint=f"remove it {'from git' if is_made_by_kro else 'there'}{hint}",
             )
 
     async def _refused(self, errand: Errand, target: _Target, error: KroGitopsError) -> None:
@@ -316,6 +355,10 @@ class Applier:
         self._failed(errand, target.wanted, error)
 
     def _failed(self, errand: Errand, wanted: Wanted, error: KroGitopsError) -> None:
+        found = misfits(error.message, wanted.object)
+        if found:
+            errand.account.failures += [_misfit(wanted, each) for each in found]
+            return
         field_ = ""
         if isinstance(error, ApiError) and error.causes:
             field_ = error.causes[0].field
@@ -343,18 +386,27 @@ async def each_of(values: Iterable[_T], work: Callable[[_T], Awaitable[_R]]) -> 
 
 
 def _rules_for(errand: Errand, wanted: Wanted) -> tuple[IgnoreRule, ...]:
-    return tuple(r for r in errand.spec.ignore_differences if concerns(r, wanted.ref))
+    rules = errand.spec.ignore_differences
+    return tuple(r for r in rules if concerns(r, wanted.ref)) if rules else ()
 
 
-def _is_unknown_field(error: KroGitopsError) -> bool:
-    # A refused field has no reason or cause of its own: it is a bad request like any other.
-    return isinstance(error, ApiError) and error.status.http_code == 400
+def _is_unknown_field(error: KroGitopsError, wanted: Wanted) -> bool:
+    # A refused field has no reason or cause of its own: it is a bad request like any other, or
+    # looks like trouble of the server.
+    is_bad_request = isinstance(error, ApiError) and error.status.http_code == 400
+    return is_bad_request or bool(misfits(error.message, wanted.object))
+
+
+def _misfit(wanted: Wanted, found: Misfit) -> Fault:
+    # It may fit later: the schema of a kind can change, too.
+    origin = wanted.item.manifest.origin(found.spot)
+    return Fault("schema-mismatch", found.text, str(wanted.ref), origin)
 
 
 def _may_recreate(errand: Errand, target: _Target, error: KroGitopsError) -> bool:
     """Say whether an object may be deleted and made anew because it cannot be changed."""
     annotations = target.wanted.object["metadata"].get("annotations") or {}
-    is_asked = errand.spec.force or annotations.get(FORCE) == "true"
+    is_asked = errand.spec.force or annotations.get(FORCE) in _FORCED
     kind = target.wanted.ref.kind
     if not is_asked or not target.is_ours or target.live is None or not isinstance(error, Invalid):
         return False

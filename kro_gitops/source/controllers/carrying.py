@@ -7,12 +7,14 @@ there under its new one before the old one goes.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster
 from kro_gitops.objects.conditions import TRUE, UNKNOWN
+from kro_gitops.objects.refs import ObjectRef
 from kro_gitops.source import status
 from kro_gitops.source.accounts import Account, Fault, Phase
 from kro_gitops.source.controllers.applying import Errand
@@ -25,12 +27,15 @@ from kro_gitops.source.controllers.rights import Rights
 from kro_gitops.source.controllers.syncing import Sync, Syncer
 from kro_gitops.source.controllers.vitals import Vitals
 from kro_gitops.source.desired import Provenance
+from kro_gitops.source.snapshot import Item
 from kro_gitops.source.spec import SourceSpec
 from kro_gitops.source.stages import Stage
+from kro_gitops.tracking.inventory import key_of
 from kro_gitops.tracking.methods import ArgoCD
 
 _PATIENCE = 30.0  # seconds for other sources of a repository to see the same commit
 _WORTH_TELLING = 20  # objects: more than these are not applied without a word
+_PROGRESS = 2.0  # seconds between two words
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,6 @@ class Carrier:
         held.is_dirty = held.is_stirred = False
         account = Account()
         try:
-            await self._announce(held, fetched)
             await self._carry_out(held, spec, fetched, account)
         except BaseException:
             held.is_dirty = True  # it was not finished
@@ -90,7 +94,8 @@ class Carrier:
         sync = Sync(self.errand(held, spec, account), snapshot, provenance)
         try:
             sync.extra = await tools.bridges.extra(held, spec)
-            await tools.syncer.carry_out(sync)
+            async with self._told(sync.errand, fetched):
+                await tools.syncer.carry_out(sync)
             held.wanted = frozenset(sync.keys)
             await self._prune(sync, fetched)
             with sync.errand.step("look"):
@@ -105,6 +110,10 @@ class Carrier:
         held.is_dirty |= account.may_be_tried_again
         self._count(held, account)
 
+    def may_go_on(self, held: Held) -> bool:
+        """Say whether something can be done now that had to wait."""
+        return self._tools.pruner.may_go_on(held)
+
     async def look_again(self, held: Held, spec: SourceSpec) -> None:
         """Look how objects are; nothing else has changed."""
         held.is_stirred = False
@@ -113,16 +122,30 @@ class Carrier:
             await self._tools.vitals.take(self.errand(held, spec, account), held.current)
             held.account = account
 
-    async def _announce(self, held: Held, fetched: Fetched) -> None:
-        """Say that work has begun, where it will take a while."""
-        unsettled = sum(1 for each in fetched.snapshot.items if each not in held.made)
-        if unsettled <= _WORTH_TELLING:
+    @asynccontextmanager
+    async def _told(self, errand: Errand, fetched: Fetched) -> AsyncIterator[None]:
+        """Say from time to time how far it is, where it will take a while."""
+        held, items = errand.held, fetched.snapshot.items
+        if sum(_is_news(held, each) for each in items) <= _WORTH_TELLING:
+            yield
             return
-        report = self._tools.reporter.begin(held, Phase.APPLYING)
+        telling = asyncio.create_task(self._tell(errand, fetched))
+        try:
+            yield
+        finally:
+            telling.cancel()
+            await asyncio.wait((telling,))  # what it writes must not come after what follows
+
+    async def _tell(self, errand: Errand, fetched: Fetched) -> None:
         text = f"applying {fetched.revision}"
-        report.say(status.READY, UNKNOWN, "Progressing", text)
-        report.say(status.RECONCILING, TRUE, "Progressing", text)
-        await self._tools.reporter.write(held, report)
+        while True:
+            report = self._tools.reporter.begin(errand.held, Phase.APPLYING)
+            report.account = Account(objects=len(fetched.snapshot.items), ready=errand.done)
+            report.say(status.READY, UNKNOWN, "Progressing", text)
+            report.say(status.RECONCILING, TRUE, "Progressing", text)
+            with suppress(KroGitopsError):
+                await self._tools.reporter.write(errand.held, report)
+            await asyncio.sleep(_PROGRESS)
 
     def _count(self, held: Held, account: Account) -> None:
         inventory = held.inventory
@@ -165,6 +188,15 @@ class Carrier:
                 each.wants_poll = True
                 self._tools.wake(each)
         return now - held.postponed_since < _PATIENCE
+
+
+def _is_news(held: Held, item: Item) -> bool:
+    """Say whether git says something else of an object than what was applied last."""
+    ref = item.ref
+    places = (ref.namespace or held.key.namespace, "")
+    keys = (key_of(ObjectRef(ref.kind, place, ref.name)) for place in places)
+    found = next((entry for key in keys if (entry := held.inventory.find(key))), None)
+    return found is None or found.hash != item.digest
 
 
 def _is_behind(other: Held, held: Held, spec: SourceSpec, fetched: Fetched) -> bool:

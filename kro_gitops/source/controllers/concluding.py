@@ -89,9 +89,10 @@ def begin_run(held: Held, fetched: Fetched) -> None:
     revision = fetched.revision
     if held.run is not None and held.run.revision == revision:
         return
-    last = (status_of(held.source).get("history") or [{}])[0]
-    if held.run is None and last.get("revision") == revision and last.get("finished"):
-        return  # we were started anew, and it was gone through before
+    last = Run.parse((status_of(held.source).get("history") or [{}])[0])
+    if held.run is None and last.revision == revision:
+        held.run = last  # we were started anew on the way, or after it
+        return
     subject = status.shortened(fetched.commit.subject)[:_LONGEST_SUBJECT]
     now = format_time(datetime.now(UTC))
     held.run = Run(revision, now, fetched.commit.author, subject)
@@ -99,7 +100,8 @@ def begin_run(held: Held, fetched: Fetched) -> None:
 
 def _end_run(held: Held, report: Report, phase: Phase, account: Account, spec: SourceSpec) -> None:
     run = held.run
-    if run is None or run.finished:
+    is_better = phase is Phase.HEALTHY and run is not None and run.result in ("Failed", "Degraded")
+    if run is None or (run.finished and not is_better):
         return
     run = replace(
         run,

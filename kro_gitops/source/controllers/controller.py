@@ -7,7 +7,8 @@ the instances that came from git.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from kro_gitops.control.loop import Observer as LoopObserver
 from kro_gitops.control.loop import Settings as LoopSettings
 from kro_gitops.control.schedule import Schedule
 from kro_gitops.control.workqueue import WorkQueue
-from kro_gitops.errors import KroGitopsError, NotServed
+from kro_gitops.errors import KroGitopsError, NotServed, UserError
 from kro_gitops.kube.access import Access
 from kro_gitops.kube.api import Cluster, Selection, WriteOptions
 from kro_gitops.kube.cache import Change
@@ -48,13 +49,14 @@ from kro_gitops.source.controllers.syncing import Syncer
 from kro_gitops.source.controllers.vitals import Vitals
 from kro_gitops.source.fetch.mirror import Mirrors
 from kro_gitops.source.fetch.model import FetchRules
-from kro_gitops.source.spec_reading import Defaults
+from kro_gitops.source.spec_reading import Defaults, read_spec
 from kro_gitops.tracking.methods import ArgoCD
 
 log = logging.getLogger(__name__)
 
 _DEBOUNCE = 0.2  # seconds: changes come in bursts
 _STIRRED = 2.0
+_TIDY = 600.0  # seconds between two looks at what nobody uses
 _FLAGS = WriteOptions(manager="kro-gitops/flags", force=True)
 
 
@@ -92,6 +94,7 @@ class SourceController:
         self._rules = rules
         self._schedule = Schedule()
         self._tasks: list[asyncio.Task[None]] = []
+        self._asides: set[asyncio.Task[None]] = set()
         self._informer = Informer(around.cluster, Selection(GIT_SOURCE_KIND))
         self._inventories = Inventories(around.cluster)
         self._mirrors = Mirrors(rules.storage, rules.fetch)
@@ -141,7 +144,7 @@ class SourceController:
             reporter=reporter,
             observer=observer,
         )
-        clockwork = Clockwork(self._poll_every, self._schedule.forget, self._act_for)
+        clockwork = Clockwork(self._poll_every, self._schedule.forget, self._act_for, self._retry)
         return Sources(hands, defaults, clockwork)
 
     # Running
@@ -158,7 +161,11 @@ class SourceController:
         for source in self._informer.cache:
             if self._is_watched(source):
                 key = ObjectRef.of(source)
-                self._registry.put(Held(key, source, self._inventories.load(key)))
+                held = Held(key, source, self._inventories.load(key))
+                # The engine asks at once what its instances may do.
+                with suppress(UserError):
+                    held.spec = read_spec(source, self._rules.defaults)
+                self._registry.put(held)
 
     async def ensure(self, source: KubeObject) -> None:
         """Have a source that was named on the command line."""
@@ -167,6 +174,7 @@ class SourceController:
     async def run(self) -> None:
         """Work until stopped."""
         self._schedule.start()
+        self._schedule.every("mirrors", _TIDY, self._tidy)
         self._informer.listen(self._source_changed)
         self._inventories.informer.listen(self._inventory_changed)
         for source in self._informer.cache:
@@ -182,6 +190,12 @@ class SourceController:
             self._mirrors.close()
             for task in self._tasks:
                 task.cancel()
+
+    def _tidy(self) -> None:
+        """Drop mirrors of repositories that no source follows any more."""
+        used = {held.mirror for held in self._registry}
+        if "" not in used:  # else somebody has yet to say what it uses
+            self._aside(self._fetcher.forget(used))
 
     def stop(self) -> None:
         """Finish what is in work, and let `run` return."""
@@ -217,7 +231,7 @@ class SourceController:
         }
         shard = self._inventories.abandoned(change, names)
         if shard is not None:
-            self._tasks.append(asyncio.create_task(self._let_go(shard)))
+            self._aside(self._let_go(shard))
 
     async def _let_go(self, shard: KubeObject) -> None:
         try:
@@ -246,10 +260,24 @@ class SourceController:
         key = held.key
         self._schedule.every(held.name, seconds, lambda: self.poll(key))
 
+    def _retry(self, held: Held) -> None:
+        known = self._around.known
+        for entry in held.inventory:
+            if known.is_instance(entry.ref.kind):
+                seen = known.instance(entry.ref)
+                if seen is not None and held.fine.get(entry.key) is not seen:
+                    self._around.wake_instance(entry.ref)
+
     def _act_for(self, held: Held) -> None:
         for entry in held.inventory:
             if self._around.known.is_instance(entry.ref.kind):
                 self._around.wake_instance(entry.ref)
+
+    def _aside(self, work: Coroutine[None, None, None]) -> None:
+        """Do something that nobody waits for."""
+        task = asyncio.create_task(work)
+        self._asides.add(task)
+        task.add_done_callback(self._asides.discard)
 
 
 def _concerns(source: KubeObject) -> tuple[object, ...]:

@@ -8,11 +8,20 @@ error of git has been made harmless (no secret, no userinfo) before it arrives h
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from kro_gitops.errors import Finding, KroGitopsError, Origin, Problem, Severity, UserError
+from kro_gitops.errors import (
+    Finding,
+    KroGitopsError,
+    Origin,
+    Problem,
+    RefusedError,
+    Severity,
+    UserError,
+)
 from kro_gitops.kube.api import Reader
 from kro_gitops.objects.times import format_time
 from kro_gitops.source.chosen_files import choose_files, ignore_paths
@@ -66,24 +75,23 @@ class Fetcher:
 
     async def ask(self, remote: Remote, spec: SourceSpec, pin: str) -> Chosen:
         """Ask the remote which commit is wanted now; nothing is fetched."""
-        mirror = self._mirrors.of(await self._logged_in(remote))
         wanted = () if pin else patterns(spec.ref)
-        refs = await self._run(lambda: mirror.ask(wanted)) if wanted else None
-        if refs is None:
+        if not wanted:
             return choose(_NO_REFS, spec.ref, pin)
+        refs = await self._visit(remote, lambda mirror: mirror.ask(wanted))
         try:
             return choose(refs, spec.ref)
         except UserError:
             # Asked again, more widely: the error then names what is near.
-            wider = await self._run(lambda: mirror.ask(wider_patterns()))
+            wider = await self._visit(remote, lambda mirror: mirror.ask(wider_patterns()))
             return choose(wider, spec.ref)
 
     async def fetch(
         self, remote: Remote, chosen: Chosen, spec: SourceSpec, namespace: str
     ) -> tuple[Signature, ...]:
         """Fetch a commit, and check who signed it."""
+        await self._visit(remote, lambda mirror: mirror.fetch(chosen))
         mirror = self._mirrors.of(await self._logged_in(remote))
-        await self._run(lambda: mirror.fetch(chosen))
         return await self._verified(mirror, chosen, spec, namespace)
 
     async def read(
@@ -95,17 +103,18 @@ class Fetcher:
         signatures: tuple[Signature, ...],
     ) -> Fetched:
         """Read what a commit that was fetched wants."""
-        mirror = self._mirrors.of(await self._logged_in(remote))
-        return await self._run(lambda: _read(mirror, chosen, spec, library, signatures))
+        return await self._visit(
+            remote, lambda mirror: _read(mirror, chosen, spec, library, signatures)
+        )
 
     async def was_rewritten(self, remote: Remote, old: str, new: str) -> bool:
         """Say whether a branch was forced to a commit that does not follow from the old one."""
-        mirror = self._mirrors.of(await self._logged_in(remote))
-        return await self._run(lambda: mirror.is_ancestor(old, new)) is False
+        found = await self._visit(remote, lambda mirror: mirror.is_ancestor(old, new))
+        return found is False
 
-    def forget(self, keep: set[str]) -> None:
+    async def forget(self, keep: set[str]) -> None:
         """Drop mirrors that nobody uses."""
-        self._mirrors.forget(keep)
+        await self._run(lambda: self._mirrors.forget(keep))
 
     def close(self) -> None:
         """Give up what is under way."""
@@ -134,6 +143,16 @@ class Fetcher:
         except UserError as error:
             raise UnverifiedError(error) from error
 
+    async def _visit(self, remote: Remote, work: Callable[[Mirror], T]) -> T:
+        """Do something with a remote's mirror, logged in."""
+        mirror = self._mirrors.of(await self._logged_in(remote))
+        try:
+            return await self._run(lambda: work(mirror))
+        except KroGitopsError as error:
+            if error.code == "git-auth-failed":  # a token may have been taken back
+                self._tokens.forget(remote.credentials)
+            raise
+
     async def _run(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
@@ -155,22 +174,45 @@ def _read(
         spec.ignore,
         {each.path: rules[each.id] for each in ignoring if each.id in rules},
     )
-    large = [each for each in files.entries if each.size > mirror.rules.file_bytes]
-    readable = [each for each in files.entries if each.size <= mirror.rules.file_bytes]
-    contents = mirror.read(library.unread(readable))
+    most = mirror.rules.file_bytes
+    small = [each for each in files.entries if each.size <= most]
+    unread = library.unread(small)
+    contents = _contents(mirror, unread)
+    readable = [each for each in small if each.id not in unread or each.id in contents]
+    kept = set(map(id, readable))
+    large = [each for each in files.entries if id(each) not in kept]
     findings = (
         *_refused_names(listing),
         *files.findings,
-        *(_too_large(each, mirror.rules.file_bytes) for each in large),
+        *(_too_large(each, most) for each in large),
     )
     snapshot = library.snapshot(chosen.commit, readable, contents, findings)
-    signed = ", ".join(map(str, signatures))
+    signed = ", ".join(map(_signed_by, signatures))
     at = format_time(datetime.now(UTC))
     return Fetched(chosen, commit, tuple(files.entries), snapshot, signed, at)
 
 
+def _signed_by(signature: Signature) -> str:
+    return f"{signature.signer} ({signature.kind} {signature.fingerprint})"
+
+
+def _contents(mirror: Mirror, ids: set[str]) -> dict[str, bytes]:
+    """Read files; those that turn out to be too large are left out."""
+    try:
+        return mirror.read(ids)
+    except RefusedError as error:
+        if error.code != "git-file-too-large":
+            raise
+    # With a blob filter sizes are not known beforehand. All of them are here now.
+    found: dict[str, bytes] = {}
+    for each in ids:
+        with suppress(RefusedError):
+            found |= mirror.read({each})
+    return found
+
+
 def _too_large(entry: Entry, limit: int) -> Finding:
-    text = f"the file has {entry.size:,} bytes, more than {limit:,}"
+    text = f"the file has more than {limit:,} bytes"
     return Finding(Problem("file-too-large", text, hint="split it"), Origin(entry.path, 1, 1))
 
 

@@ -72,6 +72,8 @@ class Inventories:
         try:
             answer = await self._cluster.patch(shard, MergePatch({"entries": changes}))
         except NotFound:
+            if not any(changes.values()):
+                return  # nothing to strike off; in a namespace that goes, none could be made
             answer = await self._create(source, shard, changes)
         answer["metadata"].pop("managedFields", None)
         self.informer.saw(answer)

@@ -117,6 +117,11 @@ def source_of(obj: KubeObject) -> str:
     return found if isinstance(found, str) else ""
 
 
+def is_applied(obj: KubeObject) -> bool:
+    """Say whether fields of an object are ours, as the API server notes."""
+    return bool(obj.owned if isinstance(obj, Kept) else entry_of(obj, SOURCE_MANAGER))
+
+
 def evidence(obj: KubeObject) -> KubeObject:
     """Return an object as whoever looks for its owners wants it: with our own entry, too."""
     if not isinstance(obj, Kept) or not obj.owned:

@@ -3,8 +3,8 @@ News about sources, sent to those who want them.
 
 Whoever reports a status goes on at once: letters wait in a line for each Secret, and a task takes
 them from there. A letter is never worth trouble. It is tried a few times, then an Event says that
-it did not arrive; equal letters are sent once, and an address is not written to faster than chat
-systems like. Sending blocks, so it is done in threads.
+it did not arrive; the same twice in a row is sent once, and an address is not written to faster
+than chat systems like. Sending blocks, so it is done in threads.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from kro_gitops.source.notification_texts import body_of, signature
 from kro_gitops.source.notifications import Chronicle, Letter, News, compose, concerns
 from kro_gitops.source.redaction import redact
 from kro_gitops.source.spec import Notification, NotificationEvent, NotificationType
-from kro_gitops.source.webhooks.pacing import Deliveries
 
 log = logging.getLogger(__name__)
 
 FAILED = "NotificationFailed"  # the reason of the Event
 _THREADS = 4
 _MOST_PACES = 1000
+_MOST_LAST = 10_000
 
 SecretReader = Callable[[str, str], Awaitable[Mapping[str, bytes]]]
 FailureTeller = Callable[[KubeObject, str, str], None]  # source, reason, text
@@ -51,7 +51,7 @@ class Manners:
     per_second: float = 0.5  # letters to one address
     burst: int = 20
     most_waiting: int = 100  # letters of one Secret
-    remembered: float = 300.0  # for which an equal letter is not sent again
+    remembered: float = 300.0  # for which a letter is not followed by an equal one
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,9 @@ class _Posting:
     source: KubeObject = field(repr=False, hash=False, compare=False)
 
     @property
-    def likeness(self) -> tuple[str, ...]:
-        return (self.secret, self.type, *self.letter.likeness)
+    def conversation(self) -> tuple[str, ...]:
+        """Return who is told about whom."""
+        return (self.letter.source, self.secret, self.type)
 
 
 class Notifier:
@@ -85,7 +86,7 @@ class Notifier:
         self._lines: dict[tuple[str, str], deque[_Posting]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._paces: OrderedDict[str, TokenBucket] = OrderedDict()
-        self._sent = Deliveries(remembered=self._manners.remembered)
+        self._last: OrderedDict[tuple[str, ...], tuple[float, tuple[str, ...]]] = OrderedDict()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="notify")
 
     def reported(self, held: Held, former: Mapping[str, Any], written: Mapping[str, Any]) -> None:
@@ -118,7 +119,7 @@ class Notifier:
         posting = _Posting(letter, wanted.type, wanted.secret, held.source)
         key = (held.key.namespace, wanted.secret)
         line = self._lines.get(key)
-        if self._is_repetition(posting, line or ()):
+        if self._is_repetition(posting):
             return
         if line is not None and len(line) >= self._manners.most_waiting:
             self._give_up(posting, f"more than {len(line)} others are waiting")
@@ -131,12 +132,16 @@ class Notifier:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _is_repetition(self, posting: _Posting, line: "deque[_Posting] | tuple[()]") -> bool:
-        likeness = (posting.letter.namespace, *posting.likeness)
-        now = asyncio.get_running_loop().time()
-        if self._sent.has(likeness, now) or any(e.likeness == posting.likeness for e in line):
+    def _is_repetition(self, posting: _Posting) -> bool:
+        """Say whether the last that was told is the same; what lies between two is worth both."""
+        now, likeness = asyncio.get_running_loop().time(), posting.letter.likeness
+        told, last = self._last.get(posting.conversation, (0.0, ()))
+        if last == likeness and now - told < self._manners.remembered:
             return True
-        self._sent.add(likeness, now)
+        self._last[posting.conversation] = (now, likeness)
+        self._last.move_to_end(posting.conversation)
+        while len(self._last) > _MOST_LAST:
+            self._last.popitem(last=False)
         return False
 
     async def _work_off(self, key: tuple[str, str]) -> None:

@@ -57,6 +57,7 @@ class Poller:
     async def _bring(self, held: Held, spec: SourceSpec, pin: Pin | None) -> Fetched | None:
         """Return what is new, or nothing."""
         remote = await self._fetcher.remote(held.key.namespace, spec)
+        held.mirror = remote.identity
         with self._observer.step(held.name, "ask"):
             chosen = await self._fetcher.ask(remote, spec, pin.commit if pin else "")
         is_known = held.fetched is not None and held.fetched.chosen == chosen

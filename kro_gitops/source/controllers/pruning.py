@@ -6,19 +6,26 @@ took over, is forgotten. One that another source wants is left for it to take. W
 by group; the next group waits until the one before is gone, which the watch tells.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kro_gitops.engine.management import is_going
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import DeleteOptions, Propagation
 from kro_gitops.kube.responses import Conflict, NotFound
+from kro_gitops.objects.owned_fields import Kept
 from kro_gitops.objects.refs import Kind, KubeObject
 from kro_gitops.source.accounts import Fault
 from kro_gitops.source.controllers.applying import Errand, each_of
 from kro_gitops.source.controllers.gates import Known
 from kro_gitops.source.controllers.inventories import Inventories
-from kro_gitops.source.controllers.live import LiveObjects, evidence, kept, source_of
+from kro_gitops.source.controllers.live import (
+    LiveObjects,
+    evidence,
+    is_applied,
+    kept,
+    source_of,
+)
 from kro_gitops.source.controllers.registry import Held, Registry
 from kro_gitops.source.controllers.syncing import Sync
 from kro_gitops.source.prune import Candidate, PrunePlan, decide
@@ -60,6 +67,8 @@ class Pruner:
 
     async def prune(self, errand: Errand, sync: Sync, occasion: Occasion) -> None:
         """Delete what a revision no longer has, as far as that may be done now."""
+        errand.held.lingering = frozenset()
+        errand.held.lingering = frozenset()
         entries = [each for each in errand.held.inventory if each.key not in sync.keys]
         if not entries:
             return
@@ -78,9 +87,14 @@ class Pruner:
                 wanted=sync.refs,
             )
             errand.account.braked = plan.braked
+            errand.held.lingering = frozenset(self._lingering(plan))
             self._tell_kept(errand, plan)
             await self._delete(errand, plan)
         await self._inventories.write(errand.held.source, errand.held.inventory)
+
+    def may_go_on(self, held: Held) -> bool:
+        """Say whether the last instance of a definition is gone for which it was kept."""
+        return any(self._known.instances_of(kind) == 0 for kind in held.lingering)
 
     async def take_down(self, errand: Errand) -> bool:
         """Delete everything a source made; say whether nothing is left to do."""
@@ -119,7 +133,8 @@ class Pruner:
     async def _find(
         self, errand: Errand, entry: Entry, known: frozenset[Kind]
     ) -> KubeObject | None:
-        seen = self._live.find(entry.ref) if entry.ref.kind in known else None
+        watched = self._live.find(entry.ref) if entry.ref.kind in known else None
+        seen = watched if isinstance(watched, Kept) else None
         if seen is None:
             # Not seen, or without our label: looked at before it is forgotten.
             try:
@@ -132,7 +147,7 @@ class Pruner:
         if seen is not None and entry.stage == Stage.DEFINITIONS.name:
             # Its kind and what it uses decide the order.
             whole = self._known.definition(entry.ref.name)
-            return {**seen, "spec": whole["spec"]} if whole is not None else seen
+            return Kept({**seen, "spec": whole["spec"]}, seen.owned) if whole is not None else seen
         if seen is not None and (entry.ref.kind.group, entry.ref.kind.kind) == _CRD:
             return await errand.cluster.find(entry.ref)
         return seen
@@ -145,14 +160,17 @@ class Pruner:
             return None
         claimant = self._registry.claimant(entry.key, held)
         if claimant is not None:
-            errand.account.waiting.append(f"source {claimant.name} to take over {entry.ref}")
-            self._wake(claimant)
+            text = f"source {claimant.name} to take over {entry.ref}"
+            if held.account is None or text not in held.account.waiting:
+                self._wake(claimant)  # once: from then on it tries by itself
+            errand.account.waiting.append(text)
+            errand.is_held_up = True  # it is struck off when the other one has it
             return None
         return Candidate(entry.ref, live["metadata"]["uid"], _stage(entry), live)
 
     def _is_ours(self, errand: Errand, entry: Entry, live: KubeObject) -> bool:
-        name = source_of(live)
-        if name != errand.held.name:
+        # Anybody can write our marks; what was applied by us, the API server notes itself.
+        if source_of(live) != errand.held.name or not is_applied(live):
             return False
         if entry.uid and live["metadata"]["uid"] != entry.uid:
             return False
@@ -166,13 +184,21 @@ class Pruner:
         kind = generated_kind(definition)
         return self._known.instances_of(kind) if kind is not None else 0
 
+    def _lingering(self, plan: PrunePlan) -> Iterator[Kind]:
+        for candidate, _ in plan.kept:
+            if candidate.stage is Stage.DEFINITIONS and candidate.live is not None:
+                kind = generated_kind(candidate.live)
+                if kind is not None and self._known.instances_of(kind):
+                    yield kind
+
     # How they go
 
     async def _delete(self, errand: Errand, plan: PrunePlan) -> None:
         for group in plan.delete:
             going = [each for each in group if each.live is not None and is_going(each.live)]
             to_go = [each for each in group if each not in going]
-            gone = await each_of(to_go, lambda each: self._delete_one(errand, each))
+            with errand.account.in_order():
+                gone = await each_of(to_go, lambda each: self._delete_one(errand, each))
             errand.account.pruned += sum(gone)
             errand.account.pending += len(group)
             break  # the next waits until these are gone

@@ -73,6 +73,7 @@ class Held:
     fetched: Fetched | None = None
     fetch_failures: int = 0  # in a row
     webhook_path: str = ""
+    mirror: str = ""  # where it is fetched to
 
     # How far it is
     is_dirty: bool = True  # what is there must be compared with what is wanted
@@ -87,6 +88,7 @@ class Held:
     run: Run | None = None
     waiting_since: float | None = None
     postponed_since: float | None = None
+    lingering: frozenset[Kind] = frozenset()  # whose definition stays for its last instance
     attempts: int = 0  # at the same content, with the same outcome
     outcome: str = ""
     chronicle: Chronicle | None = None  # what has been told of it

@@ -6,6 +6,7 @@ two commits only what changed on the cluster is looked at. Whatever goes wrong, 
 that was read stays at work, and nothing is deleted on account of something that could not be read.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,9 +30,11 @@ from kro_gitops.source.controllers.observing import SourceObserver
 from kro_gitops.source.controllers.polling import Poller
 from kro_gitops.source.controllers.registry import Held, Registry
 from kro_gitops.source.controllers.reporting import Reporter, of_error, requested, status_of
+from kro_gitops.source.layers import layers
 from kro_gitops.source.spec import Pin, SourceSpec
 from kro_gitops.source.spec_reading import Defaults, read_spec
 
+_PATIENCE = 1.0  # seconds for git to answer before drift is looked at meanwhile
 _DEPENDENCY = 2.0  # seconds until a source that waits for another looks again
 
 
@@ -58,6 +61,7 @@ class Clockwork:
     every: Callable[[Held, float], None]  # poll from now on every so many seconds
     never: Callable[[str], None]
     act_for: Callable[[Held], None]  # its instances are to be looked at under its present account
+    retry: Callable[[Held], None]  # those of them that are not ready are to be tried at once
 
 
 class Sources:
@@ -95,17 +99,31 @@ class Sources:
     async def _bring_on(self, held: Held, spec: SourceSpec) -> Result:
         asked, pin = requested(held.source), valid_pin(spec, datetime.now(UTC))
         trouble: KroGitopsError | None = None
-        if held.wants_poll or held.fetched is None:
-            trouble = await self._hands.poller.poll(held, spec, pin)
+        has_expired = pin is None and "pin" in status_of(held.source)
+        if held.wants_poll or held.fetched is None or has_expired:
+            trouble = await self._poll(held, spec, pin)
         attempt = Attempt(asked, pin, trouble)
         if held.fetched is None:
             return await self._hands.conclusions.without_revision(held, spec, attempt)
         begin_run(held, held.fetched)
-        if held.is_dirty:
+        if held.is_dirty or self._hands.carrier.may_go_on(held):
             await self._hands.carrier.carry_out(held, spec, held.fetched)
         elif held.is_stirred or (held.account is not None and held.account.waiting):
             await self._hands.carrier.look_again(held, spec)
         return await self._hands.conclusions.conclude(held, spec, held.fetched, attempt)
+
+    async def _poll(self, held: Held, spec: SourceSpec, pin: Pin | None) -> KroGitopsError | None:
+        """Ask git; as long as it does not answer, what is there is kept as it should be."""
+        polling = asyncio.create_task(self._hands.poller.poll(held, spec, pin))
+        try:
+            while True:
+                await asyncio.wait({polling}, timeout=_PATIENCE)
+                if polling.done():
+                    return polling.result()
+                if held.fetched is not None and held.is_dirty and not held.is_respecified:
+                    await self._hands.carrier.carry_out(held, spec, held.fetched)
+        finally:
+            polling.cancel()
 
     # What is wanted
 
@@ -125,12 +143,13 @@ class Sources:
             held.spec = read_spec(held.source, self._defaults)
             held.generation = generation
             held.begin_anew()
-            if former is not None and former.service_account != held.spec.service_account:
+            if former is not None and _powers(former) != _powers(held.spec):
                 self._clockwork.act_for(held)
         asked = requested(held.source)
         if asked and asked != status_of(held.source).get("lastHandledReconcileAt"):
             held.wants_poll = held.is_dirty = True
             held.attempts = 0
+            self._clockwork.retry(held)
         return held.spec
 
     def _missing_dependency(self, held: Held, spec: SourceSpec) -> str:
@@ -140,8 +159,19 @@ class Sources:
             if found is None:
                 return f"there is no source {namespace}/{needed.name}"
             if not _is_ready(found):
+                ring = self._ring(held.name)
+                if ring:
+                    return f"sources wait for each other: {' → '.join(ring)}"
                 return f"source {namespace}/{needed.name} is not ready"
         return ""
+
+    def _ring(self, name: str) -> list[str]:
+        """Return the way by which a source waits for itself; empty if there is none."""
+        needs = {ObjectRef.of(each).place: _needed(each) for each in self._hands.informer.cache}
+        found = layers({each: needed & needs.keys() for each, needed in needs.items()})
+        ring = next((list(cycle[:-1]) for cycle in found.cycles if name in cycle), [])
+        start = ring.index(name) if ring else 0
+        return [*ring[start:], *ring[:start], name] if ring else []
 
     # Other ways out
 
@@ -191,6 +221,18 @@ def valid_pin(spec: SourceSpec, now: datetime) -> Pin | None:
         return pin
     until = parse_time(pin.expires)
     return pin if until is None or now < until else None
+
+
+def _powers(spec: SourceSpec) -> tuple[object, ...]:
+    """Return what decides what the instances of a source may do."""
+    return spec.service_account, spec.allow
+
+
+def _needed(source: KubeObject) -> set[str]:
+    """Return the sources that one depends on, as it is written."""
+    own = source["metadata"]["namespace"]
+    listed = (source.get("spec") or {}).get("dependsOn") or ()
+    return {f"{each.get('namespace') or own}/{each.get('name')}" for each in listed}
 
 
 def _is_ready(source: KubeObject) -> bool:

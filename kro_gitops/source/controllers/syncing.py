@@ -108,6 +108,10 @@ class Syncer:
             self._report_cycle(sync, by_ref, cycle)
         for wave in waves.waves:
             await self._wave(sync, [by_ref[ref] for ref in wave], waves)
+        ordered = {ref for group in (*waves.waves, *waves.cycles) for ref in group}
+        for ref, item in by_ref.items():
+            if ref not in ordered:
+                self._hold_back(sync, item, "it needs definitions that need each other")
 
     async def _wave(self, sync: Sync, items: Sequence[Item], waves: Waves) -> None:
         ready = [each for each in items if not self._is_barred(sync, each, waves)]
@@ -141,20 +145,27 @@ class Syncer:
         allowed = [each for each in items if not self._holds_back(sync, each)]
         with sync.errand.step("plan"):
             wanted = [each async for each in self._placed(sync, allowed, Stage.OBJECTS)]
-            by_ref = {each.ref: each for each in wanted}
-            earlier = [each.ref for each in sync.current]
-            order = object_order([each.object for each in wanted], earlier=earlier)
-        for ref, problem in order.problems:
-            finding = by_ref[ref].item.manifest.finding(problem)
-            sync.errand.account.failures.append(Fault.of_finding(finding))
-        for number, layer in enumerate(order.layers, 1):
-            current = await self._applier.carry_out(sync.errand, [by_ref[ref] for ref in layer])
+            layers = self._layers(sync, wanted)
+        for number, layer in enumerate(layers, 1):
+            current = await self._applier.carry_out(sync.errand, layer)
             sync.current += current
-            if number < len(order.layers) and not await self._is_done(sync, current, len(layer)):
+            if number < len(layers) and not await self._is_done(sync, current, len(layer)):
                 sync.is_cut_short = True
                 break
         for kind, count in sync.held_back.items():
             self._tell_held_back(sync, kind, count)
+
+    def _layers(self, sync: Sync, wanted: list[Wanted]) -> list[list[Wanted]]:
+        """Put objects into layers; report those whose authors ask for what cannot be."""
+        if not any(each.asks_for_order for each in wanted):
+            return [wanted]  # nearly always, and to sort thousands takes its time
+        by_ref = {each.ref: each for each in wanted}
+        earlier = [each.ref for each in sync.current]
+        order = object_order([each.object for each in wanted], earlier=earlier)
+        for ref, problem in order.problems:
+            finding = by_ref[ref].item.manifest.finding(problem)
+            sync.errand.account.failures.append(Fault.of_finding(finding))
+        return [[by_ref[ref] for ref in layer] for layer in order.layers]
 
     async def _is_done(self, sync: Sync, current: list[Wanted], size: int) -> bool:
         """Say whether a layer is healthy, so that the next may begin."""
@@ -245,11 +256,14 @@ class Syncer:
         broken = [sync.barred[kind] for kind in kinds if kind in sync.barred]
         if not broken:
             return False
-        error = KroGitopsError("held-back", f"{item.ref} is held back: {broken[0]}")
+        self._hold_back(sync, item, broken[0])
+        return True
+
+    def _hold_back(self, sync: Sync, item: Item, why: str) -> None:
+        error = KroGitopsError("held-back", f"{item.ref} is held back: {why}")
         self._fail(sync, item, item.ref, error)
         sync.keys |= self._possible_keys(sync, item)
         self._bar(sync, item, f"definition {item.ref.name} is held back")
-        return True
 
     def _bar(self, sync: Sync, item: Item, why: str) -> None:
         kind = generated_kind(item.manifest.object)
@@ -272,7 +286,7 @@ class Syncer:
     def _report_cycle(
         self, sync: Sync, by_ref: Mapping[ObjectRef, Item], cycle: Sequence[ObjectRef]
     ) -> None:
-        way = " → ".join(ref.name for ref in (*cycle, cycle[0]))
+        way = " → ".join(ref.name for ref in cycle)  # back to the first
         error = RefusedError("definition-cycle", f"definitions need each other: {way}")
         self._fail(sync, by_ref[cycle[0]], cycle[0], error)
         for ref in cycle:

@@ -77,11 +77,14 @@ class Vitals:
 
 def _note(errand: Errand, ref: ObjectRef, verdict: Verdict, count: bool) -> None:
     account = errand.account
-    text = f"{ref}: {verdict.message}" if verdict.message else str(ref)
     match verdict.health:
         case Health.HEALTHY | Health.SUSPENDED:
             account.ready += 1 if count else 0
         case Health.PROGRESSING:
-            account.waiting.append(text)
+            account.waiting.append(_text(ref, verdict))
         case Health.DEGRADED:
-            account.degraded.append(text)
+            account.degraded.append(_text(ref, verdict))
+
+
+def _text(ref: ObjectRef, verdict: Verdict) -> str:
+    return f"{ref}: {verdict.message}" if verdict.message else str(ref)

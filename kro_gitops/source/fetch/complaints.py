@@ -9,6 +9,7 @@ words themselves are shown, without secrets, because the server's own are often 
 import re
 
 from kro_gitops.errors import KroGitopsError, RefusedError, Unavailable
+from kro_gitops.source.fetch.printed import printable
 from kro_gitops.source.redaction import redact
 
 _LINES = 6
@@ -97,7 +98,6 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "",
     ),
 )
-_COMPILED = tuple((re.compile(entry[0], re.IGNORECASE), *entry[1:]) for entry in _TABLE)
 _REDIRECT = re.compile(r"returned error: 30\d|unable to update url base from redirection")
 _OBJECTS = re.compile(r"error: object [0-9a-f]{40,64}: |fsck error|badObjectSha1|index-pack.*bad")
 _EXHAUSTED = re.compile(
@@ -135,8 +135,8 @@ def error_for(complaint: str) -> KroGitopsError:
             hint="look with 'git fsck --strict' in a clone, and rewrite what it names",
         )
     words = _URL.sub("", complaint)  # a repository may be called "certificates"
-    for pattern, code, summary, hint in _COMPILED:
-        if pattern.search(words):
+    for pattern, code, summary, hint in _TABLE:
+        if re.search(pattern, words, re.IGNORECASE):
             return Unavailable(code, _joined(summary, said), hint=hint)
     return Unavailable("git-failed", _joined("git failed", said))
 
@@ -199,7 +199,7 @@ def too_many_refs() -> RefusedError:
 def _said(complaint: str) -> str:
     """Fold what was said into a line; prefixes and doubles say nothing."""
     steady = _VARYING.sub("", complaint)
-    lines = (_NOISE.sub("", line.strip()) for line in steady.splitlines())
+    lines = (_NOISE.sub("", printable(line).strip()) for line in steady.splitlines())
     told = dict.fromkeys(line for line in lines if line and not _EMPTY.search(line))
     text = "; ".join(list(told)[:_LINES])
     return text if len(text) <= _LENGTH else text[:_LENGTH] + " …"

@@ -1,10 +1,20 @@
-"""A lock that other processes respect, too: two at one mirror would tear it."""
+"""
+Locks that other processes respect, too: two at one mirror would tear it.
+
+The kernel gives a lock back when its holder dies. So a folder that nobody holds is one that a
+killed process left, and what it left there, a key perhaps, is removed by the next who comes.
+"""
 
 import contextlib
 import fcntl
 import os
+import shutil
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+
+_YOUNG = 5.0  # seconds in which a folder may not be locked yet
 
 
 @contextlib.contextmanager
@@ -13,6 +23,40 @@ def locked(file: Path) -> Iterator[None]:
     descriptor = _acquire(file)
     try:
         yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def own_folder(prefix: str) -> Iterator[Path]:
+    """Have a temporary folder that only we can read; those of killed processes are removed."""
+    _sweep(prefix)
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield Path(name)
+        finally:
+            os.close(descriptor)
+
+
+def _sweep(prefix: str) -> None:
+    latest = time.time() - _YOUNG
+    with os.scandir(tempfile.gettempdir()) as entries:
+        named = [each for each in entries if each.name.startswith(prefix)]
+    for each in named:
+        with contextlib.suppress(OSError):
+            found = each.stat(follow_symlinks=False)
+            is_ours = found.st_uid == os.getuid() and each.is_dir(follow_symlinks=False)
+            if is_ours and found.st_mtime < latest:
+                _remove_unless_held(each.path)
+
+
+def _remove_unless_held(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(descriptor)
 

@@ -15,7 +15,6 @@ import contextlib
 import shlex
 import stat
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from urllib.parse import quote, urlsplit
 
 from kro_gitops.errors import RefusedError
 from kro_gitops.source.credentials import Credentials, Proxy, SshLogin
+from kro_gitops.source.fetch.locks import own_folder
 from kro_gitops.source.fetch.model import Remote
 from kro_gitops.source.fetch.network import Pin
 from kro_gitops.source.guards import Address
@@ -52,8 +52,7 @@ class Login:
 @contextlib.contextmanager
 def login(remote: Remote, address: Address, pins: tuple[Pin, ...], path: str) -> Iterator[Login]:
     """Give all that a command needs to log in; its files are gone when the command is done."""
-    with tempfile.TemporaryDirectory(prefix="kro-gitops-") as name:
-        folder = Path(name)
+    with own_folder("kro-gitops-login-") as folder:
         if address.scheme == "file":
             yield _file(folder)
         elif address.scheme == "ssh":

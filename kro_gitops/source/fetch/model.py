@@ -95,8 +95,8 @@ def _login(credentials: Credentials) -> list[str]:
         place = (app.base_url, app.app_id, app.installation_id, app.installation_owner)
         return ["app", *place, app.private_key.hex()]
     if ssh is not None:
-        return ["ssh", ssh.identity.hex(), ssh.known_hosts.hex()]
+        return ["ssh", ssh.identity.hex(), ssh.known_hosts.hex(), ssh.passphrase]
     return [
         *("http", credentials.username, credentials.password, credentials.bearer),
-        *(credentials.ca.hex(), credentials.client_certificate.hex()),
+        *(credentials.ca.hex(), credentials.client_certificate.hex(), credentials.client_key.hex()),
     ]

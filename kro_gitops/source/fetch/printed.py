@@ -18,6 +18,12 @@ _PLAIN = re.compile(r"[\w@%+=:,~ ()-][\w@%+=:,~ ().-]*(?:/[\w@%+=:,~ ()-][\w@%+=
 _PERSON = re.compile(r"(.*?) ?<([^<>]*)> (-?\d+) [+-]\d{4}")
 _SHORT = 1000
 _SHOWN = 200
+# Python knows codecs that raise, or take for ever, on what a stranger wrote: only these are used.
+_ENCODING = re.compile(
+    r"utf-?8|(?:us-)?ascii|iso-?8859-?\d{1,2}|latin-?\d|(?:windows|cp)-?125\d|koi8-[ru]"
+    r"|shift[_-]?jis|euc-?(?:jp|kr)|gbk|gb2312|gb18030|big5",
+    re.IGNORECASE,
+)
 
 
 def parse_refs(output: bytes) -> RemoteRefs:
@@ -131,10 +137,26 @@ def _time(seconds: int) -> str:
 
 
 def _text(data: bytes, encoding: str) -> str:
+    """Read what a stranger wrote, line by line fit for a terminal."""
+    name = encoding if _ENCODING.fullmatch(encoding) else "utf-8"
     try:
-        return data.decode(encoding, "replace")
+        text = data.decode(name, "replace")
     except LookupError:
-        return data.decode("utf-8", "replace")
+        text = data.decode("utf-8", "replace")
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def printable(text: str) -> str:
+    """Replace what moves a cursor, or turns text around: a terminal would obey it."""
+    if text.isprintable():
+        return text
+    return "".join(_harmless(each) for each in text)
+
+
+def _harmless(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else "\ufffd"
 
 
 def _shown(path: str) -> str:

@@ -83,16 +83,20 @@ def start(
     folder: Path,
     stdin: int | IO[bytes] = subprocess.DEVNULL,
     *,
-    complains: bool = True,
+    limits: Limits | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start git with exactly this environment, in a session of its own."""
+    """
+    Start git with exactly this environment, in a session of its own.
+
+    Without limits it is one that runs on; nobody reads what such a one complains of.
+    """
     return subprocess.Popen(
-        [program(), *arguments],
+        [*(_walls(limits) if limits else ()), program(), *arguments],
         env=dict(environment),
         cwd=folder,
         stdin=stdin,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if complains else subprocess.DEVNULL,
+        stderr=subprocess.PIPE if limits else subprocess.DEVNULL,
         start_new_session=True,
         umask=0o077,
     )
@@ -106,10 +110,12 @@ def run(command: Command, environment: Mapping[str, str], folder: Path, limits: 
             stdin = stack.enter_context(tempfile.TemporaryFile())
             stdin.write(command.text)
             stdin.seek(0)
-        process = stack.enter_context(start(command.arguments, environment, folder, stdin))
+        process = stack.enter_context(
+            start(command.arguments, environment, folder, stdin, limits=limits)
+        )
         stopped: Stopped | None = None
         try:
-            confine(process.pid, limits)
+            confine(process.pid, limits)  # again, for want of `prlimit`
             watch = _Watch(process, limits)
             stopped = watch.until_end()
         finally:
@@ -143,15 +149,39 @@ def remove_leftovers(packs: Path) -> None:
 
 
 def confine(pid: int, limits: Limits) -> None:
-    """Set limits for what the command will start; it has not got far yet."""
+    """Set limits from outside; what the command has started by then does not inherit them."""
     if not hasattr(resource, "prlimit"):
         return  # Linux alone lets us set them from outside
-    most = limits.growth_bytes or limits.output_bytes
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
-        resource.prlimit(pid, resource.RLIMIT_AS, (_MEMORY + 2 * most,) * 2)
-        if limits.growth_bytes:
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (most + _CHUNK,) * 2)
+        for kind, most in _ceilings(limits).items():
+            resource.prlimit(pid, getattr(resource, f"RLIMIT_{kind.upper()}"), (most, most))
+
+
+def _walls(limits: Limits) -> list[str]:
+    """
+    Give the words that set limits before git begins.
+
+    Set from outside they come too late: within a millisecond git has started its transport,
+    which reads what the server sends. util-linux's `prlimit` sets them and becomes git.
+    """
+    setter = shutil.which("prlimit", path=search_path())
+    if setter is None:
+        return []
+    return [setter, *(f"--{kind}={most}" for kind, most in _ceilings(limits).items())]
+
+
+def _ceilings(limits: Limits) -> dict[str, int]:
+    """Give the kernel's limits by name; nobody may raise what is lower already."""
+    most = limits.growth_bytes or limits.output_bytes
+    wanted = {"core": 0, "as": _MEMORY + 2 * most}
+    if limits.growth_bytes:
+        wanted["fsize"] = most + _CHUNK
+    return {kind: _not_raised(kind, ceiling) for kind, ceiling in wanted.items()}
+
+
+def _not_raised(kind: str, wanted: int) -> int:
+    hard = resource.getrlimit(getattr(resource, f"RLIMIT_{kind.upper()}"))[1]
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 class _Watch:

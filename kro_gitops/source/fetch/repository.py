@@ -10,17 +10,21 @@ objects (SHA-1 only, one at a time, see `reader`).
 """
 
 import contextlib
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from git.cmd import Git
-
 from kro_gitops.source.fetch import commands, process
 from kro_gitops.source.fetch.commands import Command
 from kro_gitops.source.fetch.process import Limits, Outcome
+
+# GitPython looks for git when it is imported, and refuses to be where there is none. Whoever runs
+# the engine alone needs none, and whoever fetches is told so by `process`.
+os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+from git.cmd import Git
 
 _HOME = "home"
 _FORMATS = {
@@ -58,9 +62,7 @@ class Door(Git):
         raise commands.refused_command([] if isinstance(command, Command) else command[1:])
 
     def _start_reader(self, environment: Mapping[str, str], folder: Path) -> Git.AutoInterrupt:
-        started = process.start(
-            commands.READER, environment, folder, subprocess.PIPE, complains=False
-        )
+        started = process.start(commands.READER, environment, folder, subprocess.PIPE)
         process.confine(started.pid, Limits(0))
         return self.AutoInterrupt(started, ["git", *commands.READER])
 

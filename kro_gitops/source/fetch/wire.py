@@ -65,7 +65,9 @@ class Wire:
             done = self._run(command, self._environment(how, path, command, repository), repository)
             if done.stopped or done.code != 0:
                 said = redact(done.complaint.decode("utf-8", "replace"), how.secrets)
-                self._fail(done, said, self._environment(how, path, command, None), repository)
+                if not done.stopped and complaints.is_redirect(said):
+                    raise complaints.redirected(self._trace(how, path))
+                self._fail(done, said, repository)
         return done.output
 
     def _environment(
@@ -90,31 +92,24 @@ class Wire:
         limits = Limits(seconds, growth_bytes=self.rules.pack_bytes, watched=repository.packs)
         return repository.run(command, limits, environment)
 
-    def _fail(
-        self,
-        done: Outcome,
-        said: str,
-        environment: dict[str, str],
-        repository: Repository | None,
-    ) -> None:
+    def _fail(self, done: Outcome, said: str, repository: Repository | None) -> None:
         if done.stopped == Stopped.TIME:
             raise complaints.timed_out(self.remote.timeout)
         if done.stopped == Stopped.OUTPUT:
             raise complaints.too_many_refs()
         if done.stopped or complaints.is_exhausted(said):
             raise complaints.too_large(self.rules.pack_bytes)
-        if complaints.is_redirect(said):
-            raise complaints.redirected(self._trace(environment))
         if repository is not None and complaints.is_damage(said):
             raise Damaged(said)
         raise complaints.error_for(said)
 
-    def _trace(self, environment: dict[str, str]) -> str:
+    def _trace(self, how: Login, path: str) -> str:
         """Ask again, and listen where the server points: git itself does not tell."""
         command = commands.ls_remote(self._url, ["HEAD"])
-        limits = Limits(self.remote.timeout)
-        done = outside(self.root, command, environment | _TRACE, limits)
-        return done.complaint.decode("utf-8", "replace")
+        environment = self._environment(how, path, command, None) | _TRACE
+        done = outside(self.root, command, environment, Limits(self.remote.timeout))
+        # A server may point at an address that holds the login it was sent.
+        return redact(done.complaint.decode("utf-8", "replace"), how.secrets)
 
 
 def outside(root: Path, command: Command, environment: dict[str, str], limits: Limits) -> Outcome:

@@ -13,6 +13,7 @@ from typing import Any
 
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Selection
+from kro_gitops.kube.discovery import DOUBT
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.api import SOURCE_INVENTORY_KIND
 from tests.e2e.faults.stage import LIMIT, insist
@@ -88,7 +89,7 @@ class Growing:
         )
 
     def _config_map(self, name: str) -> KubeObject:
-        data = {"n": str(self.number), "of": name, "x": str(self.chance.random())}
+        data = {"at": str(self.number), "of": name, "x": str(self.chance.random())}
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
     def _shop(self, name: str) -> KubeObject:
@@ -214,7 +215,7 @@ class Growing:
 
     async def _children_are_exact(self, found: dict[ObjectRef, KubeObject]) -> None:
         instances = {ref: obj for ref, obj in found.items() if ref.kind.group == self.world.group}
-        selection = Selection(CONFIG_MAP, self.world.namespace, labels="kro.run/owned=true")
+        selection = Selection(CONFIG_MAP, self.world.namespace, labels="kro.run/node-id")
         listing = await self.world.cluster.list(selection)
         children = {each["metadata"]["name"]: each for each in listing.items}
         assert children.keys() == {f"{ref.name}-settings" for ref in instances}
@@ -231,7 +232,7 @@ class Growing:
         found = {}
         for kind in (CONFIG_MAP, DEFINITION, *kinds):
             for each in await _all_of(self.world, kind):
-                is_child = labels(each).get("kro.run/owned") == "true"
+                is_child = "kro.run/node-id" in labels(each)
                 if annotations(each).get(SOURCE) == ours and not is_child:
                     found[ObjectRef.of(each)] = each
         return found
@@ -295,11 +296,13 @@ class SourceBystanders:
 
 
 async def _all_of(world: SourceWorld, kind: Kind) -> list[KubeObject]:
-    namespace = "" if kind == DEFINITION else world.namespace
-    try:
-        return list((await world.cluster.list(Selection(kind, namespace))).items)
-    except NotServed:
-        return []
+    selection = Selection(kind, "" if kind == DEFINITION else world.namespace)
+    for wait in (DOUBT, 0.0):  # discovery of our own may be as old as that
+        try:
+            return list((await world.cluster.list(selection)).items)
+        except NotServed:
+            await asyncio.sleep(wait)
+    return []
 
 
 def key_of(ref: ObjectRef) -> str:

@@ -20,9 +20,10 @@ from kro_gitops.kube.informer import Informer
 from kro_gitops.objects.refs import Kind
 from kro_gitops.source.api import SOURCE_INVENTORY_KIND
 from tests.connection import connect
+from tests.e2e.faults.accounts import OWN_WORK, Account, rule
 from tests.e2e.faults.growing import Growing, SourceBystanders
 from tests.e2e.faults.stage import AS_INSTALLED, often
-from tests.e2e.following.world import CONFIG_MAP, Git, SourceWorld
+from tests.e2e.following.world import CONFIG_MAP, Git, SourceWorld, config_map
 from tests.e2e.scenarios.controllers import OURS, start_controller
 from tests.e2e.scenarios.world import condition
 from tests.git_http_server import http_server
@@ -36,14 +37,17 @@ BRIEF = 0.04  # seconds: as long as a few requests take
 
 
 @asynccontextmanager
-async def following(plane: ControlPlane, folder: Path) -> AsyncIterator[SourceWorld]:
+async def following(
+    plane: ControlPlane, folder: Path, *, through: Path | None = None
+) -> AsyncIterator[SourceWorld]:
     """Give a world whose controller keeps what it fetched when it is started again."""
     root = folder / "repositories"
     root.mkdir()
     flags = {**AS_INSTALLED, "allow_private_networks": True, "allow_plain_http": True}
     flags["storage_path"] = str(folder / "storage")
     with http_server(root) as server:
-        controller = await asyncio.to_thread(start_controller, plane.kubeconfig, OURS, **flags)
+        kubeconfig = through or plane.kubeconfig
+        controller = await asyncio.to_thread(start_controller, kubeconfig, OURS, **flags)
         with controller:
             async with connect(plane.kubeconfig) as opened:
                 world = SourceWorld(opened.client, controller, Git(root, server))
@@ -74,6 +78,7 @@ async def test_nothing_is_lost_when_the_controller_is_killed_amid_a_sync(
     growing, bystanders = await begun(world, SEED)
     counted: Counter[str] = Counter()
     seconds = await _sync_takes(growing)
+    world.controller.kill()
     for number in range(often(50, 5)):
         await _strike(growing, MOMENTS[number % len(MOMENTS)], seconds)
         counted[await growing.moment()] += 1
@@ -81,10 +86,9 @@ async def test_nothing_is_lost_when_the_controller_is_killed_amid_a_sync(
             await asyncio.to_thread(world.controller.start)
             await growing.as_wanted()
             await bystanders.are_untouched()
-        else:
-            Part.start(world.controller)
-    record_property("killed", dict(counted))
-    world.controller.kill()
+            world.controller.kill()
+    for moment, count in counted.items():
+        record_property("tally: controllers killed amid a sync", [moment, count])
     await asyncio.to_thread(world.controller.start)
     await growing.as_wanted()
     await bystanders.are_untouched()
@@ -99,16 +103,16 @@ async def _sync_takes(growing: Growing) -> float:
 
 
 async def _strike(growing: Growing, moment: str, seconds: float) -> None:
-    """Commit something, and kill the controller at a moment."""
+    """Start the controller, commit something, and kill it at a moment."""
     world, chance = growing.world, growing.chance
     if moment == "blind":
         growing.change()
+        Part.start(world.controller)
         await asyncio.sleep(chance.uniform(0.0, LONGEST))
         world.controller.kill()
         return
-    if not world.controller.is_running:
-        Part.start(world.controller)
-    await world.ready()
+    await asyncio.to_thread(world.controller.start)
+    await world.ready(growing.head)
     kind = {"inventory": SOURCE_INVENTORY_KIND, "object": CONFIG_MAP}.get(moment)
     async with _changes(world, kind) as changed:
         asked = world.git.server.count("git-upload-pack")
@@ -116,18 +120,21 @@ async def _strike(growing: Growing, moment: str, seconds: float) -> None:
         if moment == "sync":
             await asyncio.sleep(chance.uniform(0.0, seconds))
         elif moment == "fetch":
-            await _until(lambda: world.git.server.count("git-upload-pack") > asked)
+            await _asked(world, asked + 1)
         else:
             with suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), 5.0)
+                await asyncio.wait_for(changed.wait(), 10.0)
         await asyncio.sleep(chance.uniform(0.0, BRIEF))
         world.controller.kill()
 
 
-async def _until(check: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 5.0
-    while not check() and time.monotonic() < deadline:
-        await asyncio.sleep(0.002)
+async def _asked(world: SourceWorld, times: int) -> None:
+    """Return when the git server was asked so often."""
+
+    async def check() -> None:
+        assert world.git.server.count("git-upload-pack") >= times
+
+    await world.until(check, every=0.002)
 
 
 @asynccontextmanager
@@ -145,6 +152,35 @@ async def _changes(world: SourceWorld, kind: Kind | None) -> AsyncIterator[async
         yield changed
     finally:
         running.cancel()
+
+
+async def test_what_was_made_anew_is_not_forgotten(own_plane: ControlPlane, tmp_path: Path) -> None:
+    """It has another uid than the inventory says, if that could not be written any more."""
+    account = Account(own_plane, "controller")
+    all_but_inventories = [*OWN_WORK, rule("", "*"), *_SOURCES_ONLY]
+    await asyncio.to_thread(account.may, [*all_but_inventories, rule("gitops.kro.run", "*")])
+    kubeconfig = await asyncio.to_thread(account.kubeconfig, tmp_path)
+    async with following(own_plane, tmp_path, through=kubeconfig) as world:
+        world.commit({"a.yaml": config_map("a", b="c"), "b.yaml": config_map("b", b="c")})
+        await world.follow()
+        await world.ready()
+        await asyncio.to_thread(account.may, all_but_inventories)
+        await world.delete(world.ref("v1", "ConfigMap", "a"))
+        await world.reported("Ready", "False", text="sourceinventories")
+        world.controller.kill()
+        commit = world.commit({"a.yaml": None})
+        await asyncio.to_thread(account.may, [*all_but_inventories, rule("gitops.kro.run", "*")])
+        await asyncio.to_thread(world.controller.start)
+        await world.ready(commit)
+        await world.gone(world.ref("v1", "ConfigMap", "a"))
+        assert len(await world.inventory()) == 1
+
+
+_SOURCES_ONLY = (
+    rule("gitops.kro.run", "gitsources"),
+    rule("gitops.kro.run", "gitsources/status"),
+    rule("gitops.kro.run", "sourceinventories", "get", "list", "watch"),
+)
 
 
 async def test_a_sync_goes_on_after_the_api_server_was_killed(
@@ -185,7 +221,7 @@ async def test_a_git_server_that_dies_amid_a_pack_changes_nothing(world: SourceW
     world.commit({"noise.bin": noise})
     growing.change(most=5)
     # The second is the request for the pack; then a part of it is on its way.
-    await _until(lambda: server.count("git-upload-pack") > asked + 1)
+    await _asked(world, asked + 2)
     await asyncio.sleep(1.0)
     server.go_away()
     said = await world.reported("FetchFailed", within=30.0)

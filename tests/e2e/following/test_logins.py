@@ -17,6 +17,7 @@ from tests.git_servers import Certificates, HttpServer, SshServer, http_server, 
 
 PASSWORD = "Tr0ub4dor-and-3"
 WRONG = "c0rrect-horse-w0rd"
+Login = dict[str, str | bytes]
 FILES: dict[str, object] = {"settings.yaml": config_map("settings", color="blue")}
 
 
@@ -53,7 +54,7 @@ async def test_a_password_and_a_private_authority(
 ) -> None:
     commit = world.commit(FILES)
     with tls_server(world, tls_files, users={"git": PASSWORD}) as server:
-        login = {"username": "git", "password": PASSWORD, "ca.crt": tls_files.ca.certificate}
+        login: Login = {"username": "git", "password": PASSWORD, "ca.crt": tls_files.ca.certificate}
         await world.secret("login", **login)
         await follow(world, server)
         await world.ready(commit)
@@ -64,7 +65,7 @@ async def test_a_password_and_a_private_authority(
 async def test_a_bearer_token(world: SourceWorld, tls_files: Certificates) -> None:
     commit = world.commit(FILES)
     with tls_server(world, tls_files, bearer_tokens=[PASSWORD]) as server:
-        login = {"bearerToken": PASSWORD, "ca.crt": tls_files.ca.certificate}
+        login: Login = {"bearerToken": PASSWORD, "ca.crt": tls_files.ca.certificate}
         await world.secret("login", **login)
         await follow(world, server)
         await world.ready(commit)
@@ -89,7 +90,7 @@ async def test_a_server_whose_authority_is_unknown_is_not_believed(
 ) -> None:
     commit = world.commit(FILES)
     with tls_server(world, tls_files, users={"git": PASSWORD}) as server:
-        login = {"username": "git", "password": PASSWORD}
+        login: Login = {"username": "git", "password": PASSWORD}
         await world.secret("login", **login, **{"ca.crt": tls_files.other_ca.certificate})
         await follow(world, server)
         await world.reported("FetchFailed", reason="GitTlsFailed", text="'ca.crt' of the Secret")
@@ -133,7 +134,7 @@ async def test_a_wrong_password_is_told_without_it_and_can_be_corrected(
     commit = world.commit(FILES)
     with tls_server(world, tls_files, users={"git": PASSWORD}) as server:
         server.error_body(echo or "no\n")
-        login = {"username": "git", "password": WRONG, "ca.crt": tls_files.ca.certificate}
+        login: Login = {"username": "git", "password": WRONG, "ca.crt": tls_files.ca.certificate}
         await world.secret("login", **login)
         await follow(world, server)
         hint = "check the Secret named in 'secretRef'"
@@ -153,7 +154,7 @@ async def test_a_password_that_ceases_to_hold_leaves_everything_at_work(
 ) -> None:
     commit = world.commit(FILES)
     with tls_server(world, tls_files, users={"git": PASSWORD}) as server:
-        login = {"username": "git", "password": PASSWORD, "ca.crt": tls_files.ca.certificate}
+        login: Login = {"username": "git", "password": PASSWORD, "ca.crt": tls_files.ca.certificate}
         await world.secret("login", **login)
         await follow(world, server)
         await world.ready(commit)
@@ -171,6 +172,6 @@ async def test_a_secret_that_is_not_there_yet(world: SourceWorld, tls_files: Cer
         await follow(world, server)
         text = f"there is no Secret {world.namespace}/login"
         await world.reported("FetchFailed", reason="SecretNotFound", text=text)
-        login = {"username": "git", "password": PASSWORD, "ca.crt": tls_files.ca.certificate}
+        login: Login = {"username": "git", "password": PASSWORD, "ca.crt": tls_files.ca.certificate}
         await world.secret("login", **login)
         await world.ready(commit)

@@ -2,9 +2,7 @@
 Which files of a repository count: folders that the spec names, and files that are ignored.
 """
 
-import asyncio
-
-from tests.e2e.following.watching import holding, map_ref, metric
+from tests.e2e.following.watching import holding, map_ref, metric, polled
 from tests.e2e.following.world import SourceWorld, config_map
 
 
@@ -30,13 +28,13 @@ async def test_a_commit_elsewhere_moves_only_the_revision(world: SourceWorld) ->
     await world.follow(paths=["ours"])
     await world.ready(first)
     before = await world.get(map_ref(world, "a"))
-    syncs = await metric(world, "kro_gitops_source_syncs_total")
+    writes = await metric(world, "kro_gitops_source_writes_total")
     second = world.commit({"theirs/b.yaml": config_map("b", y="2")})
     source = await world.ready(second)
     assert source["status"]["lastAppliedRevision"] == f"main@sha1:{second}"
     after = await world.get(map_ref(world, "a"))
     assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
-    assert await metric(world, "kro_gitops_source_syncs_total") == syncs
+    assert await metric(world, "kro_gitops_source_writes_total") == writes
 
 
 async def test_a_folder_that_is_not_there_deletes_nothing(world: SourceWorld) -> None:
@@ -46,7 +44,7 @@ async def test_a_folder_that_is_not_there_deletes_nothing(world: SourceWorld) ->
     await world.respec(paths=["app"])
     source = await world.reported("Ready", "False")
     assert "'app'" in str(source["status"]["failures"] + source["status"].get("warnings", []))
-    await asyncio.sleep(1.5)  # more than one poll
+    await polled(world)
     await holding(world, "a", x="1")
 
 

@@ -2,7 +2,7 @@
 Which revision a source follows: branches, tags, versions, refs, commits, and rewritten history.
 """
 
-from tests.e2e.following.watching import event_of, holding, map_ref
+from tests.e2e.following.watching import event_of, holding, map_ref, polled
 from tests.e2e.following.world import SourceWorld, config_map
 from tests.e2e.scenarios.world import annotations
 from tests.git_repositories import GitRepository
@@ -25,7 +25,7 @@ async def test_another_branch_is_followed_when_the_spec_names_it(world: SourceWo
     await holding(world, "settings", color="green")
     await world.gone(map_ref(world, "old"))
     world.commit(colored("red"))  # on main, where nobody looks any more
-    await world.poke()
+    await polled(world)
     await world.ready(commit)
     await holding(world, "settings", color="green")
 
@@ -76,7 +76,7 @@ async def test_the_highest_version_of_a_range_is_followed(world: SourceWorld) ->
     assert source["status"]["lastAppliedRevision"] == f"v1.0.10@sha1:{higher}"
     await holding(world, "settings", color="higher")
     world.repository.tag("v1.0.9", world.commit(colored("lower")))
-    await world.poke()
+    await polled(world)
     await world.ready(higher)
     await holding(world, "settings", color="higher")
 
@@ -113,8 +113,10 @@ async def test_a_forced_branch_is_followed_and_told_of(world: SourceWorld) -> No
     lost = world.commit(colored("lost"))
     await world.follow()
     await world.ready(lost)
-    world.repository.force_branch("main", base)
-    commit = world.commit({**colored("forced"), "new.yaml": config_map("new", b="2")})
+    world.repository.force_branch("rewritten", base)
+    files = {**colored("forced"), "new.yaml": config_map("new", b="2")}
+    commit = world.commit(files, branch="rewritten")
+    world.repository.force_branch("main", commit)
     await world.ready(commit)
     await holding(world, "settings", color="forced")
     await holding(world, "new", b="2")

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from kro_gitops.kube.api import EventType, Selection, WatchEvent
+from kro_gitops.objects.metadata import REQUESTED_AT
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.following.world import CONFIG_MAP, SourceWorld
 
@@ -79,6 +80,18 @@ async def holding(
     return await world.until(check, within)
 
 
+async def polled(world: SourceWorld, source: str = "repo") -> None:
+    """Have git asked, and return when all that follows from its answer is done."""
+    await world.poke(source)
+
+    async def check() -> None:
+        found = await world.get(world.source_ref(source))
+        wish = found["metadata"]["annotations"][REQUESTED_AT]
+        assert found["status"].get("lastHandledReconcileAt") == wish
+
+    await world.until(check, 15.0)
+
+
 async def spoil(world: SourceWorld, name: str, **data: str) -> None:
     """Change a ConfigMap behind its source's back."""
     await world.merge(map_ref(world, name), {"data": data})
@@ -90,8 +103,9 @@ async def event_of(world: SourceWorld, reason: str, source: str = "repo") -> Kub
     async def check() -> KubeObject:
         listing = await world.cluster.list(Selection(EVENT, world.namespace))
         about = [each for each in listing.items if each["regarding"]["name"] == source]
-        [found] = [each for each in about if each["reason"] == reason]
-        return found
+        found = [each for each in about if each["reason"] == reason]
+        assert len(found) == 1, [each["reason"] for each in about]
+        return found[0]
 
     return await world.until(check, 15.0)
 

@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_examples_are_clean() -> None:
     done = run("validate", "--strict", EXAMPLES)
     assert (done.code, done.out) == (0, "")
-    assert done.err == "0 errors, 0 warnings: 5 definitions and 6 instances in 8 files\n"
+    assert done.err == "0 errors, 0 warnings: 5 definitions and 6 instances in 10 files\n"
 
 
 def test_an_error_fails_the_run_and_is_shown_with_its_place() -> None:

@@ -102,3 +102,15 @@ def test_a_server_that_was_set_back_is_believed() -> None:
 
     assert {change.object["metadata"]["name"] for change in changes} == {"a", "gone"}
     assert [each["metadata"]["resourceVersion"] for each in cache] == ["90"]
+
+
+def test_a_version_that_looks_otherwise_is_a_change_if_the_list_is_read_anew() -> None:
+    cache = Cache()
+    cache.replace([thing(5, spec={"color": "blue"}), thing(6, "b")], "7")
+    fuller = thing(5, spec={"color": "blue", "size": "XL"})
+    assert cache.replace([fuller, thing(6, "b")], "8") == []
+    [change] = cache.replace([fuller, thing(6, "b")], "8", anew=True)
+    assert change.after == fuller
+    assert change.before is not None
+    assert change.before["spec"] == {"color": "blue"}
+    assert cache.find(*KEY) == fuller

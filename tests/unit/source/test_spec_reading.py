@@ -18,6 +18,7 @@ from kro_gitops.source.spec import (
     Forge,
     IgnoreRule,
     Notification,
+    NotificationEvent,
     NotificationType,
     Pin,
     Provider,
@@ -306,7 +307,13 @@ specs = st.builds(
     ).map(tuple),
     tracking=st.builds(Tracking, st.sampled_from(TrackingMode), words, words),
     notifications=st.lists(
-        st.builds(Notification, words, st.sampled_from(NotificationType), several), max_size=2
+        st.builds(
+            Notification,
+            words,
+            st.sampled_from(NotificationType),
+            st.lists(st.sampled_from(NotificationEvent), max_size=3, unique=True).map(tuple),
+        ),
+        max_size=2,
     ).map(tuple),
     webhook=st.none() | st.builds(Webhook, words, st.none() | st.sampled_from(Forge)),
     pin=st.none()

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from kro_gitops.objects.metadata import SUSPEND_REASON
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.tracking.health import Health
 from kro_gitops.web.kind_names import means_source
 from kro_gitops.web.source_advice import ADVICE, advice
 from kro_gitops.web.source_views import (
-    SUSPEND_REASON,
     commit_of,
     entries,
     failure_lines,
