@@ -52,7 +52,7 @@ def main() -> None:
         "--full", action="store_true", help="restart kro, too, where we restart ours"
     )
     parser.add_argument(
-        "--instances", type=int, default=large.COUNT, help="how many a large repository has"
+        "--instances", type=int, default=large.COUNT, help="how many a repository has at most"
     )
     options = parser.parse_args()
     names = options.subjects or _SUBJECTS
@@ -73,7 +73,7 @@ def main() -> None:
         if wanted := set(_LARGE).intersection(names):
             large.run(report, wanted, options.instances)
         if first.SUBJECT in names:
-            first.run(report)
+            first.run(report, min(first.COUNT, options.instances))
     report.summary()
     report.line(f"\nmeasured in {time.monotonic() - began:.0f} s")
 

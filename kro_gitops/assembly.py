@@ -69,7 +69,7 @@ def source_rules(settings: Settings, storage: Path) -> ControllerRules:
             allow_private_networks=settings.allow_private_networks,
             allow_plain_http=settings.allow_plain_http,
             allowed_hosts=settings.allowed_git_hosts,
-            local_urls=frozenset({repository_url(settings.repo)} if settings.repo else ()),
+            local_urls=frozenset(_local_urls(settings)),
         ),
         namespaces=settings.watch_namespaces,
         loop=LoopSettings(
@@ -108,6 +108,12 @@ def named_source(settings: Settings) -> KubeObject | None:
 def repository_url(text: str) -> str:
     """Return the URL of a repository; a folder of this machine has one, too."""
     return text if "://" in text else Path(text).expanduser().resolve().as_uri()
+
+
+def _local_urls(settings: Settings) -> tuple[str, ...]:
+    """Return the folders of this machine that may be read; what a server has is none."""
+    url = repository_url(settings.repo) if settings.repo else ""
+    return (url,) if url.startswith("file://") else ()
 
 
 class EngineView:

@@ -9,7 +9,7 @@ the definition is served already.
 import asyncio
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchmarks.engine.attempts import Missing, attempt, goal_at_most, ratio
 from benchmarks.engine.audit import Requests
@@ -29,6 +29,7 @@ from tools.cluster.parts import ToolError
 SUBJECT = "source-first"
 COUNT = 1_000
 _LIMIT = 900.0
+_STEPS = ("ask", "fetch", "read", "wait", "compare", "plan", "rehearse", "apply", "inventory")
 _BARE = WriteOptions(manager="benchmark", force=True)
 _DEFINITION = ObjectRef(DEFINITION_KIND, "", workload.DEFINITION)
 
@@ -40,15 +41,16 @@ class First:
     applied: float
     ready: float = 0.0
     requests: Requests | None = None
+    steps: dict[str, float] = field(default_factory=dict)
 
 
-def run(report: Report) -> None:
+def run(report: Report, count: int = COUNT) -> None:
     """Measure each way, print them side by side."""
-    report.heading(f"15. {COUNT:,} instances from a new repository")
-    bare = attempt(report, "the bare applies", _bare)
-    ours = attempt(report, "ours", _ours)
-    theirs = attempt(report, "git clone and kubectl apply", _kubectl)
-    again = attempt(report, "the bare applies again", _bare)
+    report.heading(f"15. {count:,} instances from a new repository")
+    bare = attempt(report, "the bare applies", lambda: _bare(count))
+    ours = attempt(report, "ours", lambda: _ours(count))
+    theirs = attempt(report, "git clone and kubectl apply", lambda: _kubectl(count))
+    again = attempt(report, "the bare applies again", lambda: _bare(count))
     limit = _mean(bare, again)
     found = {"bare applies": limit, "ours": ours, "git clone, kubectl apply": theirs}
     rows = [
@@ -59,14 +61,16 @@ def run(report: Report) -> None:
     if rows:
         report.table(["", "s until applied", "× bare", "s until ready"], rows)
     if not isinstance(ours, Missing) and ours.requests is not None:
-        report.line(f"ours, for each instance: {ours.requests.per(COUNT)}")
+        report.line(f"ours, for each instance: {ours.requests.per(count)}")
+        steps = (f"{step} {ours.steps.get(step, 0.0):.1f}" for step in _STEPS)
+        report.line(f"ours, seconds of steps: {', '.join(steps)}")
     times = ratio(_applied(ours), _applied(limit))
-    report.goal(goal_at_most(f"{COUNT:,} from git until applied, times bare applies", 3, times))
+    report.goal(goal_at_most(f"{count:,} from git until applied, times bare applies", 3, times))
     against = ratio(_until_ready(ours), _until_ready(theirs))
     report.goal(goal_at_most("until ready, times git clone and kubectl apply", 1.2, against))
 
 
-def _bare() -> First:
+def _bare(count: int) -> First:
     """Apply the same objects; nobody looks at them."""
 
     async def pour(made: World) -> float:
@@ -78,15 +82,15 @@ def _bare() -> First:
             await cluster.find(ObjectRef.of(workload.instance(0, kind=workload.BARE)))
             began = time.monotonic()
             await cluster.apply(workload.definition(), _BARE)
-            await for_each(range(COUNT), one)
+            await for_each(range(count), one)
             return time.monotonic() - began
 
-    with world(COUNT) as made:
+    with world(count) as made:
         return First(asyncio.run(pour(made)))
 
 
-def _ours() -> First:
-    with world(COUNT) as made, made.following():
+def _ours(count: int) -> First:
+    with world(count) as made, made.following() as following:
         commit = made.repository.head()
         mark = made.field.audit.mark()
 
@@ -94,7 +98,7 @@ def _ours() -> First:
             async with connect(made.field.plane.kubeconfig) as cluster:
                 began = time.monotonic()
                 await cluster.create(workload.source(made.url, "1h"))
-                ready = asyncio.create_task(_all_ready(cluster))
+                ready = asyncio.create_task(_all_ready(cluster, count))
                 while not is_applied(await cluster.get(workload.SOURCE), commit):
                     _give_up_after(began)
                     await asyncio.sleep(5 * GLANCE)
@@ -103,16 +107,16 @@ def _ours() -> First:
 
         applied, ready = asyncio.run(follow())
         made.field.audit.wait_until_quiet(2.0)
-        return First(applied, ready, made.field.audit.since(mark))
+        return First(applied, ready, made.field.audit.since(mark), following.figures())
 
 
-def _kubectl() -> First:
+def _kubectl(count: int) -> First:
     """Do what people do without a source."""
     try:
         kubectl = find_binary("kubectl")
     except ToolError as error:
         raise NotMeasuredError(str(error)) from error
-    with world(COUNT) as made, made.following():
+    with world(count) as made, made.following():
         folder = made.home / "clone"
         command = [kubectl, f"--kubeconfig={made.field.plane.kubeconfig}", "apply"]
         command += ["--server-side", "-R", "-f", str(folder / "instances")]
@@ -125,7 +129,7 @@ def _kubectl() -> First:
             async with connect(made.field.plane.kubeconfig) as cluster:
                 await _publish(cluster)
                 began = time.monotonic()
-                ready = asyncio.create_task(_all_ready(cluster))
+                ready = asyncio.create_task(_all_ready(cluster, count))
                 await asyncio.to_thread(clone_and_apply)
                 applied = time.monotonic()
                 return applied - began, await ready - began
@@ -141,7 +145,7 @@ async def _publish(cluster: Cluster) -> None:
         await asyncio.sleep(GLANCE)
 
 
-async def _all_ready(cluster: Cluster) -> float:
+async def _all_ready(cluster: Cluster, count: int) -> float:
     """Return the time at which the last instance became ready."""
     began = time.monotonic()
     selection = Selection(workload.KIND, workload.NAMESPACE)
@@ -155,7 +159,7 @@ async def _all_ready(cluster: Cluster) -> float:
                 async for event in events:
                     if is_ready(event.object):
                         ready.add(event.object["metadata"]["name"])
-                    if len(ready) >= COUNT:
+                    if len(ready) >= count:
                         return time.monotonic()
         except NotServed:
             await asyncio.sleep(GLANCE)

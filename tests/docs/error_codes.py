@@ -10,6 +10,7 @@ that no code slips through.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "kro_gitops"
@@ -23,10 +24,11 @@ class Module:
     """A parsed file and the names at its top."""
 
     name: str
-    tree: ast.Module
+    nodes: list[ast.AST]
     parents: dict[ast.AST, ast.AST]
     constants: dict[str, str] = field(default_factory=dict)
     tables: dict[str, list[list[ast.expr]]] = field(default_factory=dict)  # their rows
+    imports: dict[str, tuple[str, str]] = field(default_factory=dict)  # name → file, name there
 
 
 @dataclass(slots=True)
@@ -35,16 +37,17 @@ class Source:
 
     modules: list[Module] = field(default_factory=list)
     functions: dict[tuple[str, str], int] = field(default_factory=dict)
-    classes: dict[str, ast.ClassDef] = field(default_factory=dict)
+    classes: dict[str, list[tuple[Module, ast.ClassDef]]] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
 
 
+@cache
 def emitted_codes() -> dict[str, set[str]]:
     """Return every code, with the files that report it."""
     source = _read()
     found: dict[str, set[str]] = {}
     for module in source.modules:
-        for call in ast.walk(module.tree):
+        for call in module.nodes:
             if isinstance(call, ast.Call):
                 for code in _codes_of_call(call, module, source):
                     found.setdefault(code, set()).add(module.name)
@@ -53,32 +56,41 @@ def emitted_codes() -> dict[str, set[str]]:
 
 def _read() -> Source:
     source = Source()
-    for path, tree in sorted(_reachable().items()):
-        parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-        module = Module(path.relative_to(PACKAGE).as_posix(), tree, parents)
+    for _, module in sorted(_reachable().items()):
         source.modules.append(module)
-        for node in ast.walk(tree):
+        for node in module.nodes:
             _learn(node, module, source)
     return source
 
 
-def _reachable() -> dict[Path, ast.Module]:
+def _reachable() -> dict[Path, Module]:
     """Parse the files of the command line, and all that they import, at once or later."""
-    found: dict[Path, ast.Module] = {}
+    found: dict[Path, Module] = {}
     waiting = sorted((PACKAGE / "cli").rglob("*.py"))
     while waiting:
         path = waiting.pop()
         if path not in found:
-            found[path] = ast.parse(path.read_text(encoding="utf-8"))
+            found[path] = _parsed(path)
             waiting.extend(_imported(found[path]))
     return found
 
 
-def _imported(tree: ast.Module) -> Iterator[Path]:
-    for node in ast.walk(tree):
+def _parsed(path: Path) -> Module:
+    """Walk through a file once: there are half a million nodes in all."""
+    nodes: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    parents: dict[ast.AST, ast.AST] = {}
+    for node in nodes:  # which grows meanwhile
+        children = list(ast.iter_child_nodes(node))
+        parents.update(dict.fromkeys(children, node))
+        nodes.extend(children)
+    return Module(path.relative_to(PACKAGE).as_posix(), nodes, parents)
+
+
+def _imported(module: Module) -> Iterator[Path]:
+    for node in module.nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE.name):
-            module = PACKAGE.parent.joinpath(*(node.module or "").split("."))
-            files = (module.with_suffix(".py"), *(module / f"{n.name}.py" for n in node.names))
+            path = PACKAGE.parent.joinpath(*(node.module or "").split("."))
+            files = (path.with_suffix(".py"), *(path / f"{n.name}.py" for n in node.names))
             yield from (file for file in files if file.exists())
 
 
@@ -89,7 +101,10 @@ def _learn(node: ast.AST, module: Module, source: Source) -> None:
             if PARAMETER in names and node.name != "__init__" and not _adds_prefix(node):
                 source.functions[module.name, node.name] = names.index(PARAMETER)
         case ast.ClassDef():
-            source.classes[node.name] = node
+            source.classes.setdefault(node.name, []).append((module, node))
+        case ast.ImportFrom(module=str(origin), names=names) if origin.startswith(PACKAGE.name):
+            file = "/".join(origin.split(".")[1:]) + ".py"
+            module.imports.update({each.asname or each.name: (file, each.name) for each in names})
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
             if name.isupper():
                 module.constants[name] = source.constants[name] = text
@@ -128,11 +143,20 @@ def _adds_prefix(function: Function) -> bool:
     )
 
 
-def _fields(name: str, source: Source) -> list[str]:
+def _class(name: str, module: Module, source: Source) -> tuple[Module, ast.ClassDef] | None:
+    """Find the class that a name means in a file: its own, imported, or the only one there is."""
+    file, original = module.imports.get(name, (module.name, name))
+    known = source.classes.get(original, [])
+    own = [each for each in known if each[0].name == file]
+    return own[0] if own else known[0] if len(known) == 1 else None
+
+
+def _fields(name: str, module: Module, source: Source) -> list[str]:
     """Return what is handed over to make an object of a class: its own `__init__`, or inherited."""
-    found = source.classes.get(name)
-    if found is None:
+    known = _class(name, module, source)
+    if known is None:
         return []
+    home, found = known
     for item in found.body:
         if isinstance(item, ast.FunctionDef) and item.name == "__init__":
             return _parameters(item)
@@ -143,7 +167,12 @@ def _fields(name: str, source: Source) -> list[str]:
     ]
     if any("dataclass" in ast.unparse(each) for each in found.decorator_list):
         return own
-    return next((names for base in _bases(found) if (names := _fields(base, source))), [])
+    return _inherited(found, home, source)
+
+
+def _inherited(found: ast.ClassDef, home: Module, source: Source) -> list[str]:
+    fields = (_fields(base, home, source) for base in _bases(found))
+    return next((names for names in fields if names), [])
 
 
 def _bases(found: ast.ClassDef) -> list[str]:
@@ -166,10 +195,10 @@ def _position(call: ast.Call, module: Module, source: Source) -> int | None:
         case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__"):
             around = _enclosing(call, module)
             owner = next(each for each in around if isinstance(each, ast.ClassDef))
-            names = next((n for base in _bases(owner) if (n := _fields(base, source))), [])
+            names = _inherited(owner, module, source)
             return names.index(PARAMETER) if PARAMETER in names else None
         case ast.Name(id=name) | ast.Attribute(attr=name):
-            names = _fields(name, source)
+            names = _fields(name, module, source)
             if names:
                 return names.index(PARAMETER) if PARAMETER in names else None
             if (module.name, name) in source.functions:
@@ -263,7 +292,7 @@ def _codes_of_callers(call: ast.AST, module: Module) -> Iterator[str]:
     """Return what the callers of a function that puts a prefix before its code hand over."""
     owner = _enclosing_function(call, module)
     position = _parameters(owner).index(PARAMETER)
-    for other in ast.walk(module.tree):
+    for other in module.nodes:
         if isinstance(other, ast.Call) and _called(other) == owner.name:
             value = other.args[position]
             assert isinstance(value, ast.Constant)
@@ -279,7 +308,7 @@ def _called(call: ast.Call) -> str:
 
 
 def _returned(maker: str, at: int, module: Module) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.FunctionDef) and node.name == maker:
             for item in ast.walk(node):
                 match item:
@@ -290,7 +319,7 @@ def _returned(maker: str, at: int, module: Module) -> Iterator[str]:
 
 
 def _class_attributes(name: str, source: Source) -> Iterator[str]:
-    for found in source.classes.values():
+    for _, found in (each for known in source.classes.values() for each in known):
         for item in found.body:
             match item:
                 case ast.Assign(targets=[ast.Name(id=other)], value=ast.Constant(value=str(text))):

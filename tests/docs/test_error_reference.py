@@ -49,7 +49,14 @@ WITHOUT_EXAMPLE = {
     *("no-such-line", "no-such-revision", "not-a-commit", "not-allowed", "not-gone", "not-ready"),
     *("notification-failed", "notification-refused", "object-cycle", "object-missing"),
     *("path-not-found", "private-network", "proxy-not-for-app", "proxy-not-for-ssh"),
-    *("prune-postponed", "ref-not-found", "refused-path", "revoked-key", "secret-not-found"),
+    *(
+        "prune-postponed",
+        "ref-not-found",
+        "refused-path",
+        "revoked-key",
+        "schema-mismatch",
+        "secret-not-found",
+    ),
     *("source-suspended", "ssh-key-unreadable", "ssh-login-missing", "tag-renamed"),
     *("too-many-patterns", "unknown-dependency", "unknown-signer", "unsigned", "url-with-login"),
 }

@@ -9,7 +9,7 @@ from kro_gitops.cel.rules import check_rules
 from kro_gitops.objects import metadata
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.objects.validation import Checks, validate
-from kro_gitops.source import desired, prune, status
+from kro_gitops.source import prune, status
 from kro_gitops.source.api import GIT_SOURCE_SCHEMA
 from kro_gitops.source.spec_reading import Defaults, read_spec
 from kro_gitops.source.spec_schema import SPEC_SCHEMA
@@ -58,8 +58,8 @@ def test_annotations_and_labels_are_those_of_the_program() -> None:
     shown = set(re.findall(r"`(gitops\.kro\.run/[\w-]+)", section))
     assert shown == {
         metadata.SOURCE, metadata.SOURCE_PATH, metadata.REVISION, metadata.SOURCE_HASH,
-        metadata.SOURCE_NAME, desired.WAVE, desired.DEPENDS_ON, desired.PRUNE, desired.FORCE,
-        prune.PRUNE_APPROVED,
+        metadata.SOURCE_NAME, metadata.WAVE, metadata.DEPENDS_ON, metadata.PRUNE, metadata.FORCE,
+        metadata.PRUNE_APPROVED,
     }  # fmt: skip
     assert metadata.REQUESTED_AT in section
     assert metadata.SOURCE_MANAGER in section

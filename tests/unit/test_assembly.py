@@ -1,6 +1,10 @@
 """What people set reaches the part that goes by it."""
 
-from kro_gitops.assembly import engine_rules, request_limits
+from pathlib import Path
+
+import pytest
+
+from kro_gitops.assembly import engine_rules, request_limits, source_rules
 from kro_gitops.config import Settings, parse_settings
 from kro_gitops.engine.controllers.engine import DEFINITIONS, INSTANCES, REVISIONS
 from kro_gitops.kube.pace import Limits
@@ -74,3 +78,17 @@ def test_requests_are_limited_only_if_that_is_asked_for() -> None:
     limited = request_limits(settings(client_qps="50", client_burst="75"))
     assert (limited.per_second, limited.burst) == (50.0, 75)
     assert request_limits(settings(client_qps="0")) == Limits()
+
+
+@pytest.mark.parametrize(
+    ("repo", "local"),
+    [
+        pytest.param("/srv/git/shop", {"file:///srv/git/shop"}, id="a folder"),
+        pytest.param("file:///srv/git/shop", {"file:///srv/git/shop"}, id="a folder's URL"),
+        pytest.param("https://git.example.com/shop.git", set(), id="a server's repository"),
+        pytest.param("", set(), id="no repository"),
+    ],
+)
+def test_only_folders_of_this_machine_are_read_as_such(repo: str, local: set[str]) -> None:
+    rules = source_rules(settings(repo=repo) if repo else settings(), Path("storage"))
+    assert set(rules.fetch.local_urls) == local

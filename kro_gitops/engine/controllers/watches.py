@@ -293,7 +293,12 @@ class Watches:
         self.attention.wrote(key, answer)
         running = self._instances.get(key.kind)
         if running is not None:
+            before = running.informer.cache.find(key.namespace, key.name)
             running.informer.saw(answer)
+            if before is not None and before.get("spec") != answer.get("spec"):
+                # A schema that just changed shows in the answer first, by its defaults; the
+                # version is ours, so no event will wake the instance that was worked on without.
+                self._wake(key)
         return answer
 
     def saw_child(self, key: ObjectRef, answer: KubeObject) -> KubeObject:

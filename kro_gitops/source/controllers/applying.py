@@ -19,7 +19,7 @@ from typing import TypeVar
 from kro_gitops.errors import KroGitopsError, NotServed, RefusedError, UserError
 from kro_gitops.kube.api import Cluster, DeleteOptions, Propagation, WriteOptions
 from kro_gitops.kube.responses import ApiError, Conflict, Invalid, NotFound
-from kro_gitops.objects.metadata import FORCE, SOURCE_MANAGER
+from kro_gitops.objects.metadata import FORCE, SOURCE_HASH, SOURCE_MANAGER
 from kro_gitops.objects.owned_fields import Kept, other_managers
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.accounts import Account, Fault
@@ -126,8 +126,9 @@ class Applier:
         return current
 
     async def _compare(self, errand: Errand, wanted: Sequence[Wanted]) -> list[_Looked]:
-        known = await self._live.known({each.ref.kind for each in wanted}, _SYNC_LIMIT)
-        looked = [self._glance(errand, each, known) for each in wanted]
+        kinds = {each.ref.kind for each in wanted}
+        unknown = kinds - await self._live.known(kinds, _SYNC_LIMIT)
+        looked = [self._glance(errand, each, unknown) for each in wanted]
         unsure = [each for each, found in zip(wanted, looked, strict=True) if found is _UNSURE]
         return looked + await each_of(unsure, lambda each: self._look(errand, each))
 
@@ -143,16 +144,18 @@ class Applier:
 
     # Looking
 
-    def _glance(self, errand: Errand, wanted: Wanted, known: frozenset[Kind]) -> _Looked:
+    def _glance(self, errand: Errand, wanted: Wanted, unknown: set[Kind]) -> _Looked:
         """Look at an object of which the watch tells all there is to know."""
-        if wanted.ref.kind not in known or _rules_for(errand, wanted):
+        if (unknown and wanted.ref.kind in unknown) or _rules_for(errand, wanted):
             return _UNSURE
         live = self._live.find(wanted.ref)
         entry = errand.held.inventory.find(wanted.key)
         if live is None and entry is not None and entry.uid:
             return _UNSURE  # it was deleted, or our label was taken away
         mark = (live.owned, wanted.hash) if isinstance(live, Kept) else None
-        if mark is not None and errand.held.settled.get(wanted.key) == mark:
+        # The label must say so, too: who owns which fields is the same after a revert.
+        is_applied_last = live is not None and _applied_hash(live) == wanted.hash
+        if is_applied_last and errand.held.settled.get(wanted.key) == mark:
             return wanted
         return self._judge(errand, wanted, live)
 
@@ -388,6 +391,11 @@ async def each_of(values: Iterable[_T], work: Callable[[_T], Awaitable[_R]]) -> 
 def _rules_for(errand: Errand, wanted: Wanted) -> tuple[IgnoreRule, ...]:
     rules = errand.spec.ignore_differences
     return tuple(r for r in rules if concerns(r, wanted.ref)) if rules else ()
+
+
+def _applied_hash(live: KubeObject) -> str:
+    found: str = (live["metadata"].get("labels") or {}).get(SOURCE_HASH, "")
+    return found
 
 
 def _is_unknown_field(error: KroGitopsError, wanted: Wanted) -> bool:

@@ -123,7 +123,8 @@ class Sources:
                 if held.fetched is not None and held.is_dirty and not held.is_respecified:
                     await self._hands.carrier.carry_out(held, spec, held.fetched)
         finally:
-            polling.cancel()
+            if polling.cancel():
+                held.wants_poll = True  # it was not answered
 
     # What is wanted
 

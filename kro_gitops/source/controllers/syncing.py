@@ -123,7 +123,8 @@ class Syncer:
             if item.ref not in done:
                 self._bar(sync, item, f"definition {item.ref.name} was not applied")
         generations = {each.ref: self._generation(each) for each in current}
-        verdicts = await self._gates.definitions(generations, _DEFINITION_LIMIT)
+        with sync.errand.step("wait"):
+            verdicts = await self._gates.definitions(generations, _DEFINITION_LIMIT)
         for each in current:
             self._judge_definition(sync, each, verdicts[each.ref])
 

@@ -3,6 +3,7 @@ Something is wrong with one of many files: it is named to the column, and the re
 """
 
 import pytest
+import yaml
 
 from tests.e2e.following.watching import holding, map_ref
 from tests.e2e.following.world import SourceWorld, config_map
@@ -101,3 +102,22 @@ async def test_a_name_that_is_used_twice_is_applied_by_neither(world: SourceWorl
     assert source["status"]["failures"][0]["file"] == "twice.yaml"
     await holding(world, "good", x="1")
     await world.ready(world.commit({"twice.yaml": None}))
+
+
+async def test_a_field_that_the_definition_of_another_source_gets_later(
+    world: SourceWorld,
+) -> None:
+    platform = world.new_repository()
+    platform.commit({"shop.yaml": yaml.safe_dump(world.shop())})
+    await world.follow("platform", url=world.url(platform))
+    await world.ready(name="platform")
+    front = world.front(color="red", size="XL")
+    commit = world.commit({"front.yaml": yaml.safe_dump(front, sort_keys=False)})
+    await world.follow()
+    source = await world.reported("Ready", "False", text="no field 'spec.size'", commit=commit)
+    [failure] = source["status"]["failures"]
+    assert (failure["line"], failure["column"]) == (8, 3)
+    fields = {"color": "string", "size": 'string | default="M"'}
+    platform.commit({"shop.yaml": yaml.safe_dump(world.shop(fields))})
+    await world.ready(commit)
+    await world.data({"color": "red", "size": "XL"})

@@ -73,6 +73,16 @@ async def test_a_request_is_answered_at_once(world: SourceWorld) -> None:
     await data_of(world, named(world, "a"), {"color": "red"})
 
 
+async def test_a_change_that_is_reverted_at_once_is_undone(world: SourceWorld) -> None:
+    world.commit(colored("blue"))
+    await world.follow(interval=SELDOM)
+    await world.ready()
+    for color in ("red", "blue", "red", "blue", "red", "blue"):
+        world.commit(colored(color))
+        await world.poke()
+        await data_of(world, named(world, "a"), {"color": color})
+
+
 # Waiting for others
 
 
@@ -132,6 +142,7 @@ async def ask(kubeconfig: Path, *words: str) -> Outcome:
     return done
 
 
+@pytest.mark.timeout(200)
 async def test_the_program_and_the_controller_understand_each_other(
     world: SourceWorld, kubeconfig: Path
 ) -> None:

@@ -7,10 +7,12 @@ from tests.e2e.following.world import SourceWorld, config_map
 
 
 async def test_a_source_does_not_hold_up_a_namespace_that_goes(world: SourceWorld) -> None:
-    world.commit({"settings.yaml": config_map("settings")})
+    elsewhere = config_map("settings")
+    elsewhere["metadata"]["namespace"] = await world.another_namespace()
+    world.commit({"settings.yaml": elsewhere})
     await world.follow(suspend=True)
     await world.reported("Suspended")
-    # From here on nothing can be made in it: neither an object nor an inventory.
+    # From here on nothing can be made in it, not even an inventory.
     await world.delete(world.ref("v1", "Namespace", world.namespace, ""))
     await world.respec(suspend=False)
     await world.reported("Ready", "False", text="being terminated")
