@@ -295,7 +295,7 @@ class Watches:
         if running is not None:
             before = running.informer.cache.find(key.namespace, key.name)
             running.informer.saw(answer)
-            if before is not None and before.get("spec") != answer.get("spec"):
+            if before is not None and _asks_otherwise(before, answer):
                 # A schema that just changed shows in the answer first, by its defaults; the
                 # version is ours, so no event will wake the instance that was worked on without.
                 self._wake(key)
@@ -327,7 +327,12 @@ class Watches:
         if before is None or after is None or _differ(before, after):
             event = "add" if before is None else "delete" if after is None else "update"
             self._observer.instance_heard(key.kind, event)
-            self._notify(key, change.object)
+            if before is not None and after is not None and _asks_otherwise(before, after):
+                # Never by us, even if the version is one that we wrote: a schema that changed
+                # shows the same version with its new defaults.
+                self._wake(key)
+            else:
+                self._notify(key, change.object)
 
     def _child_changed(self, change: Change) -> None:
         before, after = change.before, change.after
@@ -360,6 +365,10 @@ class Watches:
     def _notify(self, key: ObjectRef, obj: KubeObject, delay: float = 0.0) -> None:
         if delay or not self.attention.hears(key, obj):
             self._wake(key, delay)
+
+
+def _asks_otherwise(before: KubeObject, after: KubeObject) -> bool:
+    return bool(before.get("spec") != after.get("spec"))
 
 
 def _parts_by_kind(serving: Serving) -> dict[Kind, Parts | None]:

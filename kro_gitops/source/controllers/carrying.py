@@ -17,8 +17,8 @@ from kro_gitops.objects.conditions import TRUE, UNKNOWN
 from kro_gitops.objects.refs import ObjectRef
 from kro_gitops.source import status
 from kro_gitops.source.accounts import Account, Fault, Phase
-from kro_gitops.source.controllers.applying import Errand
 from kro_gitops.source.controllers.bridging import Bridges
+from kro_gitops.source.controllers.errands import Errand
 from kro_gitops.source.controllers.observing import SourceObserver
 from kro_gitops.source.controllers.pruning import Occasion, Pruner
 from kro_gitops.source.controllers.registry import Fetched, Held, Registry

@@ -16,7 +16,7 @@ from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.objects.owned_fields import Kept
 from kro_gitops.objects.refs import Kind, KubeObject
 from kro_gitops.source.accounts import Fault
-from kro_gitops.source.controllers.applying import Errand, each_of
+from kro_gitops.source.controllers.errands import Errand, each_of
 from kro_gitops.source.controllers.gates import Known
 from kro_gitops.source.controllers.inventories import Inventories
 from kro_gitops.source.controllers.live import (

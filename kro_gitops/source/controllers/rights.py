@@ -14,7 +14,7 @@ from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.access import Access
 from kro_gitops.objects.refs import Kind
 from kro_gitops.source.accounts import Fault
-from kro_gitops.source.controllers.applying import Errand
+from kro_gitops.source.controllers.errands import Errand
 from kro_gitops.source.controllers.gates import Known
 from kro_gitops.source.controllers.registry import Registry
 

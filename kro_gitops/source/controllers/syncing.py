@@ -13,8 +13,9 @@ from kro_gitops.errors import KroGitopsError, NotServed, RefusedError
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.source.accounts import Fault, origin_of
-from kro_gitops.source.controllers.applying import Applier, Errand
+from kro_gitops.source.controllers.applying import Applier
 from kro_gitops.source.controllers.bridging import Extra, nothing
+from kro_gitops.source.controllers.errands import Errand
 from kro_gitops.source.controllers.gates import Gates
 from kro_gitops.source.controllers.live import LiveObjects
 from kro_gitops.source.controllers.vitals import Vitals

@@ -7,7 +7,7 @@ it changed since it was fine.
 """
 
 from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.source.controllers.applying import Errand, each_of
+from kro_gitops.source.controllers.errands import Errand, each_of
 from kro_gitops.source.controllers.gates import Gates, is_silent
 from kro_gitops.source.controllers.live import LiveObjects
 from kro_gitops.source.desired import Wanted

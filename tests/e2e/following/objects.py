@@ -38,7 +38,7 @@ async def edit(world: SourceWorld, ref: ObjectRef, patch: dict[str, Any]) -> Kub
 
 
 async def data_of(world: SourceWorld, ref: ObjectRef, expected: dict[str, str]) -> KubeObject:
-    """Return a ConfigMap as soon as it holds this; two seconds must do."""
+    """Return a ConfigMap as soon as it holds this."""
 
     async def check() -> KubeObject:
         found = await world.get(ref)
