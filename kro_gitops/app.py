@@ -249,7 +249,11 @@ class _Process:
             await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
             log.info("stopping")
             system.stop()
-            await working
+            if not engine.is_ready:
+                working.cancel()  # nothing is in work, and what it waits for may never come
+            await asyncio.wait((working,))
+            if not working.cancelled():
+                working.result()
         finally:
             for task in (working, stopping, *background):
                 task.cancel()
@@ -260,7 +264,8 @@ class _Process:
             if system.sources is None:
                 self._health.set_ready(SOURCES, True)
                 return
-            await system.engine.wait_ready()
+            if not await self._or_stopped(system.engine.wait_ready()):
+                return
             await self._name_source(system.sources)
             self._health.set_ready(SOURCES, True)
             group.create_task(system.sources.run())
@@ -299,9 +304,7 @@ class _Process:
     def _system(self, client: Client, discovery: Discovery, storage: Path) -> _System:
         settings = self._settings
         engines: list[Engine] = []  # the registry asks it, and it asks the registry
-        registry = Registry(
-            settings.default_service_account, lambda ref: engines[0].watches.instance(ref)
-        )
+        registry = Registry(settings.default_service_account, lambda ref: _seen(engines[0], ref))
         engine = self._engine(client, discovery, registry)
         engines.append(engine)
         if not settings.sources:
@@ -373,6 +376,14 @@ class _Process:
             return True
         waiting.cancel()
         return False
+
+
+def _seen(engine: Engine, ref: ObjectRef) -> KubeObject | None:
+    """Return an instance, or nothing if it is not there; raise if that cannot be told yet."""
+    found = engine.watches.instance(ref)
+    if found is None and not engine.watches.knows_instances(ref.kind):
+        raise NotYet("owner-unknown", f"its owner {ref} cannot be seen yet")
+    return found
 
 
 @contextmanager

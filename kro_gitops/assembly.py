@@ -56,7 +56,10 @@ def engine_rules(settings: Settings) -> EngineRules:
 
 def source_defaults(settings: Settings) -> Defaults:
     """Return what holds for sources that do not say otherwise."""
-    return Defaults(settings.default_service_account, settings.no_cross_namespace_refs)
+    named = f"{settings.repo_namespace}/{settings.repo_name}" if settings.repo else ""
+    return Defaults(
+        settings.default_service_account, settings.no_cross_namespace_refs, local_source=named
+    )
 
 
 def source_rules(settings: Settings, storage: Path) -> ControllerRules:

@@ -17,9 +17,11 @@ from kro_gitops.engine.plan.children import digest
 from kro_gitops.errors import Problem, RefusedError, Spot
 from kro_gitops.objects.metadata import (
     ADOPT,
+    APPLYSET_PART_OF,
     DEPENDS_ON,
     FORCE,
     GITOPS_PREFIX,
+    OWNED,
     PRUNE,
     PRUNE_APPROVED,
     READY_CONDITIONS,
@@ -38,6 +40,9 @@ from kro_gitops.tracking.methods import Marks
 
 # What the server sets; in git it is a leftover of `kubectl get -o yaml`.
 _SERVERS_METADATA = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
+
+# By these an instance finds its children, waits for them and deletes them.
+_ENGINES = frozenset({OWNED, APPLYSET_PART_OF})
 
 # Our keys that people may write; all others are ours alone.
 _PEOPLES = frozenset({ADOPT, READY_CONDITIONS, WAVE, DEPENDS_ON, PRUNE, PRUNE_APPROVED, FORCE})
@@ -137,7 +142,8 @@ def _refuse_reserved(item: Item) -> None:
     for section in ("labels", "annotations"):
         found = metadata.get(section)
         for key in found if isinstance(found, dict) else ():
-            if key.startswith(GITOPS_PREFIX) and key not in _PEOPLES:
+            is_ours = key.startswith(GITOPS_PREFIX) and key not in _PEOPLES
+            if is_ours or (section == "labels" and key in _ENGINES):
                 raise ReservedKeyError(section, key)
 
 

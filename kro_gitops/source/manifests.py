@@ -117,6 +117,18 @@ def read_file(
     )
 
 
+def fitting(
+    files: Iterable[tuple[str, int]], limits: SourceLimits = DEFAULT_SOURCE_LIMITS
+) -> tuple[int, tuple[Finding, ...]]:
+    """Say how many of the files, given by name and size, may be read at all, and why no more."""
+    combined, fit = _Combined(limits), 0
+    for name, size in files:
+        if not combined.take(fit + 1, FileManifests(name, size)):
+            break
+        fit += 1
+    return fit, tuple(combined.findings)
+
+
 def combine(
     files: Iterable[FileManifests], limits: SourceLimits = DEFAULT_SOURCE_LIMITS
 ) -> Manifests:
@@ -265,9 +277,15 @@ def _metadata_problems(metadata: Any) -> Iterator[Problem]:
             if "generateName" in metadata
             else "",
         )
+    for name in ("labels", "annotations"):
+        if not isinstance(metadata.get(name, {}), dict | None):
+            text = f"'metadata.{name}' must be an object"
+            yield Problem("wrong-type", text, Spot(("metadata", name)))
     for name in ("name", "namespace"):
         if metadata.get(name) is not None:
             yield from _must_be_text(metadata[name], ("metadata", name))
+        if metadata.get(name) in (".", ".."):  # they would lead elsewhere in a path
+            yield Problem("bad-name", f"'{metadata[name]}' is no {name}", Spot(("metadata", name)))
 
 
 def _must_be_text(value: Any, path: Path) -> Iterator[Problem]:

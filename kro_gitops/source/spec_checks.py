@@ -27,6 +27,7 @@ from kro_gitops.source.semver import parse_range
 INVALID = "invalid-source"
 
 _LONGEST = 365 * 24 * 3600.0  # a year; longer means never, and that is `suspend`
+_LONGEST_VISIT = 600.0  # all sources share the threads in which git is waited for
 # As `source.limits` matches them: * and ? stand for characters, a bracket for nothing.
 _NAMESPACE_GLOB = re.compile(r"[-a-z0-9*?]+")
 _KIND_GLOB = re.compile(r"[A-Z*?][A-Za-z0-9*?]*(\.[-a-z0-9.*?]+)?")  # `deployments.apps` is none
@@ -41,6 +42,7 @@ class Defaults:
     default_service_account: str = ""
     no_cross_namespace_refs: bool = False
     min_interval: float = 1.0  # seconds
+    local_source: str | None = None  # namespace/name of who alone may read files; None: anybody
 
 
 def seconds(text: str) -> float:
@@ -50,6 +52,7 @@ def seconds(text: str) -> float:
 
 def check_spec(source: ObjectRef, spec: dict[str, Any], defaults: Defaults) -> Iterator[Problem]:
     """Give everything that is wrong with the spec of a source."""
+    yield from _local_url(source, spec["url"], defaults)
     yield from _durations(spec, defaults)
     yield from _refs(spec.get("ref", {}))
     yield from _paths(spec.get("paths", []))
@@ -66,6 +69,14 @@ def _misfit(path: Path, what: str, hint: str) -> Problem:
     return Problem(INVALID, f"{format_path(spot.path)} {what}", spot, hint=hint)
 
 
+def _local_url(source: ObjectRef, url: str, defaults: Defaults) -> Iterator[Problem]:
+    """Refuse a folder of the controller's machine to all but the source its operator named."""
+    is_open = defaults.local_source is None or source.place == defaults.local_source
+    if url.startswith("file://") and not is_open:
+        what = "names a folder of the controller's own machine"
+        yield _misfit(("url",), what, "name a repository on a server; --repo may name a folder")
+
+
 def _durations(spec: dict[str, Any], defaults: Defaults) -> Iterator[Problem]:
     least = {"interval": defaults.min_interval}
     for name in ("interval", "timeout", "healthTimeout"):
@@ -78,7 +89,9 @@ def _durations(spec: dict[str, Any], defaults: Defaults) -> Iterator[Problem]:
         if value <= 0 or value < least.get(name, 0):
             wanted = f"at least {least[name]:g}s" if name in least else "more than nothing"
             yield _misfit((name,), f"'{spec[name]}' is too short", f"it must be {wanted}")
-        if value > _LONGEST:
+        if name == "timeout" and value > _LONGEST_VISIT:
+            yield _misfit((name,), f"'{spec[name]}' is too long", "at most 10m")
+        elif value > _LONGEST:
             hint = "at most 8760h; to stop, set spec.suspend"
             yield _misfit((name,), f"'{spec[name]}' is too long", hint)
 

@@ -132,6 +132,11 @@ class Inventory:
             for number, keys in sorted(self._unwritten.items())
         }
 
+    def on_shard(self, number: int) -> dict[str, Any]:
+        """Return all that stands on a shard, or should."""
+        keys = [key for key, shard in self._shards.items() if shard == number]
+        return {"/".join(key): self._entries[key].to_json() for key in keys}
+
     def written(self, number: int) -> None:
         """Take note that the changes of a shard were written."""
         self._unwritten.pop(number, None)

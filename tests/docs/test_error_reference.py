@@ -27,7 +27,8 @@ WITHOUT_EXAMPLE = {
     *("no-such-kind", "no-such-object", "not-an-instance", "not-established", "not-found"),
     *("not-installed", "not-one-version", "not-ours", "not-published", "not-served"),
     *("not-watched", "owner-out-of-reach", "server-trouble", "too-many-requests"),
-    *("no-campaign", "not-leading", "tracking-overridden", "unauthorized"),
+    *("bad-name", "inventory-unknown"),
+    *("no-campaign", "not-leading", "owner-unknown", "tracking-overridden", "unauthorized"),
     # What git, a remote or a source is needed for.
     *("KG-S02", "KG-S03", "KG-S04", "api-redirected", "api-tls-failed", "api-unreachable"),
     *("app-login", "bad-address", "bad-commit", "bad-credentials", "bad-keys", "bad-path"),

@@ -92,3 +92,4 @@ def test_requests_are_limited_only_if_that_is_asked_for() -> None:
 def test_only_folders_of_this_machine_are_read_as_such(repo: str, local: set[str]) -> None:
     rules = source_rules(settings(repo=repo) if repo else settings(), Path("storage"))
     assert set(rules.fetch.local_urls) == local
+    assert rules.defaults.local_source == ("default/repo" if repo else "")

@@ -21,7 +21,7 @@ from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.author_conditions import Counted, parse_ready_conditions
 from kro_gitops.engine.controllers.compiling import Compiled, Compiler
 from kro_gitops.engine.controllers.observing import Observer
-from kro_gitops.engine.controllers.publishing import Publisher
+from kro_gitops.engine.controllers.publishing import Publisher, Writing
 from kro_gitops.engine.controllers.revisions import Revision, Revisions
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.crd import CrdInputs
@@ -254,6 +254,7 @@ class Definitions:
                 return  # which stays at work
         else:
             session.set(reported.IS_RUNNING)
+            self._renew(serving, is_first=former is None)
         # Also if something cannot be watched: instances then say what it is.
         self._servings[serving.kind] = serving
         if not serving.is_same_work(former):
@@ -261,6 +262,15 @@ class Definitions:
             for name in self.users_of(serving.kind.group):
                 if name != session.name:
                     self._wake.definition(name)
+
+    def _renew(self, serving: Serving, *, is_first: bool) -> None:
+        """See instances anew if the API server may have shown them by a former schema."""
+        writing = self._tools.publisher.writing_of(serving.crd_name)
+        if writing is Writing.CHANGED:
+            self._tools.watches.renew(serving.crd_name)
+        elif is_first and writing is Writing.NOTHING:
+            # Whoever ran before us may have changed it just before we came.
+            self._tools.watches.renew_later(serving.crd_name)
 
     async def _serve_nothing(self, session: _Session) -> None:
         """Tell instances of a kind that there is no graph for them; they can still be deleted."""

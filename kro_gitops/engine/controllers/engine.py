@@ -5,6 +5,7 @@ The engine, put together: three queues, the informers that feed them, and what w
 import asyncio
 import logging
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kro_gitops.control.loop import Loop
@@ -31,7 +32,7 @@ from kro_gitops.engine.options import Options
 from kro_gitops.engine.publication import owner_of
 from kro_gitops.engine.revision import REVISION_KIND
 from kro_gitops.engine.serving import Serving
-from kro_gitops.errors import KroGitopsError
+from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import Cluster, Identity, Selection
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.discovery import Discovery
@@ -206,6 +207,7 @@ class Engine:
             reporter,
             outside.observer,
             outside.refusal_of,
+            outside.identity_of,
         )
         return Instances(hands, rules.instances, self.servings)
 
@@ -277,7 +279,10 @@ class Engine:
 
     def _wake_instance(self, key: ObjectRef, delay: float = 0.0) -> None:
         instance = self.watches.instance(key)
-        identity = self._outside.identity_of(instance) if instance is not None else None
+        identity = None
+        if instance is not None:
+            with suppress(NotYet):  # it is asked again before anything is done
+                identity = self._outside.identity_of(instance)
         if delay:
             self._instance_loop.add_after(key, delay, identity)
         else:

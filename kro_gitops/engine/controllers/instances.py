@@ -68,6 +68,7 @@ from kro_gitops.tracking.stamp import Policy
 log = logging.getLogger(__name__)
 
 _MANAGE = WriteOptions(manager=INSTANCE_MANAGER, force=True)
+_OWNER = 1.0  # seconds until it is asked again whose an instance is
 _SLOWEST = 30.0  # seconds: the longest pause before children that failed are tried again
 
 
@@ -97,6 +98,7 @@ class Hands:
     reporter: Reporter
     observer: Observer
     refusal_of: Callable[[KubeObject, ObjectRef], str] = nothing_refused
+    identity_of: Callable[[KubeObject], Identity | None] = lambda _: None
 
 
 @dataclass(slots=True)
@@ -145,7 +147,15 @@ class Instances:
     ) -> Result:
         now = datetime.now(UTC)
         account = Account(work.key, instance, serving, conditions_of(instance, now), now)
-        errand = self._errand(instance, work.key, work.identity)
+        try:
+            # Asked now: when it was queued, the instance it belongs to may not have been seen.
+            identity = self._hands.identity_of(instance)
+        except NotYet as error:
+            if not is_going(instance):
+                await self._report_unwatched(account, error)
+                return Result(_OWNER)
+            identity = work.identity
+        errand = self._errand(instance, work.key, identity)
         if is_going(instance):
             return await self._hands.deletions.reconcile(account, errand, self._rules.interval)
         if serving.graph is None:

@@ -4,6 +4,7 @@ The CRD of a definition: created, changed, waited for, deleted.
 
 import asyncio
 from collections.abc import Awaitable
+from enum import StrEnum
 from typing import TypeVar
 
 from kro_gitops.engine.controllers.compiling import CRD_KIND
@@ -28,6 +29,14 @@ _GLANCE = 0.05
 _PATIENCE = 30.0
 
 
+class Writing(StrEnum):
+    """What we did to a CRD."""
+
+    NOTHING = "nothing"
+    CREATED = "created"
+    CHANGED = "changed"
+
+
 class Publisher:
     """Sees to it that the API server serves what definitions define."""
 
@@ -40,6 +49,7 @@ class Publisher:
         self._version = version
         # What was found in order, by name: the CRD as it was wanted, and its version.
         self._settled: dict[str, tuple[KubeObject, str, KubeObject]] = {}
+        self._written: dict[str, Writing] = {}  # what we did to CRDs, until somebody asks
 
     async def publish(self, wanted: KubeObject, definition: KubeObject) -> KubeObject:
         """Have a CRD served as it is wanted; return it as it is."""
@@ -69,6 +79,10 @@ class Publisher:
                 return False
         return True
 
+    def writing_of(self, name: str) -> Writing:
+        """Say, once, what we have done to a CRD."""
+        return self._written.pop(name, Writing.NOTHING)
+
     def owns(self, name: str, definition: str) -> bool:
         """Say whether a CRD is there and is a definition's."""
         about = self._crds.cache.find("", name)
@@ -82,12 +96,14 @@ class Publisher:
         ref = ObjectRef.of(wanted)
         live = await _worded("check for existing CRD", self._cluster.find(ref))
         if live is None:
+            self._written[ref.name] = Writing.CREATED
             return await _worded("create CRD", self._cluster.create(wanted))
         if is_going(live):
             raise NotYet("crd-deleting", f"CRD {ref.name} is being deleted")
         patch = changes_needed(live, wanted, definition)
         if patch is None:
             return live
+        self._written[ref.name] = Writing.CHANGED
         return await _worded("patch CRD", self._cluster.patch(ref, MergePatch(patch)))
 
     async def _served(self, crd: KubeObject) -> KubeObject:

@@ -10,13 +10,13 @@ for one event.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
 from kro_gitops.engine.applyset import GroupKind
 from kro_gitops.engine.controllers.attention import Attention
 from kro_gitops.engine.controllers.observing import Observer
+from kro_gitops.engine.controllers.running import Running, started, synced
 from kro_gitops.engine.graph.parts import Parts, covers, merged, parts_seen, picked
 from kro_gitops.engine.management import is_going
 from kro_gitops.engine.plan.deletion import asks_to_orphan
@@ -26,7 +26,6 @@ from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Reader, Selection
 from kro_gitops.kube.cache import TIMELESS, WITHOUT_MANAGERS, Change, sharing
 from kro_gitops.kube.informer import Informer
-from kro_gitops.kube.responses import Forbidden
 from kro_gitops.objects.metadata import APPLYSET_PART_OF, CHILD_MANAGER, INSTANCE_ID, OWNED
 from kro_gitops.objects.owned_fields import Kept, entry_of
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
@@ -36,10 +35,11 @@ log = logging.getLogger(__name__)
 # A child that was held back while it went is made anew only after this many seconds, so that
 # whoever held it sees it gone.
 REST = 1.0
+# After this many seconds every API server shows objects by a changed schema.
+SWAPPED = 5.0
 
 _ALWAYS: Parts = {"apiVersion": None, "kind": None, "metadata": None}
 _MEMBERS = "members"
-_GLANCE = 0.25  # seconds between two looks at an informer that has trouble
 
 
 class Wake(Protocol):
@@ -47,38 +47,6 @@ class Wake(Protocol):
 
     def __call__(self, key: ObjectRef, delay: float = 0.0) -> None:
         """Have an instance worked on."""
-
-
-@dataclass(slots=True)
-class _Running:
-    """An informer and the task that runs it, for some served kinds."""
-
-    informer: Informer
-    task: asyncio.Task[None]
-    users: set[Kind] = field(default_factory=set)
-    parts: Parts | None = None
-
-    def stop(self) -> None:
-        self.task.cancel()
-
-    def replace(self, informer: Informer) -> None:
-        """Begin anew, with another informer."""
-        self.task.cancel()
-        self.informer = informer
-        self.task = _task(informer)
-
-    def renew(self) -> None:
-        """List anew at once, and again when the watch that follows has ended."""
-        self.task.cancel()
-        self.informer.forget_version()
-        self.informer.doubt()
-        self.task = _task(self.informer)
-
-    def revive(self) -> None:
-        """Try at once, instead of after the pause that follows a failure."""
-        if self.informer.problem is not None:
-            self.task.cancel()
-            self.task = _task(self.informer)
 
 
 class Watches:
@@ -91,11 +59,12 @@ class Watches:
         self._reader = reader
         self._wake = wake
         self._observer = observer or Observer()
-        self._instances: dict[Kind, _Running] = {}
-        self._children: dict[Kind, _Running] = {}
-        self._others: dict[Kind, _Running] = {}
-        self._wanted: dict[Kind, list[_Running]] = {}  # by served kind: what it needs
+        self._instances: dict[Kind, Running] = {}
+        self._children: dict[Kind, Running] = {}
+        self._others: dict[Kind, Running] = {}
+        self._wanted: dict[Kind, list[Running]] = {}  # by served kind: what it needs
         self._plurals: dict[Kind, str] = {}
+        self._renewals: dict[str, asyncio.TimerHandle] = {}  # by CRD
         self._by_uid: dict[str, ObjectRef] = {}
         # Children that went slowly, until when they count as going.
         self._resting: dict[ObjectRef, tuple[float, KubeObject]] = {}
@@ -116,13 +85,30 @@ class Watches:
         until = asyncio.get_running_loop().time() + limit
         for running in wanted:
             left = until - asyncio.get_running_loop().time()
-            await _synced(running.informer, max(left, 0.0))
+            await synced(running.informer, max(left, 0.0))
         # Only now: until then the former graph is at work, and needs what it needed.
         self._wanted[serving.kind] = wanted
         self._release(serving.kind, keep={id(each) for each in wanted})
 
     def renew(self, crd: str) -> None:
-        """See anew what is watched of a kind whose CRD has changed: it may have other fields."""
+        """
+        See anew what is watched of a kind whose CRD has changed: it may have other fields.
+
+        Now, and once more: the API server needs a moment to swap schemas, and until then answers a
+        list by the old one.
+        """
+        self._renew(crd)
+        self.renew_later(crd)
+
+    def renew_later(self, crd: str) -> None:
+        """See it anew when every API server shows objects by the present schema."""
+        former = self._renewals.pop(crd, None)
+        if former is not None:
+            former.cancel()
+        loop = asyncio.get_running_loop()
+        self._renewals[crd] = loop.call_later(SWAPPED, self._renew, crd)
+
+    def _renew(self, crd: str) -> None:
         for running in self._all():
             kind = running.informer.selection.kind
             if f"{self.plural_of(kind)}.{kind.group}" == crd:
@@ -138,10 +124,12 @@ class Watches:
 
     def close(self) -> None:
         """Stop watching."""
+        for timer in self._renewals.values():
+            timer.cancel()
         for running in self._all():
             running.stop()
 
-    def _start(self, serving: Serving) -> Iterator[_Running]:
+    def _start(self, serving: Serving) -> Iterator[Running]:
         kind = serving.kind
         yield self._run(self._instances, kind, kind, partial(self._instance_informer, kind))
         for of in {node.resource for node in serving.nodes() if node.kind.is_external}:
@@ -150,16 +138,16 @@ class Watches:
             yield self._watch_children(of, kind, parts)
 
     def _run(
-        self, group: dict[Kind, _Running], of: Kind, user: Kind, make: Callable[[], Informer]
-    ) -> _Running:
+        self, group: dict[Kind, Running], of: Kind, user: Kind, make: Callable[[], Informer]
+    ) -> Running:
         running = group.get(of)
         if running is None:
-            running = group[of] = _running(make())
+            running = group[of] = started(make())
         running.users.add(user)
         running.revive()
         return running
 
-    def _watch_children(self, of: Kind, user: Kind, parts: Parts | None) -> _Running:
+    def _watch_children(self, of: Kind, user: Kind, parts: Parts | None) -> Running:
         parts = merged(_ALWAYS, parts)
         current = self._children.get(of)
         if current is not None and covers(current.parts, parts):
@@ -172,7 +160,7 @@ class Watches:
             current.replace(self._child_informer(of, current.parts))
             current.users.add(user)
             return current
-        running = self._children[of] = _running(self._child_informer(of, parts))
+        running = self._children[of] = started(self._child_informer(of, parts))
         running.parts = parts
         running.users.add(user)
         return running
@@ -207,7 +195,7 @@ class Watches:
                     running.stop()
                     del group[kind]
 
-    def _all(self) -> Iterator[_Running]:
+    def _all(self) -> Iterator[Running]:
         for group in (self._instances, self._children, self._others):
             yield from group.values()
 
@@ -217,6 +205,11 @@ class Watches:
         """Return an instance as it was last seen."""
         running = self._instances.get(ref.kind)
         return running.informer.cache.find(ref.namespace, ref.name) if running else None
+
+    def knows_instances(self, kind: Kind) -> bool:
+        """Say whether an instance of a kind that was not seen is not there."""
+        running = self._instances.get(kind)
+        return running is not None and running.informer.is_synced
 
     def instances(self, kind: Kind) -> list[ObjectRef]:
         """List the instances of a kind."""
@@ -267,7 +260,7 @@ class Watches:
         """Wait until everything a graph needs was listed once; raise `NotYet` if it was not."""
         for running in self._wanted.get(serving.kind, ()):
             if not running.informer.is_synced:
-                await _synced(running.informer, limit)
+                await synced(running.informer, limit)
 
     def plural_of(self, kind: Kind) -> str:
         """Return the plural of a kind that some graph uses; empty if none does."""
@@ -394,26 +387,6 @@ def kept(obj: KubeObject, parts: Parts | None) -> Kept:
 def _kept_instance(obj: KubeObject) -> KubeObject:
     trimmed: KubeObject = sharing(WITHOUT_MANAGERS(obj))
     return trimmed
-
-
-def _running(informer: Informer) -> _Running:
-    return _Running(informer, _task(informer))
-
-
-def _task(informer: Informer) -> asyncio.Task[None]:
-    return asyncio.create_task(informer.run(), name=f"informer {informer.selection.kind}")
-
-
-async def _synced(informer: Informer, limit: float) -> None:
-    """Wait until everything was listed once; no longer than it is known to be impossible."""
-    until = asyncio.get_running_loop().time() + limit
-    while not informer.is_synced:
-        problem = informer.problem
-        if isinstance(problem, Forbidden) or asyncio.get_running_loop().time() > until:
-            why = f": {problem.message}" if problem is not None else ""
-            text = f"cache sync timeout for {informer.selection.kind}{why}"
-            raise NotYet("cache-sync-timeout", text)
-        await informer.wait_synced(_GLANCE)
 
 
 def _part_of(obj: KubeObject) -> tuple[str, ...]:

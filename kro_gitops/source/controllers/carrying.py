@@ -11,12 +11,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
+from kro_gitops.engine.management import is_going
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster
 from kro_gitops.objects.conditions import TRUE, UNKNOWN
 from kro_gitops.objects.refs import ObjectRef
 from kro_gitops.source import status
 from kro_gitops.source.accounts import Account, Fault, Phase
+from kro_gitops.source.chosen_files import NOT_FOLLOWED
 from kro_gitops.source.controllers.bridging import Bridges
 from kro_gitops.source.controllers.errands import Errand
 from kro_gitops.source.controllers.observing import SourceObserver
@@ -35,6 +37,7 @@ from kro_gitops.tracking.methods import ArgoCD
 
 _PATIENCE = 30.0  # seconds for other sources of a repository to see the same commit
 _WORTH_TELLING = 20  # objects: more than these are not applied without a word
+_LEAVING = ""  # in place of a commit: the source itself goes
 _PROGRESS = 2.0  # seconds between two words
 
 
@@ -96,7 +99,10 @@ class Carrier:
             sync.extra = await tools.bridges.extra(held, spec)
             async with self._told(sync.errand, fetched):
                 await tools.syncer.carry_out(sync)
-            held.wanted = frozenset(sync.keys)
+            self._spare_unread(sync)
+            held.wanted = sync.claims
+            if held.fetched is fetched:
+                held.coming = frozenset()
             await self._prune(sync, fetched)
             with sync.errand.step("look"):
                 await tools.vitals.take(sync.errand, sync.current)
@@ -156,6 +162,17 @@ class Carrier:
 
     # What goes
 
+    def _spare_unread(self, sync: Sync) -> None:
+        """Keep what came from a file or folder in whose place is now a link or a submodule."""
+        findings = sync.snapshot.findings
+        places = [each.origin.file for each in findings if each.problem.code in NOT_FOLLOWED]
+        if not places:
+            return
+        exact, folders = frozenset(places), tuple(f"{place}/" for place in places)
+        for entry in sync.errand.held.inventory:
+            if entry.path in exact or entry.path.startswith(folders):
+                sync.keys.add(entry.key)
+
     async def _prune(self, sync: Sync, fetched: Fetched) -> None:
         held, account = sync.errand.held, sync.errand.account
         doomed = sum(1 for each in held.inventory if each.key not in sync.keys)
@@ -171,6 +188,18 @@ class Carrier:
             occasion = Occasion(fetched.revision, fetched.message, is_empty)
             await self._tools.pruner.prune(sync.errand, sync, occasion)
 
+    def may_have_heirs(self, held: Held) -> bool:
+        """Say whether a source that goes waits for one of its repository that was never read."""
+        spec, now = held.spec, asyncio.get_running_loop().time()
+        if spec is None:
+            return False
+        others = [each for each in self._tools.registry if _follows(each, held, spec)]
+        if not any(each.wanted is None and each.fetched is None for each in others):
+            return False
+        if held.postponed is None or held.postponed[0] != _LEAVING:
+            held.postponed = (_LEAVING, now)
+        return now - held.postponed[1] < _PATIENCE
+
     def _waits_for_others(self, held: Held, spec: SourceSpec, fetched: Fetched) -> bool:
         """
         Say whether another source of the repository has yet to see this commit.
@@ -180,14 +209,23 @@ class Carrier:
         behind = [each for each in self._tools.registry if _is_behind(each, held, spec, fetched)]
         now = asyncio.get_running_loop().time()
         if not behind:
-            held.postponed_since = None
+            held.postponed = None
             return False
-        held.postponed_since = held.postponed_since or now
+        commit = fetched.commit.id
+        if held.postponed is None or held.postponed[0] != commit:
+            held.postponed = (commit, now)  # each commit anew: some may lag behind for ever
         for each in behind:
             if not each.wants_poll:
                 each.wants_poll = True
                 self._tools.wake(each)
-        return now - held.postponed_since < _PATIENCE
+        return now - held.postponed[1] < _PATIENCE
+
+
+def _follows(other: Held, held: Held, spec: SourceSpec) -> bool:
+    theirs = other.spec
+    if other is held or theirs is None or theirs.suspend or is_going(other.source):
+        return False
+    return (theirs.url, theirs.ref, theirs.pin) == (spec.url, spec.ref, spec.pin)
 
 
 def _is_news(held: Held, item: Item) -> bool:
@@ -201,9 +239,6 @@ def _is_news(held: Held, item: Item) -> bool:
 
 def _is_behind(other: Held, held: Held, spec: SourceSpec, fetched: Fetched) -> bool:
     """Say whether another source follows the same branch, and has not come as far."""
-    theirs = other.spec
-    if other is held or theirs is None or theirs.suspend:
-        return False
-    if (theirs.url, theirs.ref, theirs.pin) != (spec.url, spec.ref, spec.pin):
+    if not _follows(other, held, spec):
         return False
     return other.fetched is None or other.fetched.commit.id != fetched.commit.id

@@ -121,6 +121,10 @@ def _end_run(held: Held, report: Report, phase: Phase, account: Account, spec: S
 def _phase(held: Held, spec: SourceSpec, account: Account) -> tuple[Phase, bool]:
     """Say how far a source is, and whether it takes too long."""
     now = asyncio.get_running_loop().time()
+    if not account.waiting and not account.pending:
+        held.unfinished_since = None
+    elif held.unfinished_since is None:
+        held.unfinished_since = now
     if not account.waiting or account.failures:
         held.waiting_since = None
     elif held.waiting_since is None:
@@ -145,8 +149,15 @@ def _delay(held: Held, spec: SourceSpec, account: Account, *, late: bool) -> flo
         return min(2.0 ** min(held.attempts - 1, 20), max(spec.interval, _SOON))
     held.attempts = 0
     if account.waiting or account.pending:
-        return _LATER if late else _SOON
+        return _LATER if late else _pause(held)
     return None
+
+
+def _pause(held: Held) -> float:
+    """Look often at first, and more seldom at what takes long: it may never come."""
+    now = asyncio.get_running_loop().time()
+    waited = now - held.unfinished_since if held.unfinished_since is not None else 0.0
+    return min(max(waited / 10, _SOON), _LATER)
 
 
 def _fetch_delay(held: Held, spec: SourceSpec) -> float:

@@ -102,7 +102,8 @@ class SourceController:
         self._notifier = Notifier(self._fetcher.secret, rules.fetch, self._complain)
         self.live = LiveObjects(around.cluster, self._drifted, self._stirred)
         self._sources = self._assemble()
-        self.queue: WorkQueue[ObjectRef] = WorkQueue(lambda _: None)
+        # By namespace: one whose servers are slow has others wait for a turn, not for all of them.
+        self.queue: WorkQueue[ObjectRef] = WorkQueue(lambda key: key.namespace)
         self._loop: Loop[ObjectRef] = Loop(
             self.queue, self._sources.reconcile, rules.loop, around.loop_observer
         )
@@ -114,7 +115,14 @@ class SourceController:
         vitals = Vitals(self.live, gates)
         applier = Applier(self.live, self._inventories, self._registry)
         reporter = Reporter(around.cluster, self._informer, around.events, observer, self._notifier)
-        pruner = Pruner(self.live, self._inventories, self._registry, around.known, self._wake_held)
+        pruner = Pruner(
+            self.live,
+            self._inventories,
+            self._registry,
+            around.known,
+            around.discovery,
+            self._wake_held,
+        )
         tools = Tools(
             cluster=around.cluster,
             registry=self._registry,
@@ -177,6 +185,7 @@ class SourceController:
         self._schedule.every("mirrors", _TIDY, self._tidy)
         self._informer.listen(self._source_changed)
         self._inventories.informer.listen(self._inventory_changed)
+        self._look_at_inventories()
         for source in self._informer.cache:
             if self._is_watched(source):
                 self._loop.add(ObjectRef.of(source))
@@ -193,9 +202,9 @@ class SourceController:
 
     def _tidy(self) -> None:
         """Drop mirrors of repositories that no source follows any more."""
-        used = {held.mirror for held in self._registry}
-        if "" not in used:  # else somebody has yet to say what it uses
-            self._aside(self._fetcher.forget(used))
+        # Who has not said what it uses by now cannot be fetched: it must not keep all others'.
+        used = {held.mirror for held in self._registry} - {""}
+        self._aside(self._fetcher.forget(used))
 
     def stop(self) -> None:
         """Finish what is in work, and let `run` return."""
@@ -222,10 +231,18 @@ class SourceController:
         before, after = change.before, change.after
         if not self._is_watched(change.object):
             return
+        if after is None:
+            self._look_at_inventories()  # some may have waited for it
         if before is None or after is None or _concerns(before) != _concerns(after):
             self._loop.add(ObjectRef.of(change.object))
 
+    def _look_at_inventories(self) -> None:
+        for shard in self._inventories.informer.cache:
+            self._inventory_changed(Change(None, shard))
+
     def _inventory_changed(self, change: Change) -> None:
+        if not self._informer.is_synced:
+            return  # who knows whether its source is gone
         names = {
             f"{s['metadata']['namespace']}/{s['metadata']['name']}" for s in self._informer.cache
         }

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster
 from kro_gitops.objects.refs import Kind, KubeObject
 from kro_gitops.source.accounts import Account
@@ -15,6 +16,7 @@ from kro_gitops.source.controllers.observing import SourceObserver
 from kro_gitops.source.controllers.registry import Held
 from kro_gitops.source.desired import Wanted
 from kro_gitops.source.spec import SourceSpec
+from kro_gitops.tracking.inventory import Key
 from kro_gitops.tracking.methods import ArgoCD
 
 _AT_ONCE = 16
@@ -35,6 +37,7 @@ class Errand:
     # Kinds whose schema changed just now: another API server may still have the old one.
     fresh: set[Kind] = field(default_factory=set)
     is_held_up: bool = False  # something must go before it can be made anew
+    denied: set[Key] = field(default_factory=set)  # what the account has no right to
     done: int = 0  # objects that are as they should be
 
     def step(self, name: str) -> AbstractContextManager[None]:
@@ -63,13 +66,23 @@ class Target:
 
 
 async def each_of(values: Iterable[_T], work: Callable[[_T], Awaitable[_R]]) -> list[_R]:
-    """Do something with each value, some at once; return the results in order."""
+    """
+    Do something with each value, some at once; return the results in order.
+
+    An error that is expected is raised as it is, not in a group that nobody catches.
+    """
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(value: _T) -> _R:
         async with gate:
             return await work(value)
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(value)) for value in values]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(value)) for value in values]
+    except ExceptionGroup as error:
+        first = error.exceptions[0]
+        if all(isinstance(each, KroGitopsError) for each in error.exceptions):
+            raise first from error
+        raise
     return [task.result() for task in tasks]

@@ -6,7 +6,7 @@ error of git has been made harmless (no secret, no userinfo) before it arrives h
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -28,10 +28,12 @@ from kro_gitops.source.chosen_files import choose_files, ignore_paths
 from kro_gitops.source.controllers.registry import Fetched
 from kro_gitops.source.controllers.secrets import read_secret
 from kro_gitops.source.credentials import ANONYMOUS, parse_credentials, parse_proxy
+from kro_gitops.source.fetch.complaints import too_large
 from kro_gitops.source.fetch.github_app import AppTokens
 from kro_gitops.source.fetch.mirror import Mirror, Mirrors
 from kro_gitops.source.fetch.model import Entry, FetchRules, Listing, Remote
 from kro_gitops.source.fetch.verify import Signature, parse_keys, verify
+from kro_gitops.source.manifests import fitting
 from kro_gitops.source.revision import Chosen, RemoteRefs, choose, patterns, wider_patterns
 from kro_gitops.source.snapshot import Library
 from kro_gitops.source.spec import SourceSpec
@@ -167,6 +169,7 @@ def _read(
     commit = mirror.commit(chosen.commit)
     listing = mirror.listing(chosen.commit)
     ignoring = ignore_paths(listing.entries, spec.paths)
+    _refuse_many_rules(ignoring, mirror.rules.file_bytes)
     rules = mirror.read({each.id for each in ignoring})
     files = choose_files(
         listing.entries,
@@ -176,15 +179,21 @@ def _read(
     )
     most = mirror.rules.file_bytes
     small = [each for each in files.entries if each.size <= most]
-    unread = library.unread(small)
+    # Before anything is read: small packs can hold more than fits into any memory.
+    fit, excess = fitting(_sizes(small, {}), library.limits)
+    unread = library.unread(small[:fit])
     contents = _contents(mirror, unread)
-    readable = [each for each in small if each.id not in unread or each.id in contents]
-    kept = set(map(id, readable))
+    readable = [each for each in small[:fit] if each.id not in unread or each.id in contents]
+    kept = set(map(id, (*readable, *small[fit:])))
     large = [each for each in files.entries if id(each) not in kept]
+    if spec.filters_blobs:  # only now are their sizes known
+        fit, excess = fitting(_sizes(readable, contents), library.limits)
+        readable = readable[:fit]
     findings = (
         *_refused_names(listing),
         *files.findings,
         *(_too_large(each, most) for each in large),
+        *excess,
     )
     snapshot = library.snapshot(chosen.commit, readable, contents, findings)
     signed = ", ".join(map(_signed_by, signatures))
@@ -205,10 +214,29 @@ def _contents(mirror: Mirror, ids: set[str]) -> dict[str, bytes]:
             raise
     # With a blob filter sizes are not known beforehand. All of them are here now.
     found: dict[str, bytes] = {}
+    left = mirror.rules.read_bytes
     for each in ids:
         with suppress(RefusedError):
             found |= mirror.read({each})
+        left -= len(found.get(each, b""))
+        if left < 0:
+            raise too_large(mirror.rules.read_bytes)
     return found
+
+
+def _sizes(files: Iterable[Entry], contents: Mapping[str, bytes]) -> Iterator[tuple[str, int]]:
+    for each in files:
+        yield each.path, each.size if each.size >= 0 else len(contents.get(each.id, b""))
+
+
+def _refuse_many_rules(files: Iterable[Entry], limit: int) -> None:
+    """Refuse ignore files that are too large together: each of them is a set of patterns."""
+    if sum(max(each.size, 0) for each in files) > limit:
+        raise RefusedError(
+            "git-file-too-large",
+            f"the ignore files have more than {limit:,} bytes together",
+            hint="write the patterns into one file at the top, or into spec.ignore",
+        )
 
 
 def _too_large(entry: Entry, limit: int) -> Finding:

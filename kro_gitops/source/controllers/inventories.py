@@ -5,6 +5,7 @@ Shards carry a finalizer: whoever deletes a source in the foreground would other
 collected before the objects they list are gone.
 """
 
+import asyncio
 from collections.abc import Iterable
 
 from kro_gitops.engine.labels import label_value
@@ -19,6 +20,8 @@ from kro_gitops.source.api import SOURCE_INVENTORY_KIND
 from kro_gitops.tracking.inventory import Inventory, parse_entries
 
 _BY_SOURCE = "source"
+_GONE_LIMIT = 2.0  # seconds for the watch to tell
+_GLANCE = 0.02
 
 
 class Inventories:
@@ -41,13 +44,24 @@ class Inventories:
     async def write(self, source: KubeObject, inventory: Inventory) -> None:
         """Write what has changed."""
         for number, changes in inventory.changes().items():
-            await self._write(source, number, changes)
+            await self._write(source, number, inventory, changes)
             inventory.written(number)
 
-    async def release(self, source: ObjectRef) -> None:
-        """Let the shards of a source go, now that nothing is on them."""
+    async def release(self, source: ObjectRef) -> bool:
+        """
+        Let the shards of a source go; say whether they are seen gone.
+
+        Before that the source must stay: one made anew under its name would take what was left
+        behind for its own, and delete it.
+        """
         for shard in self._shards(source):
             await self.let_go(shard)
+        until = asyncio.get_running_loop().time() + _GONE_LIMIT
+        while self._shards(source):
+            if asyncio.get_running_loop().time() > until:
+                return False
+            await asyncio.sleep(_GLANCE)
+        return True
 
     async def let_go(self, shard: KubeObject) -> None:
         """Delete a shard."""
@@ -63,10 +77,15 @@ class Inventories:
         shard = change.after
         if shard is None or not is_going(shard):
             return None
-        owners = {f"{shard['metadata']['namespace']}/{label}" for label in _source_label_of(shard)}
-        return None if owners & set(sources) else shard
+        place = shard["metadata"]["namespace"]
+        owners = {f"{place}/{label}" for label in _source_label_of(shard)}
+        known = (each.partition("/") for each in sources)
+        names = {f"{namespace}/{label_value(name)}" for namespace, _, name in known}
+        return None if owners & names else shard
 
-    async def _write(self, source: KubeObject, number: int, changes: dict[str, object]) -> None:
+    async def _write(
+        self, source: KubeObject, number: int, inventory: Inventory, changes: dict[str, object]
+    ) -> None:
         ref = ObjectRef.of(source)
         shard = ObjectRef(SOURCE_INVENTORY_KIND, ref.namespace, f"{ref.name}-{number}")
         try:
@@ -74,14 +93,19 @@ class Inventories:
         except NotFound:
             if not any(changes.values()):
                 return  # nothing to strike off; in a namespace that goes, none could be made
-            answer = await self._create(source, shard, changes)
+            entries = inventory.on_shard(number)
+            # Whole: somebody may have deleted it.
+            answer = await self._create(source, shard, entries, changes)
         answer["metadata"].pop("managedFields", None)
         self.informer.saw(answer)
 
     async def _create(
-        self, source: KubeObject, shard: ObjectRef, changes: dict[str, object]
+        self,
+        source: KubeObject,
+        shard: ObjectRef,
+        entries: dict[str, object],
+        changes: dict[str, object],
     ) -> KubeObject:
-        entries = {key: value for key, value in changes.items() if value is not None}
         try:
             return await self._cluster.create(_shard(source, shard, entries))
         except AlreadyExists:  # the answer to an earlier attempt was lost

@@ -41,13 +41,14 @@ class Leaving:
         """Go one step further."""
         if SOURCE_FINALIZER not in (held.source["metadata"].get("finalizers") or ()):
             return DONE  # others hold it
-        held.wanted = frozenset()
+        held.wanted = held.coming = frozenset()
         account = Account()
         try:
             if _deletes(held) and not await self._delete(held, account):
                 await self._report(held, account)
                 return Result(_SOON)
-            await self._inventories.release(held.key)
+            if not await self._inventories.release(held.key):
+                return Result(_SOON)
             await self._finalizers.remove(held)
         except KroGitopsError as error:
             account.failures.append(Fault(error.code, words(error)))
@@ -56,6 +57,8 @@ class Leaving:
         return DONE
 
     async def _delete(self, held: Held, account: Account) -> bool:
+        if self._carrier.may_have_heirs(held):
+            return False
         spec = held.spec or SourceSpec(url="")
         errand = self._carrier.errand(held, spec, account)
         return await self._pruner.take_down(errand) and not account.failures

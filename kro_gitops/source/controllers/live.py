@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Reader, Selection
 from kro_gitops.kube.cache import Change, sharing
 from kro_gitops.kube.informer import Informer
@@ -80,6 +81,19 @@ class LiveObjects:
             if informer.is_synced:
                 found.add(kind)
         return frozenset(found)
+
+    def is_interrupted(self, kind: Kind) -> bool:
+        """Say whether a kind cannot be watched just now: what is known of it may be old."""
+        running = self._running.get(kind)
+        return running is None or running.informer.problem is not None
+
+    async def count(self, kind: Kind) -> int:
+        """Count the objects of a kind on the cluster, whoever made them."""
+        try:
+            found = await self._reader.list(Selection(kind, metadata_only=True))
+        except NotServed:
+            return 0
+        return len(found.items)
 
     def find(self, ref: ObjectRef) -> KubeObject | None:
         """Return what a source applied, whichever source it was."""

@@ -15,8 +15,12 @@ from kro_gitops.source.controllers.fetching import Fetcher
 from kro_gitops.source.controllers.observing import SourceObserver
 from kro_gitops.source.controllers.registry import Fetched, Held
 from kro_gitops.source.controllers.reporting import Reporter
+from kro_gitops.source.limits import matches
 from kro_gitops.source.receivers import receiver_path, webhook_token
-from kro_gitops.source.spec import Pin, SourceSpec
+from kro_gitops.source.snapshot import Snapshot
+from kro_gitops.source.spec import Allow, Pin, SourceSpec
+from kro_gitops.source.stages import Stage, stage_of
+from kro_gitops.tracking.inventory import Key
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +80,8 @@ class Poller:
         is_new = former is None or former.files != found.files
         if is_new or held.is_respecified or is_braked:
             held.is_dirty = True
+            # Claimed at once: whoever had an object until now must not delete it meanwhile.
+            held.coming = claims(held.key.namespace, spec.allow, found.snapshot)
         held.is_respecified = False
         held.attempts = 0
         if former is None or former.chosen.ref != found.chosen.ref:
@@ -110,3 +116,15 @@ class Poller:
         task = asyncio.create_task(work)
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
+
+
+def claims(own: str, allow: Allow, snapshot: Snapshot) -> frozenset[Key]:
+    """Return what a revision may want where it may, whether its kinds are namespaced or not."""
+    found: set[Key] = set()
+    for item in snapshot.items:
+        kind, name, place = item.ref.kind, item.ref.name, item.ref.namespace or own
+        if place == own or matches(place, allow.namespaces):
+            found.add((kind.group, kind.kind, place, name))
+        if allow.rgds if stage_of(kind) is Stage.DEFINITIONS else allow.cluster_scoped:
+            found.add((kind.group, kind.kind, "", name))
+    return frozenset(found)

@@ -6,12 +6,13 @@ took over, is forgotten. One that another source wants is left for it to take. W
 by group; the next group waits until the one before is gone, which the watch tells.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from kro_gitops.engine.management import is_going
-from kro_gitops.errors import KroGitopsError
+from kro_gitops.errors import KroGitopsError, NotServed
 from kro_gitops.kube.api import DeleteOptions, Propagation
+from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.objects.owned_fields import Kept
 from kro_gitops.objects.refs import Kind, KubeObject
@@ -30,7 +31,7 @@ from kro_gitops.source.controllers.registry import Held, Registry
 from kro_gitops.source.controllers.syncing import Sync
 from kro_gitops.source.prune import Candidate, PrunePlan, decide
 from kro_gitops.source.spec import Brake
-from kro_gitops.source.stages import Stage, generated_kind
+from kro_gitops.source.stages import Stage, generated_kind, stage_of
 from kro_gitops.tracking.foreign import owner_of
 from kro_gitops.tracking.inventory import Entry, key_of
 
@@ -51,14 +52,16 @@ class Occasion:
 class Pruner:
     """Deletes what is no longer wanted."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it looks at, by name
         self,
         live: LiveObjects,
         inventories: Inventories,
         registry: Registry,
         known: Known,
+        discovery: Discovery,
         wake: Callable[[Held], None],
     ) -> None:
+        self._discovery = discovery
         self._live = live
         self._inventories = inventories
         self._registry = registry
@@ -68,11 +71,11 @@ class Pruner:
     async def prune(self, errand: Errand, sync: Sync, occasion: Occasion) -> None:
         """Delete what a revision no longer has, as far as that may be done now."""
         errand.held.lingering = frozenset()
-        errand.held.lingering = frozenset()
         entries = [each for each in errand.held.inventory if each.key not in sync.keys]
         if not entries:
             return
         candidates = await self._candidates(errand, entries)
+        counts = await self._counts(candidates)
         if errand.spec.prune and candidates:
             plan = decide(
                 candidates,
@@ -82,7 +85,7 @@ class Pruner:
                 is_empty=occasion.is_empty,
                 message=occasion.message,
                 revision=occasion.revision,
-                instances_left=self._instances_left,
+                instances_left=lambda each: _instances_left(each, counts),
                 source=errand.held.name,
                 wanted=sync.refs,
             )
@@ -99,6 +102,7 @@ class Pruner:
     async def take_down(self, errand: Errand) -> bool:
         """Delete everything a source made; say whether nothing is left to do."""
         candidates = await self._candidates(errand, list(errand.held.inventory))
+        counts = await self._counts(candidates)
         plan = decide(
             candidates,
             total=len(candidates),
@@ -107,7 +111,7 @@ class Pruner:
             is_empty=False,
             message="",
             revision="",
-            instances_left=self._instances_left,
+            instances_left=lambda each: _instances_left(each, counts),
             source=errand.held.name,
         )
         self._tell_kept(errand, plan)
@@ -121,33 +125,44 @@ class Pruner:
         known = await self._live.known({each.ref.kind for each in entries}, _SYNC_LIMIT)
 
         async def find(entry: Entry) -> tuple[Entry, KubeObject | None]:
-            return entry, await self._find(errand, entry, known)
+            try:
+                return entry, await self._find(errand, entry, known)
+            except NotServed:
+                other = await self._as_served(entry)
+                live = await self._find(errand, other, known) if other is not None else None
+                return other or entry, live
 
         found = []
         for entry, live in await each_of(entries, find):
+            errand.held.inventory.put(entry)  # the version may be another
             candidate = self._candidate(errand, entry, live)
             if candidate is not None:
                 found.append(candidate)
         return found
 
+    async def _as_served(self, entry: Entry) -> Entry | None:
+        """Return an entry in a version that is served, if its own is not any more."""
+        kind = entry.ref.kind
+        for each in await self._discovery.kinds():
+            if (each.group, each.kind) == (kind.group, kind.kind) and each != kind:
+                return replace(entry, ref=replace(entry.ref, kind=each))
+        return None
+
     async def _find(
         self, errand: Errand, entry: Entry, known: frozenset[Kind]
     ) -> KubeObject | None:
-        watched = self._live.find(entry.ref) if entry.ref.kind in known else None
+        kind = entry.ref.kind
+        is_told = kind in known and not self._live.is_interrupted(kind)
+        watched = self._live.find(entry.ref) if is_told else None
         seen = watched if isinstance(watched, Kept) else None
         if seen is None:
             # Not seen, or without our label: looked at before it is forgotten.
-            try:
-                found = await errand.cluster.find(entry.ref)
-            except KroGitopsError as error:
-                if error.code == "not-served":
-                    return None
-                raise
+            found = await errand.cluster.find(entry.ref)
             seen = kept(found) if found is not None else None
-        if seen is not None and entry.stage == Stage.DEFINITIONS.name:
+        if seen is not None and stage_of(entry.ref.kind) is Stage.DEFINITIONS:
             # Its kind and what it uses decide the order.
-            whole = self._known.definition(entry.ref.name)
-            return Kept({**seen, "spec": whole["spec"]}, seen.owned) if whole is not None else seen
+            whole = self._known.definition(entry.ref.name) or await errand.cluster.find(entry.ref)
+            return Kept({**seen, "spec": whole.get("spec")}, seen.owned) if whole else None
         if seen is not None and (entry.ref.kind.group, entry.ref.kind.kind) == _CRD:
             return await errand.cluster.find(entry.ref)
         return seen
@@ -180,9 +195,19 @@ class Pruner:
             errand.account.warnings.append(Fault("foreign-owner", text, str(entry.ref)))
         return owner is None
 
-    def _instances_left(self, definition: KubeObject) -> int:
-        kind = generated_kind(definition)
-        return self._known.instances_of(kind) if kind is not None else 0
+    async def _counts(self, candidates: list[Candidate]) -> dict[Kind, int]:
+        """
+        Count the instances of definitions that may go.
+
+        That none is known may mean that the engine does not watch the kind: it is asked itself.
+        """
+        counts: dict[Kind, int] = {}
+        for each in candidates:
+            is_definition = stage_of(each.ref.kind) is Stage.DEFINITIONS
+            kind = generated_kind(each.live) if is_definition and each.live is not None else None
+            if kind is not None:
+                counts[kind] = self._known.instances_of(kind) or await self._live.count(kind)
+        return counts
 
     def _lingering(self, plan: PrunePlan) -> Iterator[Kind]:
         for candidate, _ in plan.kept:
@@ -204,7 +229,10 @@ class Pruner:
             break  # the next waits until these are gone
 
     async def _delete_one(self, errand: Errand, candidate: Candidate) -> bool:
-        options = DeleteOptions(candidate.uid, propagation=Propagation.BACKGROUND)
+        # As it was judged: whoever changed it since may want it to stay.
+        live = candidate.live or {"metadata": {}}
+        version = live["metadata"].get("resourceVersion", "")
+        options = DeleteOptions(candidate.uid, version, Propagation.BACKGROUND)
         try:
             await errand.cluster.delete(candidate.ref, options)
         except (NotFound, Conflict):
@@ -224,5 +252,10 @@ class Pruner:
             errand.account.warnings.append(Fault("kept", text, str(candidate.ref)))
 
 
+def _instances_left(definition: KubeObject, counts: Mapping[Kind, int]) -> int:
+    kind = generated_kind(definition)
+    return counts.get(kind, 0) if kind is not None else 0
+
+
 def _stage(entry: Entry) -> Stage:
-    return Stage[entry.stage] if entry.stage in Stage.__members__ else Stage.OBJECTS
+    return Stage[entry.stage] if entry.stage in Stage.__members__ else stage_of(entry.ref.kind)

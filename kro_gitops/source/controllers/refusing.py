@@ -18,6 +18,7 @@ from kro_gitops.source.misfits import Misfit, misfits
 from kro_gitops.tracking.foreign import Tool, owner_of
 
 _OURS = (SOURCE_MANAGER,)
+_FORBIDDEN = "forbidden"
 
 
 def refuse_foreign(errand: Errand, target: Target, answer: KubeObject) -> None:
@@ -60,6 +61,8 @@ async def note_refusal(errand: Errand, target: Target, error: KroGitopsError) ->
 
 def note_failure(errand: Errand, wanted: Wanted, error: KroGitopsError) -> None:
     """Note what went wrong with an object, and where it is written."""
+    if error.code == _FORBIDDEN:
+        errand.denied.add(wanted.key)
     found = misfits(error.message, wanted.object)
     if found:
         errand.account.failures += [_misfit(wanted, each) for each in found]

@@ -31,8 +31,6 @@ from kro_gitops.source.spec import Allow, SourceSpec
 from kro_gitops.source.status import Run
 from kro_gitops.tracking.inventory import Inventory, Key, key_of
 
-_DEEPEST = 16  # instances within instances
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fetched:
@@ -79,6 +77,7 @@ class Held:
     is_dirty: bool = True  # what is there must be compared with what is wanted
     is_stirred: bool = True  # something may have become ready, or no longer be
     wanted: frozenset[Key] | None = None  # None: git was not compared yet
+    coming: frozenset[Key] = frozenset()  # what a revision may want that is not gone through yet
     settled: dict[Key, tuple[bytes, str]] = field(default_factory=dict)  # what was found current
     made: dict[Item, Wanted] = field(default_factory=dict)
     generations: dict[Key, int] = field(default_factory=dict)  # that our applies led to
@@ -87,7 +86,8 @@ class Held:
     account: Account | None = None
     run: Run | None = None
     waiting_since: float | None = None
-    postponed_since: float | None = None
+    unfinished_since: float | None = None  # also while things are being deleted
+    postponed: tuple[str, float] | None = None  # at which commit pruning waits, and since when
     lingering: frozenset[Kind] = frozenset()  # whose definition stays for its last instance
     attempts: int = 0  # at the same content, with the same outcome
     outcome: str = ""
@@ -112,6 +112,8 @@ class Held:
 
     def wants(self, key: Key) -> bool:
         """Say whether git wants an object; if git was not read yet, whether it did."""
+        if key in self.coming:
+            return True
         return key in (self.inventory if self.wanted is None else self.wanted)
 
 
@@ -123,7 +125,12 @@ class Registry:
         default_account: str = "",
         look: Callable[[ObjectRef], KubeObject | None] = lambda _: None,
     ) -> None:
-        """Take the account of sources that name none, and how to look at an instance."""
+        """
+        Take the account of sources that name none, and how to look at an instance.
+
+        `look` raises `NotYet` where it cannot tell: whoever belongs to an instance that was not
+        seen yet must not be taken for ours.
+        """
         self._default_account = default_account
         self._look = look
         self._held: dict[str, Held] = {}
@@ -172,14 +179,17 @@ class Registry:
     def _owner(self, instance: KubeObject) -> Held | None:
         """Find the source of an instance, or of the outermost instance that it is a child of."""
         ref, seen = ObjectRef.of(instance), instance
-        for _ in range(_DEEPEST):
+        passed: set[ObjectRef] = set()  # labels that were forged may lead in a circle
+        while self._held and ref not in passed:
+            passed.add(ref)
             holder = self._holder(key_of(ref))
             parent = _parent(seen)
             if holder is not None or parent is None:
                 return holder
-            above = self._look(parent)
+            held = self._holder(key_of(parent))
+            above = self._look(parent) if held is None else None
             if above is None:
-                return self._holder(key_of(parent))
+                return held
             ref, seen = parent, above
         return None
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import Work
 from kro_gitops.engine.management import is_going
-from kro_gitops.errors import KroGitopsError, UserError
+from kro_gitops.errors import KroGitopsError, NotYet, UserError
 from kro_gitops.kube.informer import Informer
 from kro_gitops.objects.conditions import FALSE, TRUE, UNKNOWN, parse_conditions
 from kro_gitops.objects.refs import KubeObject, ObjectRef
@@ -132,6 +132,9 @@ class Sources:
         key = ObjectRef.of(source)
         held = self._hands.registry.find(key.place)
         if held is None or held.source["metadata"]["uid"] != source["metadata"]["uid"]:
+            if not self._hands.inventories.informer.is_synced:
+                text = "inventories are not known yet: what a source made would be forgotten"
+                raise NotYet("inventory-unknown", text)
             held = Held(key, source, self._hands.inventories.load(key))
             self._hands.registry.put(held)
         held.source = source
@@ -203,6 +206,7 @@ class Sources:
 
     async def _wait_for(self, held: Held, missing: str) -> Result:
         report = self._hands.reporter.begin(held, Phase.WAITING)
+        report.handled = requested(held.source)  # else its instances are woken at every look
         report.say(status.READY, FALSE, status.DEPENDENCY, missing)
         report.say(status.RECONCILING, TRUE, status.DEPENDENCY, missing)
         report.say(status.DEPENDENCY, TRUE, status.DEPENDENCY, missing)

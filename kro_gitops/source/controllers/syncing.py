@@ -9,7 +9,7 @@ objects go on.
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kro_gitops.errors import KroGitopsError, NotServed, RefusedError
+from kro_gitops.errors import KroGitopsError, NotServed, Problem, RefusedError
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.source.accounts import Fault, origin_of
@@ -49,11 +49,19 @@ class Sync:
     extra: Extra = nothing
     current: list[Wanted] = field(default_factory=list)  # as git wants them
     keys: set[Key] = field(default_factory=set)  # of everything git wants
+    refused: set[Key] = field(default_factory=set)  # of what it may not have
     refs: list[ObjectRef] = field(default_factory=list)
     barred: dict[GroupKind, str] = field(default_factory=dict)  # kinds whose definition failed
     held_back: dict[GroupKind, int] = field(default_factory=dict)
     scopes: dict[Kind, bool | None] = field(default_factory=dict)
     is_cut_short: bool = False  # a later layer waits for an earlier one
+
+    @property
+    def claims(self) -> frozenset[Key]:
+        """Return what the source has or can have, so that others leave it alone."""
+        inventory = self.errand.held.inventory
+        beyond = {key for key in self.refused | self.errand.denied if key not in inventory}
+        return frozenset(self.keys - beyond)
 
 
 class Syncer:
@@ -119,9 +127,9 @@ class Syncer:
         wanted = [each async for each in self._placed(sync, ready, Stage.DEFINITIONS)]
         current = await self._applier.carry_out(sync.errand, wanted)
         sync.current += current
-        done = {each.ref for each in current}
+        done = {each.item for each in current}  # as written: a namespace may stand there
         for item in ready:
-            if item.ref not in done:
+            if item not in done:
                 self._bar(sync, item, f"definition {item.ref.name} was not applied")
         generations = {each.ref: self._generation(each) for each in current}
         with sync.errand.step("wait"):
@@ -189,7 +197,9 @@ class Syncer:
             made = held.made.get(item)
             if made is None:
                 made = await self._place(sync, item, stage)
-            if made is not None:
+            if made is not None and made.key in sync.keys:
+                self._refuse_second(sync, item, made.ref)
+            elif made is not None:
                 held.made[item] = made
                 sync.keys.add(made.key)
                 sync.refs.append(made.ref)
@@ -213,8 +223,15 @@ class Syncer:
             errand.account.failures.append(Fault.of_finding(finding))
         except KroGitopsError as error:
             self._fail(sync, item, item.ref, error)
-        sync.keys |= self._possible_keys(sync, item)
+        self._keep(sync, item)
         return None
+
+    def _refuse_second(self, sync: Sync, item: Item, ref: ObjectRef) -> None:
+        """Refuse an object that stands in git twice, with its namespace and without."""
+        text = f"{ref} is defined twice: once with its namespace written out, once without"
+        problem = Problem("duplicate-object", text, hint="remove one of the two")
+        finding = item.manifest.finding(problem)
+        sync.errand.account.failures.append(Fault.of_finding(finding))
 
     async def _is_namespaced(self, sync: Sync, kind: Kind) -> bool:
         if kind not in sync.scopes:
@@ -232,8 +249,13 @@ class Syncer:
         return found
 
     def _refuse(self, sync: Sync, ref: ObjectRef, is_namespaced: bool) -> None:
+        why = self._refusal(sync, ref, is_namespaced)
+        if why:
+            raise RefusedError("not-allowed", why)
+
+    def _refusal(self, sync: Sync, ref: ObjectRef, is_namespaced: bool) -> str:
         errand = sync.errand
-        why = refusal(
+        return refusal(
             errand.spec.allow,
             errand.held.key.namespace,
             ref,
@@ -241,14 +263,16 @@ class Syncer:
             is_definition=stage_of(ref.kind) is Stage.DEFINITIONS,
             is_instance=self._gates.is_instance(ref.kind),
         )
-        if why:
-            raise RefusedError("not-allowed", why)
 
-    def _possible_keys(self, sync: Sync, item: Item) -> set[Key]:
-        """Return under which names an object may be known: none of them may be pruned."""
+    def _keep(self, sync: Sync, item: Item) -> None:
+        """Note under which names an object may be known: none of them may be pruned."""
         kind, name = item.ref.kind, item.ref.name
-        places = {item.ref.namespace or sync.errand.held.key.namespace, ""}
-        return {key_of(ObjectRef(kind, place, name)) for place in places}
+        for place in {item.ref.namespace or sync.errand.held.key.namespace, ""}:
+            ref = ObjectRef(kind, place, name)
+            sync.keys.add(key_of(ref))
+            # Others make room for what a source wants, so it cannot want what it may not have.
+            if self._refusal(sync, ref, bool(place)):
+                sync.refused.add(key_of(ref))
 
     # What keeps objects back
 
@@ -264,7 +288,7 @@ class Syncer:
     def _hold_back(self, sync: Sync, item: Item, why: str) -> None:
         error = KroGitopsError("held-back", f"{item.ref} is held back: {why}")
         self._fail(sync, item, item.ref, error)
-        sync.keys |= self._possible_keys(sync, item)
+        self._keep(sync, item)
         self._bar(sync, item, f"definition {item.ref.name} is held back")
 
     def _bar(self, sync: Sync, item: Item, why: str) -> None:
@@ -276,7 +300,7 @@ class Syncer:
         kind = (item.ref.kind.group, item.ref.kind.kind)
         if kind not in sync.barred:
             return False
-        sync.keys |= self._possible_keys(sync, item)
+        self._keep(sync, item)
         sync.held_back[kind] = sync.held_back.get(kind, 0) + 1
         return True
 
@@ -292,7 +316,7 @@ class Syncer:
         error = RefusedError("definition-cycle", f"definitions need each other: {way}")
         self._fail(sync, by_ref[cycle[0]], cycle[0], error)
         for ref in cycle:
-            sync.keys |= self._possible_keys(sync, by_ref[ref])
+            self._keep(sync, by_ref[ref])
             self._bar(sync, by_ref[ref], f"definition {ref.name} is in a cycle")
 
     def _fail(self, sync: Sync, item: Item, ref: ObjectRef, error: KroGitopsError) -> None:

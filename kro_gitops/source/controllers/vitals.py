@@ -6,6 +6,7 @@ say nothing of themselves are fine when they are there. Only the rest is read, a
 it changed since it was fine.
 """
 
+from kro_gitops.errors import KroGitopsError
 from kro_gitops.objects.refs import KubeObject, ObjectRef
 from kro_gitops.source.controllers.errands import Errand, each_of
 from kro_gitops.source.controllers.gates import Gates, is_silent
@@ -66,7 +67,10 @@ class Vitals:
         return verdict
 
     async def _look(self, errand: Errand, wanted: Wanted) -> Verdict:
-        found = await errand.cluster.find(wanted.ref)
+        try:
+            found = await errand.cluster.find(wanted.ref)
+        except KroGitopsError as error:
+            return Verdict(Health.PROGRESSING, f"it cannot be looked at: {error.message}")
         if found is None:
             return Verdict(Health.PROGRESSING, "it is not there")
         verdict = child_health(found)

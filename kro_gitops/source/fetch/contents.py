@@ -5,11 +5,12 @@ An object that is missing although a ref of ours keeps it means damage; one that
 merely not fetched.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from kro_gitops.errors import Unavailable, UserError
 from kro_gitops.source.fetch import commands, printed
 from kro_gitops.source.fetch.commands import Command
+from kro_gitops.source.fetch.complaints import too_large
 from kro_gitops.source.fetch.model import Commit, FetchRules, Listing
 from kro_gitops.source.fetch.process import Limits, Outcome
 from kro_gitops.source.fetch.reader import read_objects
@@ -61,7 +62,13 @@ class Contents:
 
     def files(self, ids: Collection[str]) -> dict[str, bytes]:
         """Read files."""
-        found = {id: content for id, _, content in self._objects(ids, self.rules.file_bytes)}
+        found: dict[str, bytes] = {}
+        total = 0
+        for id, _, content in self._each(ids, self.rules.file_bytes):
+            total += len(content)
+            if total > self.rules.read_bytes:
+                raise too_large(self.rules.read_bytes)
+            found[id] = content
         missing = [id for id in ids if id not in found]
         if missing:
             self._look_for_damage()
@@ -114,9 +121,11 @@ class Contents:
             self.listing(kept)
 
     def _objects(self, ids: Collection[str], most: int) -> list[tuple[str, str, bytes]]:
-        if not self.repository.packs.is_dir():
-            return []
-        return list(read_objects(self.repository, ids, most, LOCAL_SECONDS))
+        return list(self._each(ids, most))
+
+    def _each(self, ids: Collection[str], most: int) -> Iterator[tuple[str, str, bytes]]:
+        if self.repository.packs.is_dir():
+            yield from read_objects(self.repository, ids, most, LOCAL_SECONDS)
 
     def _run(self, command: Command) -> Outcome:
         return self.repository.run(command, Limits(LOCAL_SECONDS))

@@ -8,7 +8,8 @@ once an hour.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
@@ -50,6 +51,7 @@ class AppTokens:
         self._now = now
         self._tokens: dict[GitHubApp, _Token] = {}
         self._lock = threading.Lock()
+        self._doors: dict[GitHubApp, tuple[threading.Lock, int]] = {}
 
     def login(self, credentials: Credentials, proxy: Proxy | None = None) -> Credentials:
         """
@@ -60,12 +62,15 @@ class AppTokens:
         app = credentials.app
         if app is None:
             return credentials
-        with self._lock:  # held while asking: two sources of one app ask once
-            found = self._tokens.get(app)
+        # Two sources of one app ask once; nobody waits for the server of another app.
+        with self._asking(app):
+            with self._lock:
+                found = self._tokens.get(app)
             now = self._now()
             if found is None or found.expires - _MARGIN <= now:
                 found = self._ask(app, credentials, proxy)
-                self._keep(app, found, now)
+                with self._lock:
+                    self._keep(app, found, now)
         return replace(credentials, username=_USER, password=found.value)
 
     def forget(self, credentials: Credentials) -> None:
@@ -73,6 +78,21 @@ class AppTokens:
         if credentials.app is not None:
             with self._lock:
                 self._tokens.pop(credentials.app, None)
+
+    @contextmanager
+    def _asking(self, app: GitHubApp) -> Iterator[None]:
+        """Keep out whoever wants to log in as the same app, and forget about it afterwards."""
+        with self._lock:
+            lock, waiting = self._doors.get(app, (threading.Lock(), 0))
+            self._doors[app] = (lock, waiting + 1)
+        try:
+            with lock:
+                yield
+        finally:
+            with self._lock:
+                _, waiting = self._doors.pop(app)
+                if waiting > 1:
+                    self._doors[app] = (lock, waiting - 1)
 
     def _keep(self, app: GitHubApp, token: _Token, now: datetime) -> None:
         lasting = {each: kept for each, kept in self._tokens.items() if kept.expires > now}

@@ -18,9 +18,13 @@ _YOUNG = 5.0  # seconds in which a folder may not be locked yet
 
 
 @contextlib.contextmanager
-def locked(file: Path) -> Iterator[None]:
-    """Wait for the lock and hold it; the kernel gives it back if we die."""
-    descriptor = _acquire(file)
+def locked(file: Path, *, waits: bool = True) -> Iterator[None]:
+    """
+    Hold the lock; the kernel gives it back if we die.
+
+    Somebody else's is waited for, or, if nobody `waits`, answered with `BlockingIOError`.
+    """
+    descriptor = _acquire(file, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
     try:
         yield
     finally:
@@ -61,10 +65,14 @@ def _remove_unless_held(folder: str) -> None:
         os.close(descriptor)
 
 
-def _acquire(file: Path) -> int:
+def _acquire(file: Path, operation: int) -> int:
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, operation)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise
         # Who deletes a mirror deletes its lock: then we hold one that nobody else will find.
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), file.stat()):

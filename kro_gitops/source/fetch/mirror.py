@@ -15,6 +15,7 @@ import contextlib
 import shutil
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -60,16 +61,24 @@ class Mirrors:
             return found
 
     def forget(self, keep: Collection[str]) -> None:
-        """Delete the mirrors whose identity is not among these, also those of earlier runs."""
+        """
+        Delete the mirrors whose identity is not among these, also those of earlier runs.
+
+        One that is in use stays until the next time: whoever waited for a slow server here would
+        keep everybody waiting who only wants to know where a mirror is.
+        """
         with self._lock:
-            for identity in self._mirrors.keys() - set(keep):
+            unused = self._mirrors.keys() - set(keep)
+            idle = [identity for identity in unused if self._mirrors[identity].rest()]
+            for identity in idle:
                 self._recent.pop(identity, None)
-                self._mirrors.pop(identity).close()
-            for lock in self.root.glob("*.lock"):
-                if lock.stem not in keep:
-                    with locked(lock):
-                        shutil.rmtree(self.root / lock.stem, ignore_errors=True)
-                        lock.unlink(missing_ok=True)
+                del self._mirrors[identity]
+            used = {*keep, *self._mirrors}
+        for lock in self.root.glob("*.lock"):
+            if lock.stem not in used:
+                with suppress(BlockingIOError), locked(lock, waits=False):
+                    shutil.rmtree(self.root / lock.stem, ignore_errors=True)
+                    lock.unlink(missing_ok=True)
 
     def close(self) -> None:
         """End all processes; the mirrors start them again when asked."""
@@ -166,13 +175,15 @@ class Mirror:
         with self._lock:
             self._repository.close()
 
-    def rest(self) -> None:
-        """Do so, unless somebody is reading."""
-        if self._lock.acquire(blocking=False):
-            try:
-                self._repository.close()
-            finally:
-                self._lock.release()
+    def rest(self) -> bool:
+        """Do so, unless somebody is reading; say whether nobody is."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._repository.close()
+        finally:
+            self._lock.release()
+        return True
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

@@ -45,6 +45,7 @@ class FetchRules:
     pack_bytes: int = 256 << 20  # in one fetch
     tree_entries: int = 100_000
     file_bytes: int = 1 << 20
+    read_bytes: int = 128 << 20  # of files at once, unpacked
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from kro_gitops.source.guards import check_path
 from kro_gitops.source.revision import RemoteRefs
 
 _PLAIN = re.compile(r"[\w@%+=:,~ ()-][\w@%+=:,~ ().-]*(?:/[\w@%+=:,~ ()-][\w@%+=:,~ ().-]*)*", re.A)
-_PERSON = re.compile(r"(.*?) ?<([^<>]*)> (-?\d+) [+-]\d{4}")
+_LONGEST_PERSON = 255
+_PERSON = re.compile(r"(.*?) ?<([^<>]*)> (-?\d{1,20}) [+-]\d{4}")
 _SHORT = 1000
 _SHOWN = 200
 # Python knows codecs that raise, or take for ever, on what a stranger wrote: only these are used.
@@ -83,7 +84,7 @@ def tree_too_large(most: int) -> RefusedError:
     return RefusedError(
         "git-tree-too-large",
         f"the revision has more than {most} files, or names beyond measure",
-        hint="keep manifests in a repository of their own, or let the operator raise the limit",
+        hint="keep manifests in a repository of their own",
     )
 
 
@@ -126,7 +127,9 @@ def _person(text: bytes, encoding: str) -> tuple[str, str, str]:
     found = _PERSON.fullmatch(_text(text, encoding))
     if found is None:
         return "", "", ""
-    return found[1].strip(), found[2], _time(int(found[3]))
+    # They are shown and kept in a status: one that is a megabyte long would fill it.
+    name, address = found[1].strip()[:_LONGEST_PERSON], found[2][:_LONGEST_PERSON]
+    return name, address, _time(int(found[3]))
 
 
 def _time(seconds: int) -> str:

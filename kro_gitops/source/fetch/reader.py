@@ -64,7 +64,7 @@ def _answer(stdout: IO[bytes], id: str, most: int) -> tuple[str, str, bytes] | N
         raise RefusedError(
             "git-file-too-large",
             f"the object {id[:12]} has {size} bytes; at most {most} are read",
-            hint="split it, or let the operator raise the limit",
+            hint="split it",
         )
     content = stdout.read(size + 1)
     if len(content) != size + 1:

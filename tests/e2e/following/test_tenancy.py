@@ -149,6 +149,26 @@ async def test_children_are_made_as_the_account_of_the_source(world: SourceWorld
     await world.ready()
 
 
+async def test_who_may_not_have_an_object_cannot_keep_it_alive(world: SourceWorld) -> None:
+    other = await world.another_namespace()
+    await account(world, "tenant")
+    forbidden = {"kept-out.yaml": placed(world, "out", other), "no-rights.yaml": config_map("own")}
+    world.commit({f"{folder}/{name}": each for folder in "ab" for name, each in forbidden.items()})
+    world.commit({"a/stays.yaml": config_map("stays")})
+    await world.follow("a", paths=["a"])
+    await world.ready(name="a")
+    await world.follow("b", paths=["b"], closed=True, serviceAccountName="tenant")
+    await world.reported("Ready", "False", name="b")
+    world.commit({f"a/{name}": None for name in forbidden})
+
+    async def check() -> None:
+        assert await world.find(named(world, "out", other)) is None
+        assert await world.find(named(world, "own")) is None
+
+    await world.until(check, 20.0)
+    await world.ready(name="a")
+
+
 async def test_missing_rights_are_told_as_one_role(world: SourceWorld) -> None:
     await robot(world)
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}

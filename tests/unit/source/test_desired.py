@@ -106,6 +106,13 @@ def test_a_file_may_not_claim_to_be_of_another_source(section: str) -> None:
     assert caught.value.problem.spot.path == ("metadata", section, key)
 
 
+@pytest.mark.parametrize("label", ["kro.run/owned", "applyset.kubernetes.io/part-of"])
+def test_a_file_may_not_claim_to_be_a_child_of_an_instance(label: str) -> None:
+    forged = {**SETTINGS, "metadata": {"name": "settings", "labels": {label: "true"}}}
+    with pytest.raises(ReservedKeyError):
+        wanted(item(forged))
+
+
 def test_people_may_say_what_they_wish() -> None:
     asked = {"gitops.kro.run/prune": "disabled", "gitops.kro.run/wave": "2"}
     made = wanted(item({**SETTINGS, "metadata": {"name": "settings", "annotations": asked}}))

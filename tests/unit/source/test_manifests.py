@@ -149,6 +149,27 @@ def test_what_looks_like_a_list_or_nothing(text: str, names: list[str]) -> None:
             id="text as metadata",
         ),
         pytest.param(
+            "apiVersion: v1\nkind: X\nmetadata: {name: x, annotations: [a]}\n",
+            "wrong-type",
+            "'metadata.annotations' must be an object",
+            "3:34",
+            id="a list as annotations",
+        ),
+        pytest.param(
+            "apiVersion: v1\nkind: X\nmetadata: {name: x, labels: text}\n",
+            "wrong-type",
+            "'metadata.labels' must be an object",
+            "3:29",
+            id="text as labels",
+        ),
+        pytest.param(
+            "apiVersion: v1\nkind: X\nmetadata: {name: ..}\n",
+            "bad-name",
+            "'..' is no name",
+            "3:18",
+            id="a way up as name",
+        ),
+        pytest.param(
             "apiVersion: v1\nkind: X\nmetadata: {name: 12}\n",
             "wrong-type",
             "'metadata.name' must be a string",

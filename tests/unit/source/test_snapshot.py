@@ -1,5 +1,7 @@
 from dataclasses import dataclass
 
+import pytest
+
 from kro_gitops.errors import Finding, Origin, Problem, Severity
 from kro_gitops.source.snapshot import Library, Snapshot
 
@@ -81,3 +83,20 @@ def test_warnings_do_not_make_it_unsound() -> None:
     found = library.snapshot("c", [], {}, [Finding(warning, Origin("x", 1, 1))])
     assert found.is_sound
     assert len(found.findings) == 1
+
+
+def test_a_document_that_cannot_be_trusted_is_told_and_not_wanted() -> None:
+    twice = config("one") + b"data: {a: '2'}\n"
+    found = snapshot(Library(), {"a.yaml": twice, "b.yaml": config("two")})
+    assert [item.ref.name for item in found.items] == ["two"]
+    assert [error.problem.code for error in found.errors] == ["duplicate-key"]
+
+
+@pytest.mark.parametrize("value", ["*hunter2", "!hunter2 x", "!!int hunter2", "[hunter2"])
+def test_what_is_wrong_with_a_secret_is_not_quoted(value: str) -> None:
+    text = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: a}}\nstringData:\n  word: {value}\n"
+    found = snapshot(Library(), {"a.yaml": text.encode()})
+    assert found.errors
+    told = [f"{e.problem.summary} {e.problem.message} {e.problem.hint}" for e in found.errors]
+    assert not any("hunter2" in each for each in told)
+    assert all(each.origin.file == "a.yaml" and each.origin.line >= 5 for each in found.errors)

@@ -272,7 +272,7 @@ specs = st.builds(
     paths=several,
     ignore=maybe,
     interval=durations,
-    timeout=durations,
+    timeout=st.integers(1000, 600_000).map(lambda milliseconds: milliseconds / 1000),
     suspend=st.booleans(),
     provider=st.sampled_from(Provider),
     secret=words,
@@ -371,3 +371,17 @@ def test_whatever_is_written_is_read_or_refused(spec: dict[str, Any]) -> None:
     except InvalidSourceError:
         return
     assert url == spec["url"]
+
+
+def test_a_folder_of_the_controller_is_for_the_source_that_its_operator_named_alone() -> None:
+    folder = "file:///srv/platform.git"
+    assert read(Defaults(local_source="team/shop"), url=folder).url == folder
+    for named in ("", "platform/repo", "team/shop2"):
+        with pytest.raises(InvalidSourceError, match=r"spec\.url names a folder of the controller"):
+            read(Defaults(local_source=named), url=folder)
+
+
+def test_nobody_waits_for_git_longer_than_others_can_bear() -> None:
+    assert read(timeout="10m").timeout == 600
+    with pytest.raises(InvalidSourceError, match=r"spec\.timeout '11m' is too long"):
+        read(timeout="11m")

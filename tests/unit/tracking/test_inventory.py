@@ -135,3 +135,12 @@ def test_what_is_written_is_what_is_held(steps: list[tuple[str, str, str]]) -> N
         assert all(len(each) <= 3 for each in shards.held.values())
     finally:
         module.SHARD_SIZE = before
+
+
+def test_a_shard_that_was_lost_can_be_written_whole() -> None:
+    kind = Kind("", "v1", "ConfigMap")
+    made = Inventory.of({0: [Entry(ObjectRef(kind, "n", "a"), "u1")]})
+    made.put(Entry(ObjectRef(kind, "n", "b"), "u2"))
+    assert set(made.on_shard(0)) == {"/ConfigMap/n/a", "/ConfigMap/n/b"}
+    assert made.on_shard(0)["/ConfigMap/n/a"] == {"version": "v1", "uid": "u1"}
+    assert made.on_shard(1) == {}

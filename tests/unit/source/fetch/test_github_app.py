@@ -340,6 +340,25 @@ def test_a_server_that_drips_is_left_in_time(github: GitHub, credentials: Creden
     assert time.monotonic() - started < 5
 
 
+def test_a_server_that_drips_keeps_no_other_app_waiting(
+    github: GitHub, credentials: Credentials
+) -> None:
+    github.gives("good", START + timedelta(days=9999))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert credentials.app is not None
+        base = f"https://localhost:{silent.getsockname()[1]}"
+        slow = replace(credentials, app=replace(credentials.app, base_url=base))
+        tokens = AppTokens(PRIVATE, timeout=4.0)
+        waiting = threading.Thread(target=lambda: failure(lambda: tokens.login(slow)))
+        waiting.start()
+        line, _ = silent.accept()  # it is being asked by now
+        with line:
+            started = time.monotonic()
+            assert tokens.login(credentials).password == "good"
+            assert time.monotonic() - started < 2
+            waiting.join()
+
+
 def test_a_server_that_is_gone(credentials: Credentials) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -85,3 +85,9 @@ def test_a_signed_commit_in_another_encoding_is_read() -> None:
 def test_a_commit_of_rubbish_is_read_as_far_as_it_goes() -> None:
     found = parse_commit(ID, b"\xff\xfe\n\n\xff")
     assert (found.tree, found.author, found.subject) == ("", "", "\ufffd")
+
+
+def test_nobody_has_a_name_that_fills_a_status() -> None:
+    person = f"{'x' * 100_000} <{'y' * 100_000}> 1700000000 +0100"
+    found = parse_commit(ID, f"tree {'3' * 40}\nauthor {person}\ncommitter {person}\n\na".encode())
+    assert {len(each) for each in (found.author, found.author_email, found.committer)} == {255}
