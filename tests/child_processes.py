@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
+_SHARED = ("tools.cluster", "kube-apiserver", "/etcd", "kube-controller-manager", "kro_gitops")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,22 @@ def descendants(of: int | None = None) -> list[int]:
     found = list(children.get(of or os.getpid(), ()))
     for pid in found:
         found.extend(children.get(pid, ()))
+    return found
+
+
+def own_descendants() -> list[int]:
+    """Return those below this process, without clusters and controllers that tests share."""
+    children: dict[int, list[int]] = {}
+    for pid, parent in _parents():
+        children.setdefault(parent, []).append(pid)
+    found: list[int] = []
+    waiting = list(children.get(os.getpid(), ()))
+    while waiting:
+        pid = waiting.pop()
+        seen = look(pid)
+        if seen is not None and not any(each in " ".join(seen.argv) for each in _SHARED):
+            found.append(pid)
+            waiting.extend(children.get(pid, ()))
     return found
 
 

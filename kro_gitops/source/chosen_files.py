@@ -24,10 +24,8 @@ from kro_gitops.source.ignore_rules import NAMES, IgnoreRules
 _SUFFIXES = tuple(SUFFIXES)
 _LONGEST_SUFFIX = max(map(len, SUFFIXES))
 _NEAR = 3
-_LINK = "KG-S02"
-_SUBMODULE = "KG-S03"
 # What is said of places whose content is not read, though it may be meant.
-NOT_FOLLOWED = frozenset((_LINK, _SUBMODULE))
+NOT_FOLLOWED = frozenset(("KG-S02", "KG-S03"))
 # A link called like this leads to a file of that type, not to a folder of manifests.
 _OTHER_FILE = re.compile(r"\.[A-Za-z]\w{0,5}$")
 
@@ -200,10 +198,10 @@ def _tops(known: Iterable[str]) -> str:
 
 def _not_followed(entry: Entry) -> Finding:
     if entry.mode == SUBMODULE:
-        code, what = _SUBMODULE, "a submodule, and submodules are not read"
+        code, what = "KG-S03", "a submodule, and submodules are not read"
         hint = "make that repository a source of its own"
     else:
-        code, what = _LINK, "a symbolic link, and links are not followed"
+        code, what = "KG-S02", "a symbolic link, and links are not followed"
         hint = "name the folder it leads to in 'paths', or put the file itself here"
     problem = Problem(code, f"this is {what}", hint=hint, severity=Severity.WARNING)
     return Finding(problem, Origin(entry.path, 1, 1))

@@ -128,8 +128,8 @@ def test_flags_are_those_of_the_program_with_its_defaults() -> None:
             continue
         if not value or known[flag].default != value:
             others.add(flag)
-    # Replicas elect a leader, and nobody sits at a Pod's terminal.
-    assert others == {"--in-cluster", "--leader-elect", "--log-format"}
+    # Replicas elect a leader, nobody sits at a Pod's terminal, and its disk is a volume.
+    assert others == {"--in-cluster", "--leader-elect", "--log-format", "--storage-path"}
 
 
 def test_the_program_understands_what_the_chart_tells_it(render: Render) -> None:
@@ -214,7 +214,8 @@ def test_every_flag_that_has_an_effect_can_be_set(render: Render) -> None:
         "--repo-name=shop",
         "--repo-namespace=team-a",
     } <= set(args)
-    set_here = {word.partition("=")[0].replace("--no-", "--") for word in args}
+    words = {word.partition("=")[0] for word in args}
+    set_here = words | {word.replace("--no-", "--") for word in words}
     elsewhere = {"--kubeconfig", "--context"}  # a Pod has its service account
     assert {o.flags[0] for o in OPTIONS if not o.is_ignored} - elsewhere <= set_here
 

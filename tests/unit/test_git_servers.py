@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.certificates import Certificates
-from tests.child_processes import descendants
+from tests.child_processes import own_descendants
 from tests.git_repositories import GitRepository, clean_environment
 from tests.git_servers import HttpServer, SshServer, connect_proxy, http_server
 from tests.git_ssh_server import sshd_program
@@ -88,7 +88,7 @@ def test_the_switches(git_http: HttpServer, repository: GitRepository, tmp_path:
     assert ls_remote(url, tmp_path).returncode != 0
     git_http.come_back()
     assert ls_remote(url, tmp_path).returncode == 0
-    assert not descendants()
+    assert not own_descendants()
 
 
 def test_ssh_serves_the_key_it_knows(

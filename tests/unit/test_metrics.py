@@ -80,6 +80,10 @@ COUNTERS = {
     "kro_gitops_api_requests_total": "verb kind code",
     "kro_gitops_children_applied_total": "kind",
     "kro_gitops_drift_repaired_total": "kind",
+    "kro_gitops_source_polls_total": "source outcome",
+    "kro_gitops_source_syncs_total": "source result",
+    "kro_gitops_source_writes_total": "source what",
+    "kro_gitops_webhooks_total": "forge outcome",
 }
 GAUGES = {
     "dynamic_controller_gvr_count": "",
@@ -94,6 +98,8 @@ GAUGES = {
     "kro_gitops_build_info": "version kro_version",
     "kro_gitops_leader": "",
     "kro_gitops_informer_objects": "kind",
+    "kro_gitops_source_ready": "source",
+    "kro_gitops_source_objects": "source",
 }
 HISTOGRAMS = {
     "cel_expr_eval_duration_seconds": ("", SHORT),
@@ -116,6 +122,9 @@ HISTOGRAMS = {
     "rest_client_response_size_bytes": ("verb", None),
     "workqueue_queue_duration_seconds": ("name controller", None),
     "workqueue_work_duration_seconds": ("name controller", None),
+    "kro_gitops_source_poll_seconds": ("source", None),
+    "kro_gitops_source_sync_seconds": ("source", None),
+    "kro_gitops_source_step_seconds": ("source step", None),
 }
 FORMS = {
     **{name: ("counter", labels) for name, labels in COUNTERS.items()},

@@ -117,6 +117,7 @@ async def place(
             start_controller,
             own_plane.kubeconfig,
             OURS,
+            sources=True,
             allow_private_networks=True,
             allow_plain_http=True,
             log_level="debug",

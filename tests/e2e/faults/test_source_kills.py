@@ -43,7 +43,12 @@ async def following(
     """Give a world whose controller keeps what it fetched when it is started again."""
     root = folder / "repositories"
     root.mkdir()
-    flags = {**AS_INSTALLED, "allow_private_networks": True, "allow_plain_http": True}
+    flags = {
+        **AS_INSTALLED,
+        "sources": True,
+        "allow_private_networks": True,
+        "allow_plain_http": True,
+    }
     flags["storage_path"] = str(folder / "storage")
     with http_server(root) as server:
         kubeconfig = through or plane.kubeconfig

@@ -88,6 +88,7 @@ async def pair(plane: ControlPlane, audit: Path, tmp_path: Path) -> AsyncIterato
             flags: dict[str, Flag] = {
                 **AS_INSTALLED,
                 **TERMS,
+                "sources": True,
                 "allow_private_networks": True,
                 "allow_plain_http": True,
                 "storage_path": str(tmp_path / name),

@@ -12,7 +12,7 @@ from tests.e2e.following.world import Git, SourceWorld
 from tests.e2e.scenarios.controllers import OURS, Controller, Flag, start_controller
 from tools.cluster.control_plane import ControlPlane
 
-OPEN: dict[str, Flag] = {"allow_private_networks": True, "allow_plain_http": True}
+OPEN: dict[str, Flag] = {"sources": True, "allow_private_networks": True, "allow_plain_http": True}
 
 
 @asynccontextmanager

@@ -2,18 +2,19 @@
 A controller that follows repositories, shared by a worker, and a world for each test.
 """
 
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+import os
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from kro_gitops.kube.api import Cluster
+from tests.e2e.conftest import _start
 from tests.e2e.following.world import Git, SourceWorld
-from tests.e2e.scenarios.conftest import _kubeconfig
 from tests.e2e.scenarios.controllers import Controller, start_controller
 from tests.git_http_server import http_server
 from tools.cluster.control_plane import ControlPlane
-from tools.cluster.parts import ToolError
 
 TIMEOUT = 120.0  # seconds
 
@@ -46,11 +47,27 @@ def git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Git]:
 
 
 @pytest.fixture(scope="session")
-def following(_planes: Callable[[bool], ControlPlane | ToolError]) -> Iterator[Controller]:
+def followed_plane() -> Iterator[ControlPlane]:
+    """Give the control plane that these tests share: on another's, two controllers would meet."""
+    with ExitStack() as stack:
+        started = _start(stack, controllers=False)
+        if not isinstance(started, ControlPlane):
+            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(str(started))
+        yield started
+
+
+@pytest.fixture(scope="session")
+def following(followed_plane: ControlPlane) -> Iterator[Controller]:
     """Give the controller that these tests share: it is watched, never disturbed."""
-    flags = {"allow_private_networks": True, "allow_plain_http": True}
-    with start_controller(_kubeconfig(_planes), "ours", **flags) as running:
+    flags = {"sources": True, "allow_private_networks": True, "allow_plain_http": True}
+    with start_controller(followed_plane.kubeconfig, "ours", **flags) as running:
         yield running
+
+
+@pytest.fixture
+def kubeconfig(followed_plane: ControlPlane) -> Path:
+    """Give the kubeconfig of the cluster that these tests share."""
+    return followed_plane.kubeconfig
 
 
 @pytest.fixture

@@ -74,6 +74,7 @@ async def followed(own_plane: ControlPlane, git: Git) -> AsyncIterator[Followed]
     flags: dict[str, Flag] = {
         "repo": git.server.url(f"{name}.git"),
         "repo_interval": "1s",
+        "sources": True,
         "allow_private_networks": True,
         "allow_plain_http": True,
     }

@@ -60,7 +60,7 @@ def _status(request: urllib.request.Request) -> int:
 async def called(own_plane: ControlPlane, git: Git) -> AsyncIterator[tuple[SourceWorld, Forge]]:
     """Give a world whose controller listens to forges."""
     [port] = free_ports(1)
-    flags = {"allow_private_networks": True, "allow_plain_http": True}
+    flags = {"sources": True, "allow_private_networks": True, "allow_plain_http": True}
     listening = f"127.0.0.1:{port}"
     starting = asyncio.to_thread(
         start_controller, own_plane.kubeconfig, "ours", webhook_bind_address=listening, **flags

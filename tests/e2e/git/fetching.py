@@ -17,7 +17,7 @@ from kro_gitops.source.fetch.mirror import Mirror, Mirrors
 from kro_gitops.source.fetch.model import FetchRules, Remote
 from kro_gitops.source.revision import choose, patterns
 from kro_gitops.source.spec import WantedRef
-from tests.child_processes import Process, descendants, look
+from tests.child_processes import Process, look, own_descendants
 
 ON_THIS_MACHINE = FetchRules(allow_private_networks=True, allow_plain_http=True)
 MAIN = WantedRef(branch="main")
@@ -88,7 +88,7 @@ class Watch:
     seen: dict[int, Process] = field(default_factory=dict)
 
     def look(self) -> None:
-        for pid in descendants():
+        for pid in own_descendants():
             found = look(pid)
             # A child shows its parent's words until it has become another program.
             if found and found.argv and "pytest" not in " ".join(found.argv):

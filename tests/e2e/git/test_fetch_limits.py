@@ -11,7 +11,7 @@ import pytest
 from kro_gitops.errors import RefusedError, Unavailable, UserError
 from kro_gitops.source.credentials import Credentials
 from kro_gitops.source.fetch.model import FetchRules
-from tests.child_processes import descendants, look, processes_in
+from tests.child_processes import look, own_descendants, processes_in
 from tests.e2e.git.fetching import (
     Fetcher,
     changed,
@@ -149,7 +149,7 @@ def test_limits_hold_for_all_that_git_starts(
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(newest, fetcher.mirror(git_http.url("app.git")))
             until(lambda: bool(git_http.requests))
-            limits = {look(pid): _memory_limit(pid) for pid in descendants()}
+            limits = {look(pid): _memory_limit(pid) for pid in own_descendants()}
             git_http.resume()
             running.result()
     finally:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kro_gitops.source.credentials import Credentials
-from tests.child_processes import descendants
+from tests.child_processes import own_descendants
 from tests.e2e.git.fetching import (
     Fetcher,
     everything_said,
@@ -63,7 +63,7 @@ def test_what_git_is_given_can_be_read_by_the_same_user_only(
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(newest, mirror)
             until(lambda: bool(server.requests))
-            found = [Path(f"/proc/{pid}/environ").stat() for pid in descendants()]
+            found = [Path(f"/proc/{pid}/environ").stat() for pid in own_descendants()]
             server.resume()
             running.result()
     assert found

@@ -51,6 +51,10 @@ SUITE_FLAGS: Mapping[str, Flag] = {
 }
 
 
+# Clusters are shared with tests that write sources by hand: only who is told to follows them.
+ALONE: Mapping[str, Mapping[str, Flag]] = {OURS: {"sources": False}}
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoints:
     """Where a controller is asked how it is."""
@@ -151,6 +155,7 @@ def start_controller(kubeconfig: Path, named: str, **flags: Flag) -> Controller:
         metrics, health = (f"127.0.0.1:{port}" for port in free_ports(2))
         given = {
             **SUITE_FLAGS,
+            **ALONE.get(named, {}),
             "metrics_bind_address": metrics,
             "health_probe_bind_address": health,
         }
