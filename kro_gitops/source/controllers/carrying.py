@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
 from kro_gitops.engine.management import is_going
-from kro_gitops.errors import KroGitopsError
+from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.kube.api import Cluster
 from kro_gitops.objects.conditions import TRUE, UNKNOWN
 from kro_gitops.objects.refs import ObjectRef
@@ -109,6 +109,8 @@ class Carrier:
             await tools.rights.explain(sync.errand)
         except KroGitopsError as error:
             account.failures.append(Fault(error.code, words(error)))
+            if isinstance(error, UserError):
+                held.coming = frozenset()  # it will not come before somebody changes something
         held.account, held.current = account, sync.current
         held.made = {item: each for item, each in held.made.items() if each.key in sync.keys}
         account.is_cut_short = sync.is_cut_short or sync.errand.is_held_up
