@@ -262,10 +262,12 @@ EVIL = ["../../../evil", "/etc/evil", "..", ".", "a/../../b", "x\n---\nkind: Evi
 
 @pytest.mark.parametrize("name", EVIL, ids=map(repr, EVIL))
 def test_no_name_leads_out_of_the_folder(name: str, folder: Path) -> None:
+    # An instance that is called so is not read at all; a child's name is only known later.
+    own = "x" if name in (".", "..", "") else name
     write(
         "all.yaml",
         definition(resource("cm", config_map("${schema.spec.name}")), spec={"name": "string"}),
-        instance({"name": name}, name=name or "x", namespace=name),
+        instance({"name": name}, name=own, namespace=own),
     )
     run("render", "all.yaml", "--out", "deep/down/out")
     assert len(files_below("deep/down/out")) == 1
