@@ -92,6 +92,11 @@ class Problem:
         if not self.message:
             object.__setattr__(self, "message", self.summary)
 
+    @property
+    def told(self) -> str:
+        """Say it in a line, with what to do."""
+        return f"{self.summary} ({self.hint})" if self.hint else self.summary
+
     def below(self, prefix: Path) -> "Problem":
         """Return the same problem, seen from an object that holds this one at `prefix`."""
         return replace(self, spot=self.spot.below(prefix))
@@ -124,6 +129,11 @@ class KroGitopsError(Exception):
         self.code = code
         self.message = message
         self.hint = hint
+
+    @property
+    def told(self) -> str:
+        """Say it in a line, with what to do."""
+        return f"{self.message} ({self.hint})" if self.hint else self.message
 
 
 class UserError(KroGitopsError):

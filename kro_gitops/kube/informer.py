@@ -82,6 +82,13 @@ class Informer:
             return False
         return True
 
+    def tell_waiting(self) -> None:
+        """Say in the log that somebody waits for everything to be listed, and why."""
+        error = self.problem.message if self.problem else ""
+        log.warning(
+            "still waiting to list", extra={"kind": str(self.selection.kind), "error": error}
+        )
+
     def saw(self, obj: KubeObject) -> None:
         """
         Take in what the server answered to a write of ours; listeners are not told.

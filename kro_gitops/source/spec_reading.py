@@ -58,12 +58,8 @@ class InvalidSourceError(UserError):
         if len(self.problems) == 1:
             message, hint = self.problems[0].summary, self.problems[0].hint
         else:
-            message, hint = "; ".join(map(_in_a_row, self.problems)), ""
+            message, hint = "; ".join(each.told for each in self.problems), ""
         super().__init__(INVALID, f"{source}: {message}", hint=hint)
-
-
-def _in_a_row(problem: Problem) -> str:
-    return f"{problem.summary} ({problem.hint})" if problem.hint else problem.summary
 
 
 def read_spec(obj: KubeObject, defaults: Defaults) -> SourceSpec:

@@ -143,7 +143,7 @@ class Engine:
         try:
             for informer in (self._crds, self._revisions, self._definitions):
                 while not await informer.wait_synced(5.0):
-                    _explain(informer)
+                    informer.tell_waiting()
             await self._begin()
             async with asyncio.TaskGroup() as group:
                 for loop in (self._definition_loop, self._revision_loop, self._instance_loop):
@@ -346,9 +346,3 @@ def _concerns(definition: KubeObject) -> tuple[object, ...]:
 def _owners(revision: KubeObject) -> object:
     metadata = revision["metadata"]
     return metadata.get("ownerReferences"), metadata.get("deletionTimestamp")
-
-
-def _explain(informer: Informer) -> None:
-    problem = informer.problem
-    facts = {"kind": str(informer.selection.kind), "error": problem.message if problem else ""}
-    log.warning("still waiting to list", extra=facts)

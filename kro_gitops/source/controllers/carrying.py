@@ -24,7 +24,7 @@ from kro_gitops.source.controllers.errands import Errand
 from kro_gitops.source.controllers.observing import SourceObserver
 from kro_gitops.source.controllers.pruning import Occasion, Pruner
 from kro_gitops.source.controllers.registry import Fetched, Held, Registry
-from kro_gitops.source.controllers.reporting import Reporter, words
+from kro_gitops.source.controllers.reporting import Reporter
 from kro_gitops.source.controllers.rights import Rights
 from kro_gitops.source.controllers.syncing import Sync, Syncer
 from kro_gitops.source.controllers.vitals import Vitals
@@ -108,7 +108,7 @@ class Carrier:
                 await tools.vitals.take(sync.errand, sync.current)
             await tools.rights.explain(sync.errand)
         except KroGitopsError as error:
-            account.failures.append(Fault(error.code, words(error)))
+            account.failures.append(Fault(error.code, error.told))
             if isinstance(error, UserError):
                 held.coming = frozenset()  # it will not come before somebody changes something
         held.account, held.current = account, sync.current

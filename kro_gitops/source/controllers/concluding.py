@@ -19,7 +19,6 @@ from kro_gitops.source.controllers.reporting import (
     of_account,
     of_error,
     status_of,
-    words,
 )
 from kro_gitops.source.spec import Pin, SourceSpec
 from kro_gitops.source.status import Report, Run
@@ -176,7 +175,7 @@ def _result(delay: float | None, pin: Pin | None) -> Result:
 def _say_trouble(report: Report, trouble: KroGitopsError) -> None:
     """Say that git could not be read, whatever was read before."""
     if isinstance(trouble, UnverifiedError):
-        report.say(status.VERIFIED, FALSE, "Unverified", words(trouble))
+        report.say(status.VERIFIED, FALSE, "Unverified", trouble.told)
     of_error(report, status.FETCH_FAILED, trouble)
 
 

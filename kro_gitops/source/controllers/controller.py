@@ -165,7 +165,7 @@ class SourceController:
             while not await informer.wait_synced(0.5):
                 if isinstance(informer.problem, NotServed):
                     break  # then there are none
-                _explain(informer)
+                informer.tell_waiting()
         for source in self._informer.cache:
             if self._is_watched(source):
                 key = ObjectRef.of(source)
@@ -311,9 +311,3 @@ def _concerns(source: KubeObject) -> tuple[object, ...]:
 
 def _clock() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _explain(informer: Informer) -> None:
-    problem = informer.problem
-    facts = {"kind": str(informer.selection.kind), "error": problem.message if problem else ""}
-    log.warning("still waiting to list", extra=facts)

@@ -13,7 +13,7 @@ from kro_gitops.source.controllers.finalizers import Finalizers
 from kro_gitops.source.controllers.inventories import Inventories
 from kro_gitops.source.controllers.pruning import Pruner
 from kro_gitops.source.controllers.registry import Held
-from kro_gitops.source.controllers.reporting import Reporter, words
+from kro_gitops.source.controllers.reporting import Reporter
 from kro_gitops.source.spec import DeletionPolicy, SourceSpec
 
 _SOON = 0.5  # seconds
@@ -51,7 +51,7 @@ class Leaving:
                 return Result(_SOON)
             await self._finalizers.remove(held)
         except KroGitopsError as error:
-            account.failures.append(Fault(error.code, words(error)))
+            account.failures.append(Fault(error.code, error.told))
             await self._report(held, account)
             return Result(_LATER)
         return DONE

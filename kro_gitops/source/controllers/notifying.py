@@ -164,7 +164,7 @@ class Notifier:
             await asyncio.sleep(self._pace(target).reserve(asyncio.get_running_loop().time()))
             await self._insist(target, posting)
         except KroGitopsError as error:
-            text = f"{error.message} ({error.hint})" if error.hint else error.message
+            text = error.told
             self._give_up(posting, redact(text, known))
         except Exception:  # whatever it is, the next letter is another matter
             log.exception("a notification failed", extra={"source": posting.letter.source})

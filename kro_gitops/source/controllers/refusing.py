@@ -9,7 +9,7 @@ from kro_gitops.errors import KroGitopsError, NotServed, RefusedError, UserError
 from kro_gitops.kube.responses import ApiError, Conflict
 from kro_gitops.objects.metadata import SOURCE_MANAGER
 from kro_gitops.objects.owned_fields import other_managers
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.accounts import Fault
 from kro_gitops.source.controllers.errands import Errand, Target
 from kro_gitops.source.controllers.live import evidence
@@ -71,7 +71,7 @@ def note_failure(errand: Errand, wanted: Wanted, error: KroGitopsError) -> None:
     if isinstance(error, ApiError) and error.causes:
         field_ = error.causes[0].field
     if isinstance(error, NotServed):
-        error = _no_such_kind(wanted)
+        error = no_such_kind(wanted.ref.kind)
     elif _is_secret(wanted.ref) and isinstance(error, ApiError):
         error = _discreet(error, wanted)
     lasting = isinstance(error, UserError) and error.code not in ("foreign-owner", "conflict")
@@ -98,8 +98,8 @@ def _discreet(error: ApiError, wanted: Wanted) -> KroGitopsError:
     return KroGitopsError(error.code, f"{wanted.ref} was refused{where}: {reason}")
 
 
-def _no_such_kind(wanted: Wanted) -> KroGitopsError:
-    kind = wanted.ref.kind
+def no_such_kind(kind: Kind) -> KroGitopsError:
+    """Say that nobody serves a kind."""
     return KroGitopsError(
         "not-served",
         f"the cluster does not serve {kind}",

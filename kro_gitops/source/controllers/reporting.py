@@ -146,17 +146,12 @@ def of_account(report: Report, account: Account, revision: str, *, waits: bool) 
 
 def of_error(report: Report, type_: str, error: KroGitopsError) -> None:
     """Say why a source cannot be worked on at all."""
-    text, reason = words(error), reason_of(error)
+    text, reason = error.told, reason_of(error)
     report.say(status.READY, FALSE, reason, text)
     if type_ != status.STALLED:
         report.say(type_, TRUE, reason, text)
     if isinstance(error, UserError):
         report.say(status.STALLED, TRUE, reason, text)
-
-
-def words(error: KroGitopsError) -> str:
-    """Return an error's message with its hint."""
-    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 def reason_of(error: KroGitopsError) -> str:

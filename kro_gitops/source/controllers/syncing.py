@@ -18,6 +18,7 @@ from kro_gitops.source.controllers.bridging import Extra, nothing
 from kro_gitops.source.controllers.errands import Errand
 from kro_gitops.source.controllers.gates import Gates
 from kro_gitops.source.controllers.live import LiveObjects
+from kro_gitops.source.controllers.refusing import no_such_kind
 from kro_gitops.source.controllers.vitals import Vitals
 from kro_gitops.source.desired import Provenance, ReservedKeyError, Wanted
 from kro_gitops.source.limits import refusal
@@ -241,11 +242,7 @@ class Syncer:
                 sync.scopes[kind] = None
         found = sync.scopes[kind]
         if found is None:
-            raise KroGitopsError(
-                "not-served",
-                f"the cluster does not serve {kind}",
-                hint="does its definition or CRD stand in git, and is its apiVersion right?",
-            )
+            raise no_such_kind(kind)
         return found
 
     def _refuse(self, sync: Sync, ref: ObjectRef, is_namespaced: bool) -> None:
@@ -321,8 +318,7 @@ class Syncer:
 
     def _fail(self, sync: Sync, item: Item, ref: ObjectRef, error: KroGitopsError) -> None:
         lasting = isinstance(error, RefusedError)
-        text = f"{error.message} ({error.hint})" if error.hint else error.message
-        failure = Fault(error.code, text, str(ref), origin_of(item), is_lasting=lasting)
+        failure = Fault(error.code, error.told, str(ref), origin_of(item), is_lasting=lasting)
         sync.errand.account.failures.append(failure)
 
 

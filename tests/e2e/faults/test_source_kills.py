@@ -31,6 +31,8 @@ from tools.cluster.control_plane import ControlPlane
 from tools.cluster.parts import Part
 
 SEED = 7
+# In CI the engine's own tests kill the API server and hang the store.
+IN_FULL = pytest.mark.skipif(not FULL, reason="disturbs a whole cluster; in test-full")
 LONGEST = 4.0  # seconds that a controller lives: long enough to begin and get into work
 MOMENTS = ("blind", "sync", "fetch", "inventory", "object")
 BRIEF = 0.04  # seconds: as long as a few requests take
@@ -188,9 +190,7 @@ _SOURCES_ONLY = (
 )
 
 
-@pytest.mark.skipif(
-    not FULL, reason="the engine's own tests kill the API server in CI; in test-full"
-)
+@IN_FULL
 async def test_a_sync_goes_on_after_the_api_server_was_killed(
     own_plane: ControlPlane, world: SourceWorld
 ) -> None:
@@ -205,9 +205,7 @@ async def test_a_sync_goes_on_after_the_api_server_was_killed(
     assert world.controller.is_running
 
 
-@pytest.mark.skipif(
-    not FULL, reason="the engine's own tests kill the API server in CI; in test-full"
-)
+@IN_FULL
 async def test_a_sync_goes_on_after_the_store_hung(
     own_plane: ControlPlane, world: SourceWorld
 ) -> None:
