@@ -317,15 +317,15 @@ class Watches:
             if is_going(change.after) and asks_to_orphan(change.after):
                 self.orphaning.add(uid)
         before, after = change.before, change.after
-        if before is None or after is None or _differ(before, after):
+        if before is not None and after is not None and _asks_otherwise(before, after):
+            # Never by us, even if the version is one that we wrote: a schema that changed shows
+            # its new defaults in whatever comes next, be it our own status or the same version.
+            self._observer.instance_heard(key.kind, "update")
+            self._wake(key)
+        elif before is None or after is None or _differ(before, after):
             event = "add" if before is None else "delete" if after is None else "update"
             self._observer.instance_heard(key.kind, event)
-            if before is not None and after is not None and _asks_otherwise(before, after):
-                # Never by us, even if the version is one that we wrote: a schema that changed
-                # shows the same version with its new defaults.
-                self._wake(key)
-            else:
-                self._notify(key, change.object)
+            self._notify(key, change.object)
 
     def _child_changed(self, change: Change) -> None:
         before, after = change.before, change.after

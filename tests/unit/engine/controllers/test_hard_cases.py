@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -135,6 +136,23 @@ async def test_an_edit_that_our_write_overtook_still_wakes(watches: Any, woken: 
     stream.put_nowait(WatchEvent(EventType.MODIFIED, corner(102, generation=2)))
     await asyncio.sleep(0.01)
     assert found.attention.end(KEY) or woken == [KEY]
+
+
+async def test_new_defaults_wake_though_the_event_was_ours(watches: Any, woken: Any) -> None:
+    server: Any = Server(corner(90))
+    found = watches(server)
+    await found.serve(serving(resource()), 1.0)
+    woken.clear()
+    found.attention.begin(KEY)
+    # By the schema that changed meanwhile, our own status write shows a default; it is heard
+    # before it is answered, and nothing else will ever be said of it.
+    shown = corner(101)
+    shown["spec"] = {**shown["spec"], "novelty": "none"}
+    server.streams[KIOSK].put_nowait(WatchEvent(EventType.MODIFIED, deepcopy(shown)))
+    await asyncio.sleep(0.01)
+    found.saw_instance(KEY, shown)
+    assert not found.attention.end(KEY)
+    assert woken == [KEY]
 
 
 # an answer that comes after the end of its object
