@@ -20,7 +20,7 @@ SUBCOMMANDS = frozenset(
     {"init", "ls-remote", "fetch", "ls-tree", "diff-tree", "merge-base", "rev-list", "blame"}
     | {"cat-file", "repack", "prune"}
 )
-READER = ("cat-file", "--batch")
+READER = ("cat-file", "--batch-command")
 CHECKER = ("cat-file", "--batch-check")
 KEPT = "refs/kg/"  # our refs: each is named after the object it keeps
 HEADS = "refs/kg-heads/"  # a remote's branches, while a commit is looked for in them

@@ -7,17 +7,20 @@ merely not fetched.
 
 from collections.abc import Collection, Iterator
 
-from kro_gitops.errors import Unavailable, UserError
+from kro_gitops.errors import RefusedError, Unavailable, UserError
 from kro_gitops.source.fetch import commands, printed
 from kro_gitops.source.fetch.commands import Command
 from kro_gitops.source.fetch.complaints import too_large
+from kro_gitops.source.fetch.listings import Listed, UnusualError, blobs, differences
 from kro_gitops.source.fetch.model import Commit, FetchRules, Listing
 from kro_gitops.source.fetch.process import Limits, Outcome
-from kro_gitops.source.fetch.reader import read_objects
+from kro_gitops.source.fetch.reader import read_objects, read_sizes
 from kro_gitops.source.fetch.repository import Damaged, Repository
 
 LOCAL_SECONDS = 60.0
 _OBJECT_BYTES = 1 << 20  # of a commit or tag
+_TREE_BYTES = 16 << 20  # of a folder, without what is in folders in it
+_LISTED_BYTES = 32 << 20  # far from where git is stopped
 
 
 class Contents:
@@ -27,6 +30,7 @@ class Contents:
         self.repository = repository
         self.rules = rules
         self.has_gaps = has_gaps  # files that a filter left out, whose sizes nobody knows
+        self._listed: Listed | None = None  # the last
 
     def object(self, id: str) -> tuple[str, str, bytes]:
         """Give id, type and content of a commit or tag."""
@@ -49,16 +53,51 @@ class Contents:
         return {id: printed.parse_commit(id, content) for id, _, content in found}
 
     def listing(self, commit: str) -> Listing:
-        """List the files of a commit."""
-        done = self._run(commands.ls_tree(self.commit(commit).tree, sizes=not self.has_gaps))
+        """List the files of a commit; the last one that was listed tells most of them."""
+        tree = self.commit(commit).tree
+        known = self._listed
+        if known is None or known.tree != tree:
+            known = self._listed = self._list_from(known, tree) or self._list_all(tree)
+        return known.listing
+
+    def _list_from(self, known: Listed | None, tree: str) -> Listed | None:
+        """List files by how they differ from others; `None` if that cannot be told so."""
+        if known is None or known.weight > _LISTED_BYTES:
+            return None
+        try:
+            changes = differences(known.tree, tree, self._trees)
+            sizes = self._sizes(blobs(changes))
+        except UnusualError:
+            return None
+        found = known.at(tree, changes, sizes)
+        return found if len(found.found) <= self.rules.tree_entries else None
+
+    def _list_all(self, tree: str) -> Listed:
+        done = self._run(commands.ls_tree(tree, sizes=not self.has_gaps))
         if done.stopped:
             raise printed.tree_too_large(self.rules.tree_entries)
         if done.code != 0:
             raise Damaged
         try:
-            return printed.parse_listing(done.output, self.rules.tree_entries)
+            found = printed.parse_listing(done.output, self.rules.tree_entries)
         except ValueError as error:
             raise Damaged from error
+        return Listed(tree, found, len(done.output))
+
+    def _trees(self, ids: Collection[str]) -> dict[str, bytes]:
+        try:
+            found = self._objects(ids, _TREE_BYTES)
+        except RefusedError:
+            raise UnusualError from None
+        return {id: content for id, kind, content in found if kind == "tree"}
+
+    def _sizes(self, ids: Collection[str]) -> dict[str, int]:
+        if self.has_gaps or not ids:
+            return {}
+        sizes = read_sizes(self.repository, ids, LOCAL_SECONDS)
+        if len(sizes) < len(ids):
+            raise UnusualError
+        return sizes
 
     def files(self, ids: Collection[str]) -> dict[str, bytes]:
         """Read files."""
@@ -118,7 +157,7 @@ class Contents:
 
     def _look_for_damage(self) -> None:
         for kept in self.repository.kept()[:1]:
-            self.listing(kept)
+            self._list_all(self.commit(kept).tree)
 
     def _objects(self, ids: Collection[str], most: int) -> list[tuple[str, str, bytes]]:
         return list(self._each(ids, most))

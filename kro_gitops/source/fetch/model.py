@@ -82,6 +82,9 @@ class RefusedPath:
     reason: str  # a sentence
 
 
+Found = Entry | RefusedPath
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """All files of a commit: those that can be read, and those whose names are refused."""

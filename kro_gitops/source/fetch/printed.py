@@ -6,11 +6,11 @@ or hold what no path of ours may hold, are set aside with a reason and never bec
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
 from kro_gitops.errors import RefusedError
-from kro_gitops.source.fetch.model import Commit, Entry, Listing, RefusedPath
+from kro_gitops.source.fetch.model import Commit, Entry, Found, Listing, RefusedPath
 from kro_gitops.source.guards import check_path
 from kro_gitops.source.revision import RemoteRefs
 
@@ -41,24 +41,48 @@ def parse_refs(output: bytes) -> RemoteRefs:
     return RemoteRefs(head, refs, peeled)
 
 
-def parse_listing(output: bytes, most: int) -> Listing:
-    """Read `ls-tree -r -z`, with sizes or without."""
+def parse_listing(output: bytes, most: int) -> dict[str, Found]:
+    """Read `ls-tree -r -z`, with sizes or without; what is found goes by `name_of` its name."""
     count = output.count(b"\0")
     if count > most:
         raise tree_too_large(most)
-    entries, refused = [], []
+    found: dict[str, Found] = {}
     for record in output.split(b"\0")[:count]:
         facts, _, name = record.partition(b"\t")
         mode, _, id, *size = facts.decode("ascii").split()
-        path, reason = read_path(name)
-        if reason:
-            refused.append(RefusedPath(path, reason))
-        else:
+        known = bool(size) and size[0].isdecimal()
+        each = read_found(name, mode, id, int(size[0]) if known else -1)
+        if isinstance(each, Entry):
             if size == ["BAD"]:
                 raise ValueError(id)  # git cannot find the object
-            known = bool(size) and size[0].isdecimal()
-            entries.append(Entry(path, mode, id, int(size[0]) if known else -1))
-    return Listing(tuple(entries), tuple(refused))
+            found[each.path] = each
+        else:
+            found[name_of(name)] = each
+    return found
+
+
+def read_found(name: bytes, mode: str, id: str, size: int) -> Found:
+    """Return a file, or why its name is refused."""
+    path, reason = read_path(name)
+    return RefusedPath(path, reason) if reason else Entry(path, mode, id, size)
+
+
+def listing_of(found: Collection[Found]) -> Listing:
+    """Put files, and names that are refused, apart."""
+    entries = tuple(each for each in found if isinstance(each, Entry))
+    if len(entries) == len(found):
+        return Listing(entries)
+    return Listing(entries, tuple(each for each in found if isinstance(each, RefusedPath)))
+
+
+def name_of(name: bytes) -> str:
+    """Return a text for any name git may hold, another one for each; a path if it can be one."""
+    return name.decode("utf-8", "surrogateescape")
+
+
+def bytes_of(name: str) -> bytes:
+    """Return the name that such a text stands for; git sorts by these."""
+    return name.encode("utf-8", "surrogateescape")
 
 
 def read_path(name: bytes) -> tuple[str, str]:

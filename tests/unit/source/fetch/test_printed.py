@@ -28,13 +28,13 @@ def test_refs_heads_and_peeled_tags_are_told_apart() -> None:
 def test_sizes_may_be_unknown() -> None:
     lines = b"100644 blob %s       7\ta b\x00160000 commit %s       -\tsub\x00"
     lines %= (ID.encode(), ID.encode())
-    assert parse_listing(lines, 5).entries == (
-        Entry("a b", "100644", ID, 7),
-        Entry("sub", "160000", ID, -1),
-    )
-    assert parse_listing(f"100644 blob {ID}\tx\0".encode(), 5).entries == (
-        Entry("x", "100644", ID, -1),
-    )
+    assert parse_listing(lines, 5) == {
+        "a b": Entry("a b", "100644", ID, 7),
+        "sub": Entry("sub", "160000", ID, -1),
+    }
+    assert parse_listing(f"100644 blob {ID}\tx\0".encode(), 5) == {
+        "x": Entry("x", "100644", ID, -1)
+    }
 
 
 def test_a_listing_beyond_the_limit_is_refused_before_it_is_read() -> None:
