@@ -74,6 +74,22 @@ def wider_patterns() -> tuple[str, ...]:
     return ("HEAD", f"{_HEADS}*", f"{_TAGS}*")
 
 
+def refs_to_follow(wanted: WantedRef, former: Chosen) -> tuple[str, ...]:
+    """
+    Return the refs that tell by themselves where a revision has moved; none, if it takes a choice.
+
+    They must all stand at one commit. HEAD alone does not say which branch it is: whoever renames
+    the default branch moves HEAD away from the former one.
+    """
+    if wanted.commit or wanted.name or wanted.semver or wanted.tag or former.tag_object:
+        return ()
+    if not former.ref.startswith(_HEADS):
+        return ()
+    if not wanted.branch:
+        return ("HEAD", former.ref)
+    return (former.ref,) if former.ref == _HEADS + wanted.branch else ()
+
+
 def choose(refs: RemoteRefs, wanted: WantedRef, pin: str = "") -> Chosen:
     """Return the revision that is wanted, or raise `UserError`; a pinned commit beats all."""
     if pin:

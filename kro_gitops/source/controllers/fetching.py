@@ -34,7 +34,14 @@ from kro_gitops.source.fetch.mirror import Mirror, Mirrors
 from kro_gitops.source.fetch.model import Entry, FetchRules, Listing, Remote
 from kro_gitops.source.fetch.verify import Signature, parse_keys, verify
 from kro_gitops.source.manifests import fitting
-from kro_gitops.source.revision import Chosen, RemoteRefs, choose, patterns, wider_patterns
+from kro_gitops.source.revision import (
+    Chosen,
+    RemoteRefs,
+    choose,
+    patterns,
+    refs_to_follow,
+    wider_patterns,
+)
 from kro_gitops.source.snapshot import Library
 from kro_gitops.source.spec import SourceSpec
 
@@ -87,6 +94,13 @@ class Fetcher:
             # Asked again, more widely: the error then names what is near.
             wider = await self._visit(remote, lambda mirror: mirror.ask(wider_patterns()))
             return choose(wider, spec.ref)
+
+    async def follow(self, remote: Remote, spec: SourceSpec, former: Chosen) -> Chosen | None:
+        """Fetch from where a branch stands now, without asking first; `None`: it must be asked."""
+        refs = refs_to_follow(spec.ref, former)
+        if not refs:
+            return None
+        return await self._visit(remote, lambda mirror: mirror.follow(former, refs))
 
     async def fetch(
         self, remote: Remote, chosen: Chosen, spec: SourceSpec, namespace: str

@@ -2,7 +2,8 @@
 Ask the remote of a source, and bring what is new.
 
 The cheap question comes first: which commit is wanted now. Only if it is another is anything
-fetched, and then only files that were not read before are read.
+fetched, and then only files that were not read before are read. Who was called, by a push or a
+person, expects something new: then a branch is fetched without asking, and one visit is saved.
 """
 
 import asyncio
@@ -15,8 +16,10 @@ from kro_gitops.source.controllers.fetching import Fetcher
 from kro_gitops.source.controllers.observing import SourceObserver
 from kro_gitops.source.controllers.registry import Fetched, Held
 from kro_gitops.source.controllers.reporting import Reporter
+from kro_gitops.source.fetch.model import Remote
 from kro_gitops.source.limits import matches
 from kro_gitops.source.receivers import receiver_path, webhook_token
+from kro_gitops.source.revision import Chosen
 from kro_gitops.source.snapshot import Snapshot
 from kro_gitops.source.spec import Allow, Pin, SourceSpec
 from kro_gitops.source.stages import Stage, stage_of
@@ -62,8 +65,7 @@ class Poller:
         """Return what is new, or nothing."""
         remote = await self._fetcher.remote(held.key.namespace, spec)
         held.mirror = remote.identity
-        with self._observer.step(held.name, "ask"):
-            chosen = await self._fetcher.ask(remote, spec, pin.commit if pin else "")
+        chosen = await self._wanted(held, spec, pin, remote)
         is_known = held.fetched is not None and held.fetched.chosen == chosen
         if is_known and not held.is_respecified:
             return None
@@ -71,6 +73,19 @@ class Poller:
             signatures = await self._fetcher.fetch(remote, chosen, spec, held.key.namespace)
         with self._observer.step(held.name, "read"):
             return await self._fetcher.read(remote, chosen, spec, held.library, signatures)
+
+    async def _wanted(
+        self, held: Held, spec: SourceSpec, pin: Pin | None, remote: Remote
+    ) -> Chosen:
+        """Find out which commit is wanted; who was told of a new one fetches it at once."""
+        is_called, held.is_called = held.is_called, False
+        if is_called and held.fetched is not None and not held.is_respecified and pin is None:
+            with self._observer.step(held.name, "fetch"):
+                chosen = await self._fetcher.follow(remote, spec, held.fetched.chosen)
+            if chosen is not None:
+                return chosen
+        with self._observer.step(held.name, "ask"):
+            return await self._fetcher.ask(remote, spec, pin.commit if pin else "")
 
     def _take(self, held: Held, spec: SourceSpec, found: Fetched) -> None:
         former, held.fetched = held.fetched, found

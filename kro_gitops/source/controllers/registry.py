@@ -67,6 +67,7 @@ class Held:
 
     # What git said last
     wants_poll: bool = True
+    is_called: bool = False  # somebody says that there is something new
     is_respecified: bool = True  # what was fetched was read by another spec
     fetched: Fetched | None = None
     fetch_failures: int = 0  # in a row

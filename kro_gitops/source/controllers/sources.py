@@ -151,7 +151,7 @@ class Sources:
                 self._clockwork.act_for(held)
         asked = requested(held.source)
         if asked and asked != status_of(held.source).get("lastHandledReconcileAt"):
-            held.wants_poll = held.is_dirty = True
+            held.wants_poll = held.is_dirty = held.is_called = True
             held.attempts = 0
             self._clockwork.retry(held)
         return held.spec

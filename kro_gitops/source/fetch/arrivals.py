@@ -8,7 +8,7 @@ deeper step by step; at last in all branches.
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kro_gitops.errors import Unavailable, UserError
@@ -16,6 +16,7 @@ from kro_gitops.source.fetch import commands, printed
 from kro_gitops.source.fetch.contents import Contents
 from kro_gitops.source.fetch.process import folder_size
 from kro_gitops.source.fetch.wire import Wire
+from kro_gitops.source.guards import check_commit
 from kro_gitops.source.revision import Chosen
 
 DEPTHS = (50, 500, commands.EVERYTHING)
@@ -45,6 +46,30 @@ class Arrivals:
             self._search_branch(chosen)
         elif chosen.tag_object:
             self._keep_tagged(chosen)
+
+    def follow(self, refs: Sequence[str], digits: int) -> str:
+        """
+        Fetch where refs stand now, and keep it; empty if they do not all stand at one commit.
+
+        One visit instead of two, for whoever has reason to believe that there is something new.
+        """
+        self.repository.open(digits)
+        names = {commands.TIP + str(number): ref for number, ref in enumerate(refs)}
+        with self._heads() as heads:
+            refspecs = [commands.tip_of(ref, name) for name, ref in names.items()]
+            try:
+                self.wire.fetch(self.repository, refspecs)
+            except Unavailable as error:
+                if error.code != "git-ref-gone":
+                    raise
+                return ""
+            found = {(heads / name).read_text("ascii").strip() for name in names}
+            commit = check_commit(found.pop())
+            if found:
+                return ""
+            # All of it is here: git ends well only then.
+            self.repository.keep(commit)
+            return commit
 
     def deepen(self, commit: str, ref: str, depth: int) -> None:
         """Fetch more of a commit's history; by its id, or else by the ref it came from."""

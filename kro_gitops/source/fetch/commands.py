@@ -109,9 +109,9 @@ def only_ref(ref: str) -> str:
     return f"+{_full(ref)}"
 
 
-def tip_of(ref: str) -> str:
+def tip_of(ref: str, name: str = TIP) -> str:
     """Refspec: a full ref of the remote's, to look at where it stands."""
-    return f"+{_full(ref)}:{HEADS}{TIP}"
+    return f"+{_full(ref)}:{HEADS}{name}"
 
 
 def id_to(target: str) -> str:

@@ -16,6 +16,7 @@ import shutil
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -122,6 +123,27 @@ class Mirror:
             except Damaged:
                 self._repository.discard()
                 self._fetch_anew(arrivals, chosen)
+
+    def follow(self, former: Chosen, refs: Sequence[str]) -> Chosen | None:
+        """
+        Fetch a revision from where its refs stand now; `None`: the remote must be asked.
+
+        Nothing is fetched anew here: what was fetched before must be there.
+        """
+        arrivals = self._arrivals()
+        with self._alone():
+            if not self._repository.keeps(check_commit(former.commit)):
+                return None
+            try:
+                commit = arrivals.follow(refs, len(former.commit))
+                chosen = replace(former, commit=commit)
+                if commit:
+                    self._remember(chosen)
+                    arrivals.tidy(chosen)
+            except Damaged:
+                self._repository.discard()
+                return None
+            return chosen if commit else None
 
     def commit(self, id: str) -> Commit:
         """Read a commit."""

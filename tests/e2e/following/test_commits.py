@@ -2,7 +2,7 @@
 From a commit to the cluster: the first sync, changes, moves, renames, deletions.
 """
 
-from kro_gitops.objects.refs import ObjectRef
+from kro_gitops.objects.refs import KubeObject, ObjectRef
 from tests.e2e.following.world import CONFIG_MAP, SourceWorld, config_map
 from tests.e2e.scenarios.world import annotations
 
@@ -130,3 +130,35 @@ async def test_an_emptied_repository_deletes_nothing(world: SourceWorld) -> None
     world.commit({"keep.md": "y"}, "Close the shop\n\nkro-gitops: allow-prune\n")
     await world.gone(world.front())
     await world.ready()
+
+
+async def test_who_is_called_fetches_a_branch_without_asking_first(world: SourceWorld) -> None:
+    world.commit({"a.yaml": config_map("a", says="one")})
+    await world.follow(interval="1h")
+    await world.ready()
+    visit = f"{world.repository.path.name}/info/refs"
+    before = world.git.server.count(visit)
+    commit = world.commit({"a.yaml": config_map("a", says="two")})
+    await world.poke()
+    await world.ready(commit)
+    assert world.git.server.count(visit) == before + 1
+
+
+async def test_who_is_called_for_nothing_changes_nothing(world: SourceWorld) -> None:
+    commit = world.commit({"a.yaml": config_map("a", says="one")})
+    await world.follow(interval="1h")
+    source = await world.ready(commit)
+    ref = ObjectRef(CONFIG_MAP, world.namespace, "a")
+    before = await world.get(ref)
+    await world.poke()
+
+    async def answered() -> KubeObject:
+        found = await world.get(world.source_ref())
+        wish = annotations(found)["reconcile.fluxcd.io/requestedAt"]
+        assert found["status"]["lastHandledReconcileAt"] == wish
+        return found
+
+    after = await world.until(answered, 20.0)
+    assert after["status"]["history"] == source["status"]["history"]
+    assert after["status"]["artifact"] == source["status"]["artifact"]
+    assert await world.get(ref) == before

@@ -51,6 +51,17 @@ async def test_a_deleted_branch_takes_nothing_along(world: SourceWorld) -> None:
     await holding(world, "settings", color="blue")
 
 
+async def test_who_is_called_for_a_deleted_branch_is_told_the_same(world: SourceWorld) -> None:
+    commit = world.commit(colored("blue"), branch="next")
+    world.commit({"README.md": "words"})
+    await world.follow(ref={"branch": "next"}, interval="1h")
+    await world.ready(commit)
+    world.repository.set_ref("refs/heads/next", "")
+    await world.poke()
+    await world.reported("FetchFailed", text="no branch 'next'", reason="RefNotFound")
+    await holding(world, "settings", color="blue")
+
+
 async def test_a_tag_is_followed_where_it_goes(world: SourceWorld) -> None:
     first = world.commit(colored("blue"))
     world.repository.tag("stable", first, annotated=True)

@@ -1,7 +1,14 @@
 import pytest
 
 from kro_gitops.errors import RefusedError, UserError
-from kro_gitops.source.revision import Chosen, RemoteRefs, choose, patterns, wider_patterns
+from kro_gitops.source.revision import (
+    Chosen,
+    RemoteRefs,
+    choose,
+    patterns,
+    refs_to_follow,
+    wider_patterns,
+)
 from kro_gitops.source.spec import WantedRef
 
 A, B, C, D, T = (digit * 40 for digit in "abcd1")
@@ -161,3 +168,26 @@ def test_names_the_remote_made_up_are_not_believed() -> None:
     assert choose(hostile, WantedRef(semver="*")).commit == C
     with pytest.raises(RefusedError):
         choose(RemoteRefs(refs={"refs/heads/main": "--help"}), WantedRef(branch="main"))
+
+
+MAIN = Chosen("refs/heads/main", A, name="main")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "former", "refs"),
+    [
+        pytest.param(WantedRef(branch="main"), MAIN, (MAIN.ref,), id="a branch"),
+        pytest.param(WantedRef(), MAIN, ("HEAD", MAIN.ref), id="the default branch"),
+        pytest.param(WantedRef(), Chosen("HEAD", A, name="HEAD"), (), id="HEAD of no branch"),
+        pytest.param(WantedRef(branch="next"), MAIN, (), id="another branch than before"),
+        pytest.param(WantedRef(branch="main", commit=A), MAIN, (), id="a commit of a branch"),
+        pytest.param(WantedRef(commit=A), Chosen("", A), (), id="a commit"),
+        pytest.param(WantedRef(branch="main", tag="v1"), MAIN, (), id="a tag"),
+        pytest.param(WantedRef(branch="main", semver="*"), MAIN, (), id="a range of versions"),
+        pytest.param(WantedRef(name="refs/heads/main"), MAIN, (), id="a ref"),
+    ],
+)
+def test_only_branches_tell_by_themselves_where_they_moved(
+    wanted: WantedRef, former: Chosen, refs: tuple[str, ...]
+) -> None:
+    assert refs_to_follow(wanted, former) == refs
