@@ -14,12 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 from kro_gitops.errors import Finding, Origin, Problem, Severity
 from kro_gitops.source.fetch.model import SUBMODULE, SYMLINK, Entry
 from kro_gitops.source.foreign_files import FOREIGN_NAMES, SUFFIXES, chart_folders, is_foreign
 from kro_gitops.source.guards import check_path
 from kro_gitops.source.ignore_rules import NAMES, IgnoreRules
+
+T = TypeVar("T")
 
 _SUFFIXES = tuple(SUFFIXES)
 _LONGEST_SUFFIX = max(map(len, SUFFIXES))
@@ -59,6 +62,47 @@ def choose_files(
         *rules.findings,
     )
     return ChosenFiles(tuple(files), found)
+
+
+@dataclass(slots=True)
+class FileChooser:
+    """Chooses commit after commit: where nothing but contents changed, the choice stays."""
+
+    _asked: tuple[object, ...] | None = None
+    _entries: Sequence[Entry] = ()
+    _chosen: ChosenFiles = ChosenFiles(())
+
+    def choose(
+        self,
+        entries: Sequence[Entry],
+        paths: tuple[str, ...],
+        ignore: str,
+        ignore_files: Mapping[str, bytes],
+    ) -> ChosenFiles:
+        """Choose the files to read, as `choose_files` does."""
+        asked = (paths, ignore, dict(ignore_files))
+        changed = replaced(self._entries, entries) if asked == self._asked else None
+        if changed is None or not all(map(_is_in_place, changed)):
+            self._chosen = choose_files(entries, paths, ignore, ignore_files)
+        elif changed:
+            by_old = {id(old): new for old, new in changed}
+            kept = tuple(by_old.get(id(each), each) for each in self._chosen.entries)
+            self._chosen = ChosenFiles(kept, self._chosen.findings)
+        self._asked, self._entries = asked, entries
+        return self._chosen
+
+
+def replaced(old: Sequence[T], new: Sequence[T]) -> list[tuple[T, T]] | None:
+    """Return what is another object in a list of the same length; `None` if it is longer or not."""
+    if len(old) != len(new):
+        return None
+    return [pair for pair in zip(old, new, strict=True) if pair[0] is not pair[1]]
+
+
+def _is_in_place(pair: tuple[Entry, Entry]) -> bool:
+    """Say whether all that a choice looks at is the same."""
+    old, new = pair
+    return old.path == new.path and old.mode == new.mode
 
 
 def ignore_paths(entries: Sequence[Entry], paths: tuple[str, ...]) -> list[Entry]:

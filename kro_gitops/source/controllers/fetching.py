@@ -24,7 +24,7 @@ from kro_gitops.errors import (
 )
 from kro_gitops.kube.api import Reader
 from kro_gitops.objects.times import format_time
-from kro_gitops.source.chosen_files import choose_files, ignore_paths
+from kro_gitops.source.chosen_files import ignore_paths
 from kro_gitops.source.controllers.registry import Fetched
 from kro_gitops.source.controllers.secrets import read_secret
 from kro_gitops.source.credentials import ANONYMOUS, parse_credentials, parse_proxy
@@ -185,7 +185,7 @@ def _read(
     ignoring = ignore_paths(listing.entries, spec.paths)
     _refuse_many_rules(ignoring, mirror.rules.file_bytes)
     rules = mirror.read({each.id for each in ignoring})
-    files = choose_files(
+    files = library.chooser.choose(
         listing.entries,
         spec.paths,
         spec.ignore,
@@ -198,8 +198,10 @@ def _read(
     unread = library.unread(small[:fit])
     contents = _contents(mirror, unread)
     readable = [each for each in small[:fit] if each.id not in unread or each.id in contents]
-    kept = set(map(id, (*readable, *small[fit:])))
-    large = [each for each in files.entries if id(each) not in kept]
+    large: list[Entry] = []
+    if len(readable) < len(files.entries):
+        kept = set(map(id, (*readable, *small[fit:])))
+        large = [each for each in files.entries if id(each) not in kept]
     if spec.filters_blobs:  # only now are their sizes known
         fit, excess = fitting(_sizes(readable, contents), library.limits)
         readable = readable[:fit]

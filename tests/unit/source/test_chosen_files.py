@@ -5,11 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kro_gitops.errors import RefusedError, Severity
-from kro_gitops.source.chosen_files import ChosenFiles, choose_files, ignore_paths
+from kro_gitops.source.chosen_files import ChosenFiles, FileChooser, choose_files, ignore_paths
 from kro_gitops.source.fetch.model import Entry
 from kro_gitops.source.foreign_files import chart_folders, is_foreign
+from tests.budgets import examples
 
 TREE = (
     *(".github/workflows/ci.yaml", ".sourceignore", "README.md", "app.yaml", "kustomization.yaml"),
@@ -249,3 +252,23 @@ def test_what_is_left_out_is_what_git_leaves_out(tmp_path: Path, seed: int) -> N
     files, ignore_files, own = random_tree(random.Random(seed))
     ours = chosen(ignore="\n".join(own), files=ignore_files, of=sorted(files))
     assert sorted(ours) == kept_by_git(tmp_path, files, ignore_files, own)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.data())
+def test_commit_after_commit_is_chosen_as_each_by_itself(data: st.DataObject) -> None:
+    chooser = FileChooser()
+    modes = st.sampled_from(["100644", "100755", "120000", "160000"])
+    known = {path: entry(path) for path in TREE}
+    for _ in range(3):
+        edited = data.draw(st.lists(st.tuples(st.sampled_from(TREE), modes), max_size=3))
+        known |= {path: Entry(path, mode, "b" * 40, 11) for path, mode in edited}
+        gone = data.draw(st.sets(st.sampled_from(TREE), max_size=1))
+        entries = [each for path, each in known.items() if path not in gone]
+        paths = data.draw(st.sampled_from([(), ("apps",), ("apps/shop", "nowhere")]))
+        asked = paths, data.draw(st.sampled_from(["", "*.yml"]))
+        files = data.draw(st.sampled_from([{}, {"apps/.kroignore": b"shop"}]))
+        found = chooser.choose(entries, *asked, files)
+        expected = choose_files(entries, *asked, files)
+        assert found == expected
+        assert all(a is b for a, b in zip(found.entries, expected.entries, strict=True))

@@ -1,9 +1,14 @@
 from dataclasses import dataclass
+from hashlib import sha256
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kro_gitops.errors import Finding, Origin, Problem, Severity
+from kro_gitops.source.manifests import SourceLimits
 from kro_gitops.source.snapshot import Library, Snapshot
+from tests.budgets import examples
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {a: 'VALUE'}\n"
 
@@ -100,3 +105,52 @@ def test_what_is_wrong_with_a_secret_is_not_quoted(value: str) -> None:
     told = [f"{e.problem.summary} {e.problem.message} {e.problem.hint}" for e in found.errors]
     assert not any("hunter2" in each for each in told)
     assert all(each.origin.file == "a.yaml" and each.origin.line >= 5 for each in found.errors)
+
+
+NAMES = ("one", "two", "three")
+TEXTS = st.one_of(
+    st.builds(config, st.sampled_from(NAMES), st.sampled_from("12")),
+    st.builds(
+        lambda one, other: config(one) + b"---\n" + config(other),
+        st.sampled_from(NAMES),
+        st.sampled_from(NAMES),
+    ),
+    st.sampled_from(
+        [
+            b"",
+            b"kind: [\n",
+            b"- a\n",
+            b"# " + b"x" * 300,
+            config("one").replace(b"ConfigMap", b"Secret"),
+            config("one").replace(b"v1", b"v2"),
+        ]
+    ),
+)
+FILES = st.dictionaries(st.sampled_from(["a.yaml", "b.yaml", "c/d.yaml"]), TEXTS)
+
+
+def told(found: Snapshot) -> list[object]:
+    items = [(item.ref, item.digest, item.path, item.manifest.origin()) for item in found.items]
+    return [items, found.findings, found.commit]
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.lists(FILES, min_size=2, max_size=5), st.sampled_from([2, 3, 100]), st.booleans())
+def test_commit_after_commit_gives_what_each_gives_by_itself(
+    commits: list[dict[str, bytes]], most: int, is_small: bool
+) -> None:
+    limits = SourceLimits(files=most, total_bytes=400 if is_small else 10_000, documents=most)
+    library = Library(limits)
+    kept: dict[tuple[str, bytes], File] = {}
+    for files in commits:
+        # As in a listing that follows from another: what did not change is the same object.
+        entries = [
+            kept.setdefault((path, text), File(path, sha256(text).hexdigest()))
+            for path, text in sorted(files.items())
+        ]
+        contents = {sha256(text).hexdigest(): text for text in files.values()}
+        found = library.snapshot("c", entries, contents)
+        assert told(found) == told(Library(limits).snapshot("c", entries, contents))
+        assert library.unread(entries) == set()
+        gone = [each for each in kept.values() if each not in entries]
+        assert library.unread(gone) == {each.id for each in gone}
