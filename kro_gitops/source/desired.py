@@ -71,16 +71,14 @@ class Wanted:
     # Looked at for every object of every commit, and held by several tables: made once.
     key: Key = field(init=False)  # what it is found by
     hash: str = field(init=False)  # what its label says was applied
+    asks_for_order: bool = field(init=False)  # its author wants it before or after others
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", key_of(self.ref))
         object.__setattr__(self, "hash", self.object["metadata"]["labels"][SOURCE_HASH])
-
-    @property
-    def asks_for_order(self) -> bool:
-        """Say whether its author wants it before or after others."""
-        annotations = self.object["metadata"]["annotations"]
-        return WAVE in annotations or DEPENDS_ON in annotations
+        annotations = self.object["metadata"].get("annotations") or {}
+        has_order = WAVE in annotations or DEPENDS_ON in annotations
+        object.__setattr__(self, "asks_for_order", has_order)
 
     def entry(self, uid: str = "") -> Entry:
         """Return what the inventory says of it."""

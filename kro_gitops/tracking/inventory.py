@@ -9,7 +9,7 @@ Entries live on several objects (shards), because an object has a largest size, 
 one costs as much as all it holds. An entry stays on the shard it was first put on.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,13 +56,15 @@ class Entry:
 
 def parse_entries(raw: object) -> Iterator[Entry]:
     """Read the entries of a shard; what is none is left out."""
+    kinds: dict[Kind, Kind] = {}  # thousands of entries are of a few
     for text, value in raw.items() if isinstance(raw, dict) else ():
         parts = text.split("/", 3)
         if len(parts) != 4 or not isinstance(value, dict):
             continue
         group, kind, namespace, name = parts
         fields = {key: each for key, each in value.items() if isinstance(each, str)}
-        ref = ObjectRef(Kind(group, fields.get("version", ""), kind), namespace, name)
+        of_kind = Kind(group, fields.get("version", ""), kind)
+        ref = ObjectRef(kinds.setdefault(of_kind, of_kind), namespace, name)
         names = ("uid", "hash", "stage", "path", "revision")
         yield Entry(ref, *(fields.get(each, "") for each in names))
 
@@ -97,6 +99,10 @@ class Inventory:
 
     def __contains__(self, key: object) -> bool:
         return key in self._entries
+
+    def keys(self) -> KeysView[Key]:
+        """Return what the entries are found by."""
+        return self._entries.keys()
 
     @property
     def shards(self) -> tuple[int, ...]:

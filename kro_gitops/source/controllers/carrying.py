@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from kro_gitops.engine.management import is_going
 from kro_gitops.errors import KroGitopsError, UserError
@@ -112,7 +113,9 @@ class Carrier:
             if isinstance(error, UserError):
                 held.coming = frozenset()  # it will not come before somebody changes something
         held.account, held.current = account, sync.current
-        held.made = {item: each for item, each in held.made.items() if each.key in sync.keys}
+        # Only of this revision: what a file said before would be held for ever.
+        made = ((item, held.made.get(item)) for item in snapshot.items)
+        held.made = {item: each for item, each in made if each and each.key in sync.keys}
         account.is_cut_short = sync.is_cut_short or sync.errand.is_held_up
         held.is_dirty |= account.is_cut_short or bool(account.pending)
         held.is_dirty |= account.may_be_tried_again
@@ -134,7 +137,8 @@ class Carrier:
     async def _told(self, errand: Errand, fetched: Fetched) -> AsyncIterator[None]:
         """Say from time to time how far it is, where it will take a while."""
         held, items = errand.held, fetched.snapshot.items
-        if sum(_is_news(held, each) for each in items) <= _WORTH_TELLING:
+        news = (each for each in items if _is_news(held, each))
+        if sum(1 for _ in islice(news, _WORTH_TELLING + 1)) <= _WORTH_TELLING:
             yield
             return
         telling = asyncio.create_task(self._tell(errand, fetched))
@@ -156,11 +160,15 @@ class Carrier:
             await asyncio.sleep(_PROGRESS)
 
     def _count(self, held: Held, account: Account) -> None:
-        inventory = held.inventory
+        inventory, definitions = held.inventory, Stage.DEFINITIONS.name
+        kind, is_instance = None, False
         account.objects = len(inventory)
         for entry in inventory:
-            account.definitions += entry.stage == Stage.DEFINITIONS.name
-            account.instances += self._tools.syncer.is_instance(entry.ref.kind)
+            if entry.ref.kind is not kind:
+                kind = entry.ref.kind
+                is_instance = self._tools.syncer.is_instance(kind)
+            account.definitions += entry.stage == definitions
+            account.instances += is_instance
 
     # What goes
 
@@ -177,7 +185,7 @@ class Carrier:
 
     async def _prune(self, sync: Sync, fetched: Fetched) -> None:
         held, account = sync.errand.held, sync.errand.account
-        doomed = sum(1 for each in held.inventory if each.key not in sync.keys)
+        doomed = len(held.inventory.keys() - sync.keys)
         if not doomed:
             return
         if account.failures or sync.is_cut_short:
@@ -232,6 +240,10 @@ def _follows(other: Held, held: Held, spec: SourceSpec) -> bool:
 
 def _is_news(held: Held, item: Item) -> bool:
     """Say whether git says something else of an object than what was applied last."""
+    made = held.made.get(item)
+    if made is not None:
+        known = held.inventory.find(made.key)
+        return known is None or known.hash != item.digest
     ref = item.ref
     places = (ref.namespace or held.key.namespace, "")
     keys = (key_of(ObjectRef(ref.kind, place, ref.name)) for place in places)

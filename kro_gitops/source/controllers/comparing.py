@@ -5,7 +5,7 @@ The watch tells all there is to know of most of them, at no cost. The rest is lo
 kinds that cannot be watched, objects with fields that may differ, and those that seem to be gone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kro_gitops.errors import KroGitopsError, RefusedError
@@ -43,9 +43,25 @@ class Comparer:
         """Say of each object whether it is as wanted, what is to be done, or that it must wait."""
         kinds = {each.ref.kind for each in wanted}
         unknown = kinds - await self._live.known(kinds, _SYNC_LIMIT)
-        looked = [self._glance(errand, each, unknown) for each in wanted]
+        looked = list(self._glances(errand, wanted, unknown))
         unsure = [each for each, found in zip(wanted, looked, strict=True) if found is _UNSURE]
         return looked + await each_of(unsure, lambda each: self._look(errand, each))
+
+    def _glances(
+        self, errand: Errand, wanted: Sequence[Wanted], unknown: set[Kind]
+    ) -> Iterator[Looked]:
+        """Look at each; what is as it was found last is passed by, and that is nearly all."""
+        kind, find, is_watched = None, None, False
+        for each in wanted:
+            ref = each.ref
+            if ref.kind is not kind:
+                kind, find = ref.kind, self._live.finder(ref.kind)
+                is_watched = kind not in unknown and not errand.spec.ignore_differences
+            live = find(ref.namespace, ref.name) if find is not None else None
+            if is_watched and live is not None and _is_settled(errand, each, live):
+                yield each
+            else:
+                yield self._glance(errand, each, unknown)
 
     # One object
 
@@ -57,10 +73,7 @@ class Comparer:
         entry = errand.held.inventory.find(wanted.key)
         if live is None and entry is not None and entry.uid:
             return _UNSURE  # it was deleted, or our label was taken away
-        mark = (live.owned, wanted.hash) if isinstance(live, Kept) else None
-        # The label must say so, too: who owns which fields is the same after a revert.
-        is_applied_last = live is not None and _applied_hash(live) == wanted.hash
-        if is_applied_last and errand.held.settled.get(wanted.key) == mark:
+        if live is not None and _is_settled(errand, wanted, live):
             return wanted
         return self._judge(errand, wanted, live)
 
@@ -141,6 +154,15 @@ class Comparer:
 def _rules_for(errand: Errand, wanted: Wanted) -> tuple[IgnoreRule, ...]:
     rules = errand.spec.ignore_differences
     return tuple(r for r in rules if concerns(r, wanted.ref)) if rules else ()
+
+
+def _is_settled(errand: Errand, wanted: Wanted, live: KubeObject) -> bool:
+    """Say whether an object is as it was when it was found to be as wanted."""
+    mark = errand.held.settled.get(wanted.key)
+    if mark is None or not isinstance(live, Kept):
+        return False
+    # The label must say so, too: who owns which fields is the same after a revert.
+    return mark == (live.owned, wanted.hash) and _applied_hash(live) == wanted.hash
 
 
 def _applied_hash(live: KubeObject) -> str:

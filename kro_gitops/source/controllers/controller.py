@@ -7,7 +7,7 @@ the instances that came from git.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +50,7 @@ from kro_gitops.source.controllers.vitals import Vitals
 from kro_gitops.source.fetch.mirror import Mirrors
 from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.spec_reading import Defaults, read_spec
+from kro_gitops.tracking.inventory import Entry
 from kro_gitops.tracking.methods import ArgoCD
 
 log = logging.getLogger(__name__)
@@ -279,16 +280,23 @@ class SourceController:
 
     def _retry(self, held: Held) -> None:
         known = self._around.known
-        for entry in held.inventory:
-            if known.is_instance(entry.ref.kind):
-                seen = known.instance(entry.ref)
-                if seen is not None and held.fine.get(entry.key) is not seen:
-                    self._around.wake_instance(entry.ref)
+        for entry in self._instances(held):
+            seen = known.instance(entry.ref)
+            if seen is not None and held.fine.get(entry.key) is not seen:
+                self._around.wake_instance(entry.ref)
 
     def _act_for(self, held: Held) -> None:
+        for entry in self._instances(held):
+            self._around.wake_instance(entry.ref)
+
+    def _instances(self, held: Held) -> Iterator[Entry]:
+        kind, is_instance = None, False
         for entry in held.inventory:
-            if self._around.known.is_instance(entry.ref.kind):
-                self._around.wake_instance(entry.ref)
+            if entry.ref.kind is not kind:
+                kind = entry.ref.kind
+                is_instance = self._around.known.is_instance(kind)
+            if is_instance:
+                yield entry
 
     def _aside(self, work: Coroutine[None, None, None]) -> None:
         """Do something that nobody waits for."""

@@ -97,8 +97,13 @@ class LiveObjects:
 
     def find(self, ref: ObjectRef) -> KubeObject | None:
         """Return what a source applied, whichever source it was."""
-        running = self._running.get(ref.kind)
-        return running.informer.cache.find(ref.namespace, ref.name) if running else None
+        find = self.finder(ref.kind)
+        return find(ref.namespace, ref.name) if find is not None else None
+
+    def finder(self, kind: Kind) -> Callable[[str, str], KubeObject | None] | None:
+        """Return how objects of a kind are found; `None` if it is not watched."""
+        running = self._running.get(kind)
+        return running.informer.cache.find if running is not None else None
 
     def saw(self, answer: KubeObject) -> Kept:
         """Take in what the server answered to a write of ours."""

@@ -135,11 +135,17 @@ class Poller:
 
 def claims(own: str, allow: Allow, snapshot: Snapshot) -> frozenset[Key]:
     """Return what a revision may want where it may, whether its kinds are namespaced or not."""
+    refs = [item.ref for item in snapshot.items]
+    open_places = {
+        place
+        for place in {ref.namespace or own for ref in refs}
+        if place == own or matches(place, allow.namespaces)
+    }
     found: set[Key] = set()
-    for item in snapshot.items:
-        kind, name, place = item.ref.kind, item.ref.name, item.ref.namespace or own
-        if place == own or matches(place, allow.namespaces):
-            found.add((kind.group, kind.kind, place, name))
+    for ref in refs:
+        kind, place = ref.kind, ref.namespace or own
+        if place in open_places:
+            found.add((kind.group, kind.kind, place, ref.name))
         if allow.rgds if stage_of(kind) is Stage.DEFINITIONS else allow.cluster_scoped:
-            found.add((kind.group, kind.kind, "", name))
+            found.add((kind.group, kind.kind, "", ref.name))
     return frozenset(found)

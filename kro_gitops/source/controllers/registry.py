@@ -81,6 +81,7 @@ class Held:
     coming: frozenset[Key] = frozenset()  # what a revision may want that is not gone through yet
     settled: dict[Key, tuple[bytes, str]] = field(default_factory=dict)  # what was found current
     made: dict[Item, Wanted] = field(default_factory=dict)
+    kinds: dict[Kind, Kind] = field(default_factory=dict)  # one of each: told apart at a glance
     generations: dict[Key, int] = field(default_factory=dict)  # that our applies led to
     fine: dict[Key, object] = field(default_factory=dict)  # what was found healthy, as it was then
     current: list[Wanted] = field(default_factory=list)  # as git wants them

@@ -6,7 +6,7 @@ back only what needs it: instances of a definition that was refused stay as they
 objects go on.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kro_gitops.errors import KroGitopsError, NotServed, Problem, RefusedError
@@ -89,8 +89,10 @@ class Syncer:
     async def carry_out(self, sync: Sync) -> None:
         """Have the cluster as a revision wants it, as far as that goes now."""
         staged: dict[Stage, list[Item]] = {stage: [] for stage in Stage}
+        made = sync.errand.held.made
         for item in sync.snapshot.items:
-            staged[stage_of(item.ref.kind)].append(item)
+            known = made.get(item)
+            staged[stage_of(item.ref.kind) if known is None else known.stage].append(item)
         await self._foundation(sync, staged[Stage.NAMESPACES])
         await self._definitions(sync, staged[Stage.DEFINITIONS])
         await self._objects(sync, staged[Stage.OBJECTS])
@@ -98,7 +100,7 @@ class Syncer:
     # Stages
 
     async def _foundation(self, sync: Sync, items: Sequence[Item]) -> None:
-        wanted = [each async for each in self._placed(sync, items, Stage.NAMESPACES)]
+        wanted = await self._placed(sync, items, Stage.NAMESPACES)
         before = {each.key for each in wanted if each.key in sync.errand.held.generations}
         current = await self._applier.carry_out(sync.errand, wanted)
         sync.current += current
@@ -125,7 +127,7 @@ class Syncer:
 
     async def _wave(self, sync: Sync, items: Sequence[Item], waves: Waves) -> None:
         ready = [each for each in items if not self._is_barred(sync, each, waves)]
-        wanted = [each async for each in self._placed(sync, ready, Stage.DEFINITIONS)]
+        wanted = await self._placed(sync, ready, Stage.DEFINITIONS)
         current = await self._applier.carry_out(sync.errand, wanted)
         sync.current += current
         done = {each.item for each in current}  # as written: a namespace may stand there
@@ -153,9 +155,11 @@ class Syncer:
         self._bar(sync, wanted.item, f"definition {wanted.ref.name} was not accepted")
 
     async def _objects(self, sync: Sync, items: Sequence[Item]) -> None:
-        allowed = [each for each in items if not self._holds_back(sync, each)]
+        allowed = items
+        if sync.barred:
+            allowed = [each for each in items if not self._holds_back(sync, each)]
         with sync.errand.step("plan"):
-            wanted = [each async for each in self._placed(sync, allowed, Stage.OBJECTS)]
+            wanted = await self._placed(sync, allowed, Stage.OBJECTS)
             layers = self._layers(sync, wanted)
         for number, layer in enumerate(layers, 1):
             current = await self._applier.carry_out(sync.errand, layer)
@@ -190,21 +194,22 @@ class Syncer:
 
     # Making objects ready
 
-    async def _placed(
-        self, sync: Sync, items: Iterable[Item], stage: Stage
-    ) -> AsyncIterator[Wanted]:
-        held = sync.errand.held
+    async def _placed(self, sync: Sync, items: Iterable[Item], stage: Stage) -> list[Wanted]:
+        held, placed = sync.errand.held, []
         for item in items:
             made = held.made.get(item)
             if made is None:
                 made = await self._place(sync, item, stage)
-            if made is not None and made.key in sync.keys:
+            if made is None:
+                continue
+            if made.key in sync.keys:
                 self._refuse_second(sync, item, made.ref)
-            elif made is not None:
-                held.made[item] = made
-                sync.keys.add(made.key)
-                sync.refs.append(made.ref)
-                yield made
+                continue
+            held.made[item] = made
+            sync.keys.add(made.key)
+            sync.refs.append(made.ref)
+            placed.append(made)
+        return placed
 
     async def _place(self, sync: Sync, item: Item, stage: Stage) -> Wanted | None:
         """Find out where an object goes, and whether it may."""
@@ -213,7 +218,8 @@ class Syncer:
             is_namespaced = await self._is_namespaced(sync, item.ref.kind)
             own = errand.held.key.namespace
             namespace = (item.ref.namespace or own) if is_namespaced else ""
-            ref = ObjectRef(item.ref.kind, namespace, item.ref.name)
+            kind = errand.held.kinds.setdefault(item.ref.kind, item.ref.kind)
+            ref = ObjectRef(kind, namespace, item.ref.name)
             self._refuse(sync, ref, is_namespaced)
             entry = errand.held.inventory.find(key_of(ref))
             annotations = (item.manifest.object.get("metadata") or {}).get("annotations") or {}

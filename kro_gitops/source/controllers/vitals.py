@@ -29,7 +29,14 @@ class Vitals:
     async def take(self, errand: Errand, current: list[Wanted], *, count: bool = True) -> None:
         """Note in the account what is ready, what is not, and why."""
         unknown = []
+        kind, is_instance = None, False
         for wanted in current:
+            if wanted.ref.kind is not kind:
+                kind = wanted.ref.kind
+                is_instance = self._is_instance(wanted)
+            if is_instance and self._is_fine(errand, wanted):
+                errand.account.ready += 1 if count else 0
+                continue
             verdict = self._known(errand, wanted)
             if verdict is None:
                 unknown.append(wanted)
@@ -42,6 +49,16 @@ class Vitals:
         for wanted, verdict in await each_of(unknown, look):
             _note(errand, wanted.ref, verdict, count)
 
+    def _is_instance(self, wanted: Wanted) -> bool:
+        if is_silent(wanted.ref.kind) or wanted.stage is Stage.DEFINITIONS:
+            return False
+        return self._gates.is_instance(wanted.ref.kind)
+
+    def _is_fine(self, errand: Errand, wanted: Wanted) -> bool:
+        """Say whether an instance is as it was when it was found healthy."""
+        fine = errand.held.fine.get(wanted.key)
+        return fine is not None and fine is self._gates.instance(wanted.ref)
+
     def _known(self, errand: Errand, wanted: Wanted) -> Verdict | None:
         """Say how an object is if that is known already; `None` if it must be read."""
         if is_silent(wanted.ref.kind):
@@ -52,10 +69,7 @@ class Vitals:
             live = self._live.find(wanted.ref)
             seen = live["metadata"].get("resourceVersion") if live is not None else None
             return _FINE if seen and errand.held.fine.get(wanted.key) == seen else None
-        found = self._gates.instance(wanted.ref)
-        if found is not None and errand.held.fine.get(wanted.key) is found:
-            return _FINE
-        return self._instance(errand, wanted, found)
+        return self._instance(errand, wanted, self._gates.instance(wanted.ref))
 
     def _instance(self, errand: Errand, wanted: Wanted, found: KubeObject | None) -> Verdict:
         least = errand.held.generations.get(wanted.key, 0)
