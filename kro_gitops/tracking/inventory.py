@@ -15,7 +15,7 @@ from typing import Any
 
 from kro_gitops.objects.refs import Kind, ObjectRef
 
-SHARD_SIZE = 250  # entries
+SHARD_SIZE = 100  # entries: one that changes has all of its shard written
 
 Key = tuple[str, str, str, str]  # group, kind, namespace, name: an object in whatever version
 

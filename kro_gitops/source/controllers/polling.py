@@ -9,7 +9,7 @@ person, expects something new: then a branch is fetched without asking, and one 
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable, Iterator
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.source.controllers.fetching import Fetcher
@@ -20,7 +20,7 @@ from kro_gitops.source.fetch.model import Remote
 from kro_gitops.source.limits import matches
 from kro_gitops.source.receivers import receiver_path, webhook_token
 from kro_gitops.source.revision import Chosen
-from kro_gitops.source.snapshot import Snapshot
+from kro_gitops.source.snapshot import Item, Snapshot
 from kro_gitops.source.spec import Allow, Pin, SourceSpec
 from kro_gitops.source.stages import Stage, stage_of
 from kro_gitops.tracking.inventory import Key
@@ -96,7 +96,7 @@ class Poller:
         if is_new or held.is_respecified or is_braked:
             held.is_dirty = True
             # Claimed at once: whoever had an object until now must not delete it meanwhile.
-            held.coming = claims(held.key.namespace, spec.allow, found.snapshot)
+            held.coming = claims(held.key.namespace, spec.allow, unclaimed(held, found.snapshot))
         held.is_respecified = False
         held.attempts = 0
         if former is None or former.chosen.ref != found.chosen.ref:
@@ -133,9 +133,18 @@ class Poller:
         task.add_done_callback(self._asides.discard)
 
 
-def claims(own: str, allow: Allow, snapshot: Snapshot) -> frozenset[Key]:
+def unclaimed(held: Held, snapshot: Snapshot) -> Iterator[Item]:
+    """Return the objects of a revision that a source is not known to want already."""
+    wanted, made = held.wanted or frozenset(), held.made
+    for item in snapshot.items:
+        known = made.get(item)
+        if known is None or known.key not in wanted:
+            yield item
+
+
+def claims(own: str, allow: Allow, items: Iterable[Item]) -> frozenset[Key]:
     """Return what a revision may want where it may, whether its kinds are namespaced or not."""
-    refs = [item.ref for item in snapshot.items]
+    refs = [item.ref for item in items]
     open_places = {
         place
         for place in {ref.namespace or own for ref in refs}

@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.source.api import GIT_SOURCE_KIND
-from kro_gitops.source.controllers.polling import claims
+from kro_gitops.source.controllers.polling import claims, unclaimed
 from kro_gitops.source.controllers.registry import Held, Registry
+from kro_gitops.source.desired import Provenance
 from kro_gitops.source.snapshot import Library, Snapshot
 from kro_gitops.source.spec import Allow
+from kro_gitops.source.stages import Stage
 from kro_gitops.tracking.inventory import Entry, Inventory
+from kro_gitops.tracking.methods import Marks
 
 CONFIG_MAP = Kind("", "v1", "ConfigMap")
 
@@ -38,7 +41,7 @@ def test_what_a_new_revision_wants_is_claimed_before_it_is_applied() -> None:
     registry.put(heir)
     assert registry.claimant(key, former) is None
     found = snapshot("{apiVersion: v1, kind: ConfigMap, metadata: {name: moved}}")
-    heir.coming = claims("team", Allow(), found)
+    heir.coming = claims("team", Allow(), found.items)
     assert registry.claimant(key, former) is heir
 
 
@@ -47,8 +50,23 @@ def test_nobody_claims_what_it_may_not_have() -> None:
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: others}}\n---\n"
         "{apiVersion: v1, kind: Namespace, metadata: {name: others}}"
     )
-    assert ("", "ConfigMap", "others", "a") not in claims("team", Allow(), found)
-    assert ("", "Namespace", "", "others") not in claims("team", Allow(), found)
+    assert ("", "ConfigMap", "others", "a") not in claims("team", Allow(), found.items)
+    assert ("", "Namespace", "", "others") not in claims("team", Allow(), found.items)
     allow = Allow(namespaces=("oth*",), cluster_scoped=True)
-    assert ("", "ConfigMap", "others", "a") in claims("team", allow, found)
-    assert ("", "Namespace", "", "others") in claims("team", allow, found)
+    assert ("", "ConfigMap", "others", "a") in claims("team", allow, found.items)
+    assert ("", "Namespace", "", "others") in claims("team", allow, found.items)
+
+
+def test_what_a_source_is_known_to_want_is_not_claimed_again() -> None:
+    text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
+    found = snapshot(text)
+    [item] = found.items
+    source = held("a")
+    assert list(unclaimed(source, found)) == [item]
+    ref = ObjectRef(CONFIG_MAP, "team", "a")
+    made = Provenance("team/a", "c" * 40).onto(item, ref, None, Stage.OBJECTS, Marks())
+    source.made[item] = made
+    assert list(unclaimed(source, found)) == [item]  # placed once, in a sync that did not end
+    source.wanted = frozenset({made.key})
+    assert list(unclaimed(source, found)) == []
+    assert list(unclaimed(source, snapshot(text))) != []  # read anew: it may say something else
