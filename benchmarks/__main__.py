@@ -15,6 +15,10 @@ from benchmarks import (
     long_lists,
     rendering,
 )
+from benchmarks.embedded import apply as embedded_apply
+from benchmarks.embedded import engine as embedded_engine
+from benchmarks.embedded import memory as embedded_memory
+from benchmarks.embedded import start as embedded_start
 from benchmarks.engine import create, drift, memory, restart, scaling
 from benchmarks.peers.processes import Peer, open_peers
 from benchmarks.report import Report
@@ -31,6 +35,13 @@ _ALONE: dict[str, Callable[[Report], None]] = {
     "rendering": rendering.run,
     "command": command.run,
 }
+# The API server that comes with kro-gitops beside a real one, by wall clock.
+_EMBEDDED: dict[str, Callable[[Report], None]] = {
+    "embedded-start": embedded_start.run,
+    "embedded-apply": embedded_apply.run,
+    "embedded-memory": embedded_memory.run,
+    "embedded-engine": embedded_engine.run,
+}
 # On a real API server, by wall clock.
 _ENGINE: dict[str, Callable[[Report, bool], None]] = {
     "engine-create": lambda report, _: create.run(report),
@@ -41,7 +52,7 @@ _ENGINE: dict[str, Callable[[Report, bool], None]] = {
 }
 # From a git repository; those of a large one are measured together, because it is brought in once.
 _LARGE = (large.CHANGE, large.POLL, large.RESTART)
-_SUBJECTS = (*_COMPARED, *_ALONE, *_ENGINE, *_LARGE, first.SUBJECT)
+_SUBJECTS = (*_COMPARED, *_ALONE, *_EMBEDDED, *_ENGINE, *_LARGE, first.SUBJECT)
 
 
 def main() -> None:
@@ -68,6 +79,8 @@ def main() -> None:
                 _COMPARED[name](report, peers)
             elif name in _ALONE:
                 _ALONE[name](report)
+            elif name in _EMBEDDED:
+                _EMBEDDED[name](report)
             elif name in _ENGINE:
                 _ENGINE[name](report, options.full)
         if wanted := set(_LARGE).intersection(names):

@@ -25,15 +25,17 @@ _HEAD = """\
 <!-- Made from the parsers by `python -m tools.update_docs`. -->
 
 `run` and the verbs about what is in a cluster (`get`, `tree`, `explain`, `why`, `history`, `sync`,
-`suspend`, `resume`, `rollback`) work with a cluster, all others with files alone. `run` must be
-told which one; the rest find it as kubectl does, and only the last four change something: the
-source that is named. Results go to standard output, everything else to standard error.
+`suspend`, `resume`, `rollback`) work with a cluster, all others with files alone. `run` brings
+[one of its own](../embedded.md) unless it is told which one; the rest find it as kubectl does, and
+only the last four change something: the source that is named. Results go to standard output,
+everything else to standard error.
 
 | code | meaning |
 |---|---|
 | 0 | nothing to complain about |
 | 1 | problems were found, something is not healthy, or could not be read or written |
 | 64 | the command line is wrong |
+| 130 | stopped by Ctrl-C |
 
 `kro-gitops --version` prints the version, `kro-gitops VERB --help` what stands below. Colours
 appear on a terminal only, and never if `NO_COLOR` is set.
@@ -49,8 +51,9 @@ wins, and an empty variable counts as none. Flags are written `--flag value`, `-
 kro's, with one dash. A switch alone means `true`; what is on by default is switched off with
 `--no-…` or `=false`. All mistakes are reported at once, and the exit code is then 64.
 
-`--in-cluster`, or `--kubeconfig` or `--context` or both, must be given: `KUBECONFIG` alone is not
-enough, so that nobody runs a controller against a cluster by accident.
+A cluster is named with `--in-cluster`, or with `--kubeconfig` or `--context` or both. `KUBECONFIG`
+alone names none, so that nobody runs a controller against a cluster by accident: without these
+flags it is the [embedded API](../embedded.md).
 
 The chart's values for these are in [Deployment](deployment.md#values).
 """

@@ -24,8 +24,10 @@ from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster
 from kro_gitops.objects.refs import KubeObject, ObjectRef
-from tools.cluster.control_plane import ControlPlane, control_plane, free_ports
+from tools.cluster.control_plane import control_plane, free_ports
+from tools.cluster.embedded import embedded_plane
 from tools.cluster.parts import Guard, ToolError, guard
+from tools.cluster.plane import Plane
 
 QUIET = 2.0  # seconds without a request after which a controller counts as settled
 _START_LIMIT = 60.0
@@ -60,7 +62,7 @@ class Controller:
 class Arena:
     """A control plane with its audit log, a folder, and a guard over all that is started."""
 
-    def __init__(self, plane: ControlPlane, home: Path, guard: Guard, audit: AuditLog) -> None:
+    def __init__(self, plane: Plane, home: Path, guard: Guard, audit: AuditLog) -> None:
         self.plane = plane
         self.audit = audit
         self.home = home
@@ -143,14 +145,18 @@ class Arena:
 
 
 @contextmanager
-def arena() -> Iterator[Arena]:
-    """Give a fresh control plane for as long as the block lasts."""
+def arena(*, is_embedded: bool = False) -> Iterator[Arena]:
+    """Give a fresh control plane for as long as the block lasts: a real one, or ours."""
     with ExitStack() as stack:
         home = Path(tempfile.mkdtemp(prefix="kro-gitops-benchmark-"))
         watching = stack.enter_context(guard(home))
         audit = AuditLog(home)
         try:
-            plane = stack.enter_context(control_plane(api_server_flags=audit.flags))
+            plane: Plane
+            if is_embedded:
+                plane = stack.enter_context(embedded_plane(audit=audit.path))
+            else:
+                plane = stack.enter_context(control_plane(api_server_flags=audit.flags))
         except ToolError as error:
             raise NotMeasuredError(str(error)) from error
         yield Arena(plane, home, watching, audit)

@@ -158,7 +158,7 @@ class AuditLog:
     """The log of one API server; `mark` says where a window begins."""
 
     def __init__(self, folder: Path) -> None:
-        self._log = folder / "audit.log"
+        self.path = self._log = folder / "audit.log"
         self._policy = folder / "audit-policy.json"
         self._policy.write_text(json.dumps(_POLICY))
 

@@ -5,7 +5,7 @@ Most fields have whole seconds, a Lease has microseconds. In memory a time is an
 `datetime` in UTC and keeps what it has; only printing cuts.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 def parse_time(value: object) -> datetime | None:
@@ -28,6 +28,33 @@ def format_time(moment: datetime) -> str:
 def format_micro_time(moment: datetime) -> str:
     """Print a time to the microsecond: `2026-03-01T09:30:00.000000Z`."""
     return _in_utc(moment).isoformat(timespec="microseconds") + "Z"
+
+
+def format_span(span: timedelta) -> str:
+    """Print a span as `kubectl get` prints ages: two units at most, the longer the coarser."""
+    seconds = int(span.total_seconds())
+    if seconds < 0:
+        return "<invalid>" if seconds < -1 else "0s"
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if seconds < 120:
+        return f"{seconds}s"
+    if minutes < 10:
+        return _two(minutes, "m", seconds % 60, "s")
+    if minutes < 180:
+        return f"{minutes}m"
+    if hours < 8:
+        return _two(hours, "h", minutes % 60, "m")
+    if hours < 48:
+        return f"{hours}h"
+    if days < 8:
+        return _two(days, "d", hours % 24, "h")
+    if days < 730:
+        return f"{days}d"
+    return _two(days // 365, "y", days % 365, "d") if days < 2920 else f"{days // 365}y"
+
+
+def _two(large: int, unit: str, small: int, part: str) -> str:
+    return f"{large}{unit}{small}{part}" if small else f"{large}{unit}"
 
 
 def _in_utc(moment: datetime) -> datetime:

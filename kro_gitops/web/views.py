@@ -7,7 +7,7 @@ Objects in, plain data out; who fetched them, and how it looks in the end, is no
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from kro_gitops.engine.applyset import GroupKind, has_inventory
@@ -23,7 +23,7 @@ from kro_gitops.objects.metadata import (
     SOURCE_PATH,
 )
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
-from kro_gitops.objects.times import format_time, parse_time
+from kro_gitops.objects.times import format_span, format_time, parse_time
 from kro_gitops.tracking.child_health import child_health, find_condition, mapping, words
 from kro_gitops.tracking.health import Health, Verdict, health
 
@@ -310,27 +310,7 @@ def age(since: datetime | None, now: datetime) -> str:
     """Print how long ago something was, as `kubectl get` does: two units at most."""
     if since is None:
         return "<unknown>"
-    seconds = max(0, int((now - since).total_seconds()))
-    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
-    if seconds < 120:
-        return f"{seconds}s"
-    if minutes < 10:
-        return _two(minutes, "m", seconds % 60, "s")
-    if minutes < 180:
-        return f"{minutes}m"
-    if hours < 8:
-        return _two(hours, "h", minutes % 60, "m")
-    if hours < 48:
-        return f"{hours}h"
-    if days < 8:
-        return _two(days, "d", hours % 24, "h")
-    if days < 730:
-        return f"{days}d"
-    return _two(days // 365, "y", days % 365, "d") if days < 2920 else f"{days // 365}y"
-
-
-def _two(large: int, unit: str, small: int, smaller: str) -> str:
-    return f"{large}{unit}{small}{smaller}" if small else f"{large}{unit}"
+    return format_span(max(now - since, timedelta()))
 
 
 def first_line(text: str) -> str:

@@ -17,6 +17,9 @@ ROOT = Path(__file__).parents[2] / PACKAGE
 SHELL = {
     *("__main__", "cli", "app", "leadership", "logs", "metrics", "web.health"),
     *("control.leader", "control.loop", "counting", "assembly", "engine.controllers"),
+    *("companions", "embedded"),
+    *(f"apiserver.{name}" for name in ("__main__", "background", "certificates", "journal")),
+    *(f"apiserver.{name}" for name in ("server", "snapshots", "store_file", "streams", "wire")),
     *("kube.access", "kube.client", "kube.credentials", "kube.discovery", "kube.events"),
     *("kube.informer", "kube.transport", "control.schedule", "web.hooks", "web.serving"),
     *("source.controllers", "source.receivers"),

@@ -2,14 +2,17 @@
 A control plane to play with: prints its kubeconfig and runs until Ctrl-C.
 
     python -m tools.cluster [--no-controllers]
+
+With `KRO_GITOPS_CLUSTER=embedded` it is our own API server.
 """
 
 import argparse
 import signal
 import sys
 
-from tools.cluster.control_plane import control_plane, leave_on_signals
+from tools.cluster.control_plane import leave_on_signals
 from tools.cluster.parts import ToolError
+from tools.cluster.targets import started_plane
 
 
 def main() -> int:
@@ -21,7 +24,7 @@ def main() -> int:
     options = parser.parse_args()
     leave_on_signals()
     try:
-        with control_plane(controllers=not options.no_controllers) as plane:
+        with started_plane(controllers=not options.no_controllers) as plane:
             print(plane.kubeconfig, flush=True)
             print(f"export KUBECONFIG={plane.kubeconfig}   (Ctrl-C ends it)", file=sys.stderr)
             signal.pause()

@@ -10,13 +10,10 @@ import json
 import secrets
 import signal
 import socket
-import ssl
 import sys
 import tempfile
-import time
-import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -24,14 +21,12 @@ from typing import Any
 
 from tools.cluster import commands
 from tools.cluster.commands import Layout
-from tools.cluster.parts import Guard, Part, ToolError, guard
-
-START_LIMIT = 120.0  # seconds until a part must be ready
-REQUEST_LIMIT = 30.0  # seconds until a request must be answered
+from tools.cluster.parts import Guard, Part, guard
+from tools.cluster.plane import REQUEST_LIMIT, Plane, write_kubeconfig
 
 
-class ControlPlane:
-    """A running control plane; `etcd`, `api_server` and `controller_manager` can be disturbed."""
+class ControlPlane(Plane):
+    """A real one; beside the API server, `etcd` and `controller_manager` can be disturbed."""
 
     def __init__(
         self,
@@ -42,10 +37,9 @@ class ControlPlane:
         controllers: bool,
         api_server_flags: Sequence[str] = (),
     ) -> None:
+        super().__init__(layout.api_url, layout.kubeconfig, token)
         self._layout = layout
-        self._token = token
-        self._controllers = controllers
-        self.etcd = self._part("etcd", commands.etcd(layout), guard)
+        self.etcd = self.store = self._part("etcd", commands.etcd(layout), guard)
         command = commands.api_server(layout, with_service_accounts=controllers)
         self.api_server = self._part("kube-apiserver", [*command, *api_server_flags], guard)
         self.controller_manager: Part | None = None
@@ -54,14 +48,15 @@ class ControlPlane:
             self.controller_manager = self._part("kube-controller-manager", command, guard)
 
     @property
-    def url(self) -> str:
-        """Return where the API server is reached."""
-        return self._layout.api_url
+    def authority(self) -> Path:
+        """Return the certificate; those who trust it trust the server."""
+        return self._layout.certificate
 
     @property
-    def kubeconfig(self) -> Path:
-        """Return the administrator's kubeconfig."""
-        return self._layout.kubeconfig
+    def parts(self) -> Sequence[Part]:
+        """Return all processes, in the order in which they start."""
+        parts = (self.etcd, self.api_server, self.controller_manager)
+        return [part for part in parts if part is not None]
 
     def start(self) -> None:
         """Start all parts, and return when they do their work."""
@@ -70,22 +65,7 @@ class ControlPlane:
         self.wait_until_ready()
         if self.controller_manager is not None:
             self.controller_manager.start()
-            self._wait(self._has_controllers)
-
-    def kill(self) -> None:
-        """End all parts; what they wrote is of no use to anybody."""
-        for part in self._parts():
-            part.kill()
-
-    def restart_api_server(self) -> None:
-        """Kill the API server, start it again, and return when it answers."""
-        self.api_server.kill()
-        self.api_server.start()
-        self.wait_until_ready()
-
-    def wait_until_ready(self) -> None:
-        """Return when the API server answers, raise with the end of the logs if it never will."""
-        self._wait(lambda: self.get_text("readyz") == "ok")
+            self.wait(self._has_controllers)
 
     def compact(self) -> None:
         """Have etcd forget every version that anybody has read so far."""
@@ -93,21 +73,6 @@ class ControlPlane:
         answer = self._post_to_etcd("v3/kv/put", {"key": "Y29tcGFjdA==", "value": "MQ=="})
         revision = answer["header"]["revision"]
         self._post_to_etcd("v3/kv/compaction", {"revision": revision, "physical": True})
-
-    def get(self, path: str) -> Any:
-        """Return the JSON document at `path`."""
-        return json.loads(self.get_text(path))
-
-    def get_text(self, path: str) -> str:
-        """Return what is at `path`, as it comes."""
-        request = urllib.request.Request(
-            f"{self.url}/{path}",
-            headers={"Authorization": f"Bearer {self._token}", "Accept": "application/json"},
-        )
-        context = ssl.create_default_context(cafile=str(self._layout.certificate))
-        with urllib.request.urlopen(request, timeout=REQUEST_LIMIT, context=context) as answer:
-            body: bytes = answer.read()
-        return body.decode()
 
     def cpu_seconds(self) -> float:
         """Return the CPU time that etcd and the API server have used, as they count it."""
@@ -122,27 +87,9 @@ class ControlPlane:
     def _part(self, name: str, command: list[str], guard: Guard) -> Part:
         return Part(name, command, self._layout.home / f"{name}.log", guard)
 
-    def _parts(self) -> list[Part]:
-        parts = (self.etcd, self.api_server, self.controller_manager)
-        return [part for part in parts if part is not None]
-
     def _has_controllers(self) -> bool:
         """Say whether a controller has done its work: it made a service account."""
         return bool(self.get("api/v1/namespaces/default/serviceaccounts/default"))
-
-    def _wait(self, is_ready: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + START_LIMIT
-        while time.monotonic() < deadline:
-            if not (self.etcd.is_running and self.api_server.is_running):
-                break
-            try:
-                if is_ready():
-                    return
-            except OSError:  # not listening yet, no certificate yet, or an HTTP error
-                pass
-            time.sleep(0.1)
-        words = "\n".join(part.last_words() for part in self._parts())
-        raise ToolError(f"the control plane did not become ready\n{words}")
 
     def _post_to_etcd(self, path: str, body: dict[str, Any]) -> Any:
         request = urllib.request.Request(
@@ -163,8 +110,7 @@ def control_plane(
         layout = Layout(home, *free_ports(4))
         token = secrets.token_hex(16)
         layout.tokens.write_text(f"{token},admin,admin,system:masters\n")
-        layout.kubeconfig.write_text(json.dumps(_kubeconfig(layout, token), indent=2))
-        layout.kubeconfig.chmod(0o600)
+        write_kubeconfig(layout.kubeconfig, layout.api_url, layout.certificate, token)
         commands.make_service_account_key(layout.key)
         plane = ControlPlane(
             layout, token, watching, controllers=controllers, api_server_flags=api_server_flags
@@ -191,16 +137,3 @@ def leave_on_signals() -> None:
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, leave)
-
-
-def _kubeconfig(layout: Layout, token: str) -> dict[str, Any]:
-    """Return an administrator's kubeconfig; JSON is YAML enough for every reader."""
-    cluster = {"server": layout.api_url, "certificate-authority": str(layout.certificate)}
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "local",
-        "contexts": [{"name": "local", "context": {"cluster": "local", "user": "admin"}}],
-        "clusters": [{"name": "local", "cluster": cluster}],
-        "users": [{"name": "admin", "user": {"token": token}}],
-    }

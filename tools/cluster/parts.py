@@ -70,6 +70,13 @@ class Part:
         """Say whether the process is there, be it paused."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        """Return the number of the process."""
+        if self._process is None:
+            raise ToolError(f"{self.name} does not run")
+        return self._process.pid
+
     def start(self) -> None:
         """Start the process; its log goes on where it was."""
         with self.log.open("ab") as output:

@@ -1,0 +1,102 @@
+"""
+Serve a cluster until told to stop: `python -m kro_gitops.apiserver FOLDER`.
+
+One line on standard output says when it is ready: the path of the kubeconfig. If it cannot serve,
+the last line on standard error says why: `code: message`. Whoever started it holds its standard
+input open; when that ends, so does the server, so that none is left behind.
+SIGUSR1 has it forget the past, as it will sooner or later: whoever watches from there starts over.
+"""
+
+import argparse
+import asyncio
+import errno
+import gc
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kro_gitops.apiserver.server import EmbeddedCluster, ServerOptions
+from kro_gitops.apiserver.workloads.plans import Settings
+from kro_gitops.errors import KroGitopsError, UserError
+
+
+def main() -> int:
+    """Serve until told to stop."""
+    parser = argparse.ArgumentParser(prog="python -m kro_gitops.apiserver", description=__doc__)
+    parser.add_argument("folder", type=Path, help="where keys and the store are")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--ephemeral", action="store_true", help="keep objects in memory only")
+    parser.add_argument(
+        "--no-controllers", action="store_true", help="collect no garbage, end no namespaces"
+    )
+    parser.add_argument(
+        "--no-workloads", action="store_true", help="leave Deployments and their like as they are"
+    )
+    parser.add_argument(
+        "--step", type=float, default=1.0, help="seconds that each step of a workload takes"
+    )
+    parser.add_argument("--guarded", action="store_true", help="end when standard input does")
+    parser.add_argument("--audit-log", type=Path, help="note there who asked for what")
+    chosen = parser.parse_args()
+    options = ServerOptions(
+        chosen.folder,
+        chosen.host,
+        chosen.port,
+        chosen.ephemeral,
+        chosen.audit_log,
+        collects=not chosen.no_controllers,
+        workloads=None if chosen.no_workloads else Settings(step=chosen.step),
+    )
+    try:
+        asyncio.run(_serve(options, guarded=chosen.guarded))
+    except KroGitopsError as error:
+        sys.stderr.write(f"{error.code}: {error.message}\n")
+        return 1
+    return 0
+
+
+@contextmanager
+def _explained(options: ServerOptions) -> Iterator[None]:
+    """Say of an address or a folder what is wrong with it."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        if error.filename is not None:
+            text = f"'{error.filename}' cannot be used: {why}"
+            raise UserError("folder-unusable", text) from error
+        if error.errno == errno.EADDRINUSE:
+            why = "somebody listens there already"
+        text = f"cannot listen at {options.host} port {options.port}: {why}"
+        raise UserError("address-unavailable", text) from error
+
+
+async def _serve(options: ServerOptions, *, guarded: bool) -> None:
+    cluster = EmbeddedCluster(options)
+    with _explained(options):
+        await cluster.open()
+    # What was made so far stays for good: it need not be looked at again and again.
+    gc.collect()
+    gc.freeze()
+    path = options.folder / "kubeconfig"
+    path.touch(mode=0o600)
+    path.write_text(cluster.kubeconfig)
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ended.set)
+    loop.add_signal_handler(signal.SIGUSR1, cluster.store.compact, 0)
+    if guarded:
+        loop.add_reader(sys.stdin, ended.set)
+    # Only now: whoever reads it may end us at once.
+    sys.stdout.write(f"{path}\n")
+    sys.stdout.flush()
+    await ended.wait()
+    await cluster.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

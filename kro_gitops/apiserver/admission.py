@@ -1,0 +1,86 @@
+"""
+What is checked of every write besides the object itself: its place, and what it grants.
+
+As the plugins of a real API server that are on by default; what they add to objects of a kind is
+in that kind's strategy.
+"""
+
+from collections.abc import Callable
+
+from kro_gitops.apiserver import statuses
+from kro_gitops.apiserver.access import RBAC, Access
+from kro_gitops.apiserver.grants import check_grant
+from kro_gitops.apiserver.kinds import Served
+from kro_gitops.apiserver.policies import Deed
+from kro_gitops.apiserver.requests import Asker
+from kro_gitops.objects.refs import KubeObject
+
+# Who may still be asked in a namespace that goes.
+_ALWAYS = frozenset(
+    (
+        "localsubjectaccessreviews.authorization.k8s.io",
+        "subjectaccessreviews.authorization.k8s.io",
+    )
+)
+_IMMORTAL = frozenset(("default", "kube-system", "kube-public"))
+
+
+class Admission:
+    """Lets writes in."""
+
+    def __init__(
+        self,
+        namespace: Callable[[str], KubeObject | None],
+        access: Access,
+        judge: Callable[[Deed], list[str]] = lambda deed: [],
+    ) -> None:
+        self._namespace = namespace
+        self._access = access
+        self.judge = judge  # asks the policies; returns warnings
+
+    def create(self, served: Served, namespace: str, obj: KubeObject, asker: Asker) -> None:
+        """Refuse what cannot be made where it is to be, or grants more than its author has."""
+        _check_definition(served, obj)
+        self._check_namespace(served, namespace, obj)
+        if served.kind.group == RBAC:
+            check_grant(self._access, asker, served.plural, obj)
+
+    def _check_namespace(self, served: Served, namespace: str, obj: KubeObject) -> None:
+        if not served.namespaced or served.bucket in _ALWAYS:
+            return
+        found = self._namespace(namespace)
+        if found is None:
+            raise statuses.not_found("", "namespaces", namespace)
+        if "deletionTimestamp" not in found["metadata"]:
+            return
+        name = obj["metadata"].get("name", "")
+        why = (
+            f"unable to create new content in namespace {namespace} because it is being terminated"
+        )
+        error = statuses.forbidden(served.kind.group, served.plural, name, why)
+        error.details["causes"] = [
+            {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {namespace} is being terminated",
+                "field": "metadata.namespace",
+            }
+        ]
+        raise error
+
+    def update(self, served: Served, new: KubeObject, old: KubeObject, asker: Asker) -> None:
+        """Refuse a change that grants more than its author has."""
+        if served.kind.group == RBAC:
+            check_grant(self._access, asker, served.plural, new, old)
+
+    def delete(self, served: Served, name: str) -> None:
+        """Refuse to delete what every cluster needs."""
+        if served.bucket == "namespaces" and name in _IMMORTAL:
+            raise statuses.forbidden("", "namespaces", name, "this namespace may not be deleted")
+
+
+def _check_definition(served: Served, obj: KubeObject) -> None:
+    """Refuse a new object of a custom kind that goes; those that are there can still change."""
+    if served.is_custom and "create" not in served.verbs:
+        name = obj["metadata"].get("name", "")
+        why = "create not allowed while custom resource definition is terminating"
+        raise statuses.forbidden(served.kind.group, served.plural, name, why)

@@ -1,0 +1,327 @@
+"""
+Runs garbage collection, the end of namespaces and pretended workloads as the store changes.
+
+The store tells of each change while a request is still being answered, so nothing is done then:
+what is to be looked at is noted, and `run` does it later, between requests. Whatever is done goes
+through the verbs, as a controller's requests would, and comes back as the next changes.
+"""
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import orjson
+
+from kro_gitops.apiserver import garbage
+from kro_gitops.apiserver.acting import Actor, Target
+from kro_gitops.apiserver.garbage import Graph, Node, Places
+from kro_gitops.apiserver.records import Change, ChangeType, Record
+from kro_gitops.apiserver.statuses import StatusError
+from kro_gitops.apiserver.storage import Store
+from kro_gitops.apiserver.workloads import namespaces, plans
+from kro_gitops.apiserver.workloads.plans import Controller, Moment, Plan, Seen, Settings
+from kro_gitops.apiserver.workloads.registry import controllers, standing_controllers
+from kro_gitops.objects.refs import KubeObject
+from kro_gitops.objects.times import format_time
+
+COLLECTOR = "garbage-collector-controller"
+MANAGER = "kube-controller-manager"
+_RETRY = 1.0  # seconds until something that was refused is tried again
+_SLICE = 100  # steps that are done before requests have their turn again
+_PASSED = frozenset((404, 409))  # the world went on meanwhile; the next change says how
+
+log = logging.getLogger(__name__)
+Key = tuple[str, str, str]  # bucket, namespace, name
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """What is looked after: pretended workloads only with settings."""
+
+    places: Places
+    namespaced: Callable[[], Iterable[str]]  # the buckets whose objects are in namespaces
+    workloads: Settings | None = None
+    authority: str = ""  # the CA's certificate, for new namespaces; without it they stay empty
+    left_alone: frozenset[str] = frozenset()  # buckets whose workloads are not looked after
+
+
+class Background:
+    """Everything that happens without being asked for."""
+
+    def __init__(self, store: Store, actor: Actor, duties: Duties) -> None:
+        self._store = store
+        self._actor = actor
+        self._duties = duties
+        self._graph = Graph(duties.places)
+        self._litter: dict[str, None] = {}
+        self._awake: dict[Key, None] = {}
+        self._due: list[tuple[datetime, Key]] = []
+        found = {**standing_controllers(), **(controllers() if duties.workloads else {})}
+        self._controllers = {b: c for b, c in found.items() if b not in duties.left_alone}
+        self._settings = duties.workloads or Settings()
+        self._complaints: set[tuple[str, str]] = set()
+        self._wake = asyncio.Event()
+
+    def start(self) -> Callable[[], None]:
+        """Look at everything that is there, and follow the store; return how to stop."""
+        for bucket in list(self._store.buckets()):
+            for record in self._store.list(bucket):
+                self._note(bucket, record, orjson.loads(record.value))
+        return self._store.listen(self.changed)
+
+    def changed(self, change: Change) -> None:
+        """Take note of a change."""
+        obj = orjson.loads(change.record.value)
+        if change.type is ChangeType.DELETED:
+            self._litter |= dict.fromkeys(self._graph.remove(change.record.uid))
+            self._wake_others(change.bucket, change.record, obj)
+        else:
+            self._note(change.bucket, change.record, obj)
+        self._wake.set()
+
+    def served(self, api_version: str, kind: str) -> None:
+        """Look again at objects whose owners may be of a kind that is served now."""
+        self._litter |= dict.fromkeys(self._graph.served(api_version, kind))
+        self._wake.set()
+
+    def _note(self, bucket: str, record: Record, obj: KubeObject) -> None:
+        self._litter |= dict.fromkeys(self._graph.put(Node.of(bucket, obj)))
+        if bucket in self._controllers or bucket == "namespaces":
+            self._awake[(bucket, record.namespace, record.name)] = None
+        self._wake_others(bucket, record, obj)
+
+    def _wake_others(self, bucket: str, record: Record, obj: KubeObject) -> None:
+        """Wake the controller of an object, and all that look at its bucket."""
+        if record.namespace:
+            self._awake[("namespaces", "", record.namespace)] = None
+        owner = plans.controller_of(obj)
+        place = self._duties.places(owner["apiVersion"], owner["kind"]) if owner else None
+        if owner and place and bucket in self._owned_by(place.bucket):
+            self._awake[(place.bucket, record.namespace, owner["name"])] = None
+        for each in self._controllers.values():
+            if bucket in each.sees:
+                for seen in self._store.list(each.bucket):
+                    if seen.namespace in ("", record.namespace):
+                        self._awake[(each.bucket, seen.namespace, seen.name)] = None
+
+    def _owned_by(self, bucket: str) -> tuple[str, ...]:
+        found = self._controllers.get(bucket)
+        return found.owns if found else ()
+
+    async def serve(self, clock: Callable[[], datetime]) -> None:
+        """Do what is due, until cancelled."""
+        while True:
+            self._wake.clear()
+            wait = self._attempt(clock())
+            if wait == 0.0:
+                await asyncio.sleep(0)
+                continue
+            try:
+                await asyncio.wait_for(self._wake.wait(), wait)
+            except TimeoutError:
+                continue
+
+    def _attempt(self, now: datetime) -> float | None:
+        """Do what is due; what fails for a fault of ours is told and left, and the rest goes on."""
+        try:
+            return self.run(now)
+        except Exception:
+            log.exception("a controller failed")
+            return 0.0
+
+    def run(self, now: datetime) -> float | None:
+        """Do what is due, or a part of it; return in how many seconds there is more."""
+        while self._due and self._due[0][0] <= now:
+            self._awake[heapq.heappop(self._due)[1]] = None
+        done = 0
+        while (self._litter or self._awake) and done < _SLICE:
+            done += 1
+            if self._litter:
+                self._collect(_first(self._litter), now)
+            else:
+                self._look_after(_first(self._awake), now)
+        if self._litter or self._awake:
+            return 0.0
+        return (self._due[0][0] - now).total_seconds() if self._due else None
+
+    # Garbage
+
+    def _collect(self, uid: str, now: datetime) -> None:
+        for step in self._graph.steps(uid):
+            try:
+                self._clear(step, now)
+            except StatusError as error:
+                _tell(error, step.node.bucket, step.node.name)
+
+    def _clear(self, step: garbage.Step, now: datetime) -> None:
+        node = step.node
+        match step:
+            case garbage.DeleteObject():
+                target = Target(node.namespace, node.name, node.uid, step.propagation)
+                self._actor.delete(node.bucket, target)
+            case garbage.Complain():
+                if (told := (node.uid, step.owner.uid)) not in self._complaints:
+                    self._complaints.add(told)
+                    self._actor.create(MANAGER, "events", _event(step, now))
+            case _:
+                self._strip(step, node)
+
+    def _strip(
+        self, step: garbage.StripOwners | garbage.Unblock | garbage.RemoveFinalizer, node: Node
+    ) -> None:
+        obj = self._find((node.bucket, node.namespace, node.name))
+        if obj is None or obj["metadata"]["uid"] != node.uid:
+            return
+        metadata = obj["metadata"]
+        match step:
+            case garbage.StripOwners():
+                owners = metadata.get("ownerReferences") or ()
+                _set(metadata, "ownerReferences", [o for o in owners if o["uid"] not in step.uids])
+            case garbage.Unblock():
+                owners = metadata.get("ownerReferences") or ()
+                metadata["ownerReferences"] = [{**o, "blockOwnerDeletion": False} for o in owners]
+            case garbage.RemoveFinalizer():
+                held = metadata.get("finalizers") or ()
+                _set(metadata, "finalizers", [each for each in held if each != step.finalizer])
+        self._actor.replace(MANAGER, node.bucket, obj)
+
+    # Workloads and namespaces
+
+    def _look_after(self, key: Key, now: datetime) -> None:
+        obj = self._find(key)
+        if obj is None:
+            return
+        moment = Moment(now, self._settings)
+        manager = MANAGER
+        if key[0] == "namespaces":
+            plan = self._plan_namespace(obj, moment)
+        else:
+            controller = self._controllers[key[0]]
+            manager = controller.manager
+            plan = controller.plan(obj, self._seen(controller, obj), moment)
+        again = plan.next
+        for step in plan.steps:
+            if not self._carry_out(manager, step):
+                again = plans.soonest(again, _RETRY)
+                break
+        if again is not None:
+            # Times in objects have whole seconds: a moment later they are sure to have passed.
+            heapq.heappush(self._due, (now + timedelta(seconds=max(again, 0.01)), key))
+
+    def _plan_namespace(self, obj: KubeObject, moment: Moment) -> Plan:
+        name = obj["metadata"]["name"]
+        if plans.is_going(obj):
+            seen = {each: self._list(each, name) for each in self._duties.namespaced()}
+            return namespaces.plan(obj, seen, moment)
+        if not self._duties.authority:
+            return Plan()
+        wanted = ("serviceaccounts", "configmaps")
+        seen = {each: self._list(each, name) for each in wanted}
+        return Plan(namespaces.furniture(obj, seen, self._duties.authority))
+
+    def _seen(self, controller: Controller, obj: KubeObject) -> Seen:
+        owned: dict[str, list[KubeObject]] = {each: [] for each in controller.owns}
+        for node in self._graph.dependents(obj["metadata"]["uid"]):
+            found = self._find((node.bucket, node.namespace, node.name))
+            if found is not None and node.bucket in owned:
+                owned[node.bucket].append(found)
+        mine = {bucket: plans.owned_by(obj, found) for bucket, found in owned.items()}
+        namespace = obj["metadata"].get("namespace", "")
+        return {**mine, **{each: self._list(each, namespace) for each in controller.sees}}
+
+    def _carry_out(self, manager: str, step: plans.Step) -> bool:
+        """Do a step; say whether to go on with those that follow it."""
+        try:
+            self._do(manager, step)
+        except StatusError as error:
+            if error.code in _PASSED:
+                return True
+            _tell(error, getattr(step, "bucket", ""), step.obj["metadata"].get("name", ""))
+            return False
+        return True
+
+    def _do(self, manager: str, step: plans.Step) -> None:
+        # Plans share parts of objects; the verbs change what they are given.
+        obj: KubeObject = orjson.loads(orjson.dumps(step.obj))
+        metadata = obj["metadata"]
+        match step:
+            case plans.Create():
+                self._actor.create(manager, step.bucket, obj)
+            case plans.Update():
+                self._actor.replace(manager, step.bucket, obj)
+            case plans.Apply():
+                self._actor.apply(manager, step.bucket, obj)
+            case plans.SetStatus():
+                self._actor.set_status(manager, step.bucket, obj)
+            case plans.Bind():
+                self._actor.bind(obj, step.node)
+            case plans.Finalize():
+                self._actor.finalize(obj, step.finalizers)
+            case plans.Remove():
+                namespace, name = metadata.get("namespace", ""), metadata["name"]
+                target = Target(namespace, name, metadata["uid"], step.propagation, step.grace)
+                self._actor.delete(step.bucket, target)
+
+    # Reading
+
+    def _find(self, key: Key) -> KubeObject | None:
+        record = self._store.get(*key)
+        found: KubeObject | None = orjson.loads(record.value) if record else None
+        return found
+
+    def _list(self, bucket: str, namespace: str) -> list[KubeObject]:
+        return [orjson.loads(each.value) for each in self._store.list(bucket, namespace)]
+
+
+def _first(queue: dict[T, None]) -> T:
+    found = next(iter(queue))
+    del queue[found]
+    return found
+
+
+def _set(metadata: dict[str, Any], name: str, values: list[Any]) -> None:
+    if values:
+        metadata[name] = values
+    else:
+        metadata.pop(name, None)
+
+
+def _tell(error: StatusError, bucket: str, name: str) -> None:
+    if error.code not in _PASSED:
+        log.warning(
+            "background step refused",
+            extra={"bucket": bucket, "object": name, "refusal": error.message},
+        )
+
+
+def _event(step: garbage.Complain, now: datetime) -> KubeObject:
+    node, text = step.node, format_time(now)
+    place = {"namespace": node.namespace} if node.namespace else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {
+            "name": f"{node.name}.{int(now.timestamp() * 1e9):x}",
+            "namespace": node.namespace or "default",
+        },
+        "involvedObject": {
+            "kind": node.kind,
+            **place,
+            "name": node.name,
+            "uid": node.uid,
+            "apiVersion": node.api_version,
+        },
+        "reason": "OwnerRefInvalidNamespace",
+        "message": step.message,
+        "source": {"component": COLLECTOR},
+        "firstTimestamp": text,
+        "lastTimestamp": text,
+        "count": 1,
+        "type": "Warning",
+        "reportingComponent": COLLECTOR,
+    }

@@ -1,0 +1,116 @@
+"""The validation rules of a part of a schema: whether they are complete, and compile."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kro_gitops.apiserver.custom.field_paths import BadPath, follow
+from kro_gitops.apiserver.custom.inner_form import inner_rule, printed
+from kro_gitops.apiserver.custom.structural import unsupported
+from kro_gitops.apiserver.field_errors import (
+    FieldError,
+    internal,
+    invalid,
+    not_supported,
+    required,
+)
+from kro_gitops.objects.kinds import Schema
+
+RULES = "x-kubernetes-validations"
+_REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
+_NOT_EMPTY, _ONE_LINE = "must be non-empty if specified", "must not contain line breaks"
+
+
+def check_rule_texts(schema: Schema, path: str) -> Iterator[FieldError]:
+    """Yield what is wrong with rules besides their expressions."""
+    for index, rule in enumerate(schema[RULES]):
+        where = f"{path}.{RULES}[{index}]"
+        yield from _check_words(rule, where)
+        reason, blamed = rule.get("reason"), rule.get("fieldPath", "")
+        if reason is not None and reason not in _REASONS:
+            yield not_supported(f"{where}.reason", reason, _REASONS)
+        if not blamed:
+            continue
+        if not blamed.strip():
+            yield invalid(f"{where}.fieldPath", blamed, _NOT_EMPTY)
+        if _has_lines(blamed):
+            yield invalid(f"{where}.fieldPath", blamed, _ONE_LINE)
+        if not _leads_somewhere(blamed, schema):
+            yield invalid(f"{where}.fieldPath", blamed, "must be a valid path")
+
+
+def _check_words(rule: dict[str, Any], where: str) -> Iterator[FieldError]:
+    text, message = rule.get("rule", "").strip(), rule.get("message", "")
+    computed = rule.get("messageExpression", "")
+    if not text:
+        yield required(f"{where}.rule", "rule is not specified")
+    elif message and not message.strip():
+        yield invalid(f"{where}.message", message, _NOT_EMPTY)
+    elif _has_lines(message.strip()):
+        yield invalid(f"{where}.message", message, _ONE_LINE)
+    elif _has_lines(text) and not message.strip():
+        told = "message must be specified if rule contains line breaks"
+        yield required(f"{where}.message", told)
+    if computed and not computed.strip():
+        told = "messageExpression must be non-empty if specified"
+        yield required(f"{where}.messageExpression", told)
+
+
+def _has_lines(text: str) -> bool:
+    return "\n" in text or "\r" in text
+
+
+def _leads_somewhere(path: str, schema: Schema) -> bool:
+    if unsupported(schema):
+        return True
+    try:
+        follow(path, schema)
+    except BadPath:
+        return False
+    return True
+
+
+def has_type(schema: Schema) -> bool:
+    """Say whether expressions can see values of a schema at all."""
+    if schema.get("x-kubernetes-int-or-string"):
+        return True
+    kind = schema.get("type")
+    below = schema.get("items" if kind == "array" else "additionalProperties")
+    if kind == "array":
+        return isinstance(below, dict) and has_type(below)
+    if kind == "object" and isinstance(below, dict):
+        return has_type(below)
+    return kind in ("object", "string", "boolean", "integer", "number")
+
+
+def check_rules(
+    schema: Schema, path: str, untied: str | None, *, is_root: bool
+) -> Iterator[FieldError]:
+    """
+    Yield what is wrong with the expressions of rules.
+
+    `untied` names a part of which there are no old values; it is None if nothing can be seen.
+    """
+    if untied is None:
+        told = (
+            "internal error: failed to construct type information for x-kubernetes-validations "
+            "rules: unable to convert structural schema to CEL declarations"
+        )
+        yield internal(f"{path}.{RULES}", told)
+        return
+    # The expression engine takes a while to load, and most schemas have no rules.
+    from kro_gitops.apiserver.custom.expressions import compile_rules  # noqa: PLC0415
+
+    compiled = compile_rules(schema, is_root=is_root)
+    for index, (rule, raw) in enumerate(zip(compiled, schema[RULES], strict=True)):
+        where = f"{path}.{RULES}[{index}]"
+        shown = printed(inner_rule(raw))
+        if rule.problem:
+            yield invalid(f"{where}.rule", shown, rule.problem)
+        if rule.message_problem:
+            yield invalid(f"{where}.messageExpression", shown, rule.message_problem)
+        if rule.uses_old and untied:
+            told = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
+            yield invalid(f"{where}.rule", rule.text, f"{told} {untied}")
+        elif not rule.uses_old and raw.get("optionalOldSelf") is not None:
+            told = "may not be set if oldSelf is not used in rule"
+            yield invalid(f"{where}.optionalOldSelf", raw["optionalOldSelf"], told)

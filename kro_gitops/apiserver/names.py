@@ -1,0 +1,330 @@
+"""
+What names may look like, and what the API server says of those that do not.
+
+A rule takes a text and returns what is wrong with it, nothing if all is well. A `NameRule` judges
+names of objects, and prefixes that a generated name will begin with. The messages are the API
+server's to the letter, down to lengths that one rule counts in characters and another in bytes.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+Rule = Callable[[str], list[str]]
+# The second argument: the text is the beginning of a name, something is appended to it.
+NameRule = Callable[[str, bool], list[str]]
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_UNDERSCORE_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_UNDERSCORE_SUBDOMAIN = rf"{_UNDERSCORE_LABEL}(\.{_UNDERSCORE_LABEL})*"
+_DNS_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_WILDCARD = rf"\*\.{_SUBDOMAIN}"
+_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = f"({_KEY})?"
+_CONFIG_KEY = "[-._a-zA-Z0-9]+"
+_ENV_NAME = "[-._a-zA-Z][-._a-zA-Z0-9]*"
+_C_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
+_PERCENT = "[0-9]+%"
+_HEADER = "[-A-Za-z0-9]+"
+_HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+
+MOST_IN_LABEL = 63
+MOST_IN_SUBDOMAIN = 253
+_MOST_IN_PORT_NAME = 15
+_MOST_GENERATED_FROM = 58
+
+_WORDS = {
+    _LABEL: (
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+        "and must start and end with an alphanumeric character",
+        ("my-name", "123-abc"),
+    ),
+    _SUBDOMAIN: (
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' "
+        "or '.', and must start and end with an alphanumeric character",
+        ("example.com",),
+    ),
+    _UNDERSCORE_SUBDOMAIN: (
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', "
+        "'-' or '.', and must start and end with an alphanumeric character",
+        ("example.com",),
+    ),
+    _DNS_1035: (
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with "
+        "an alphabetic character, and end with an alphanumeric character",
+        ("my-name", "abc-123"),
+    ),
+    _WILDCARD: (
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, "
+        "which must consist of lower case alphanumeric characters, '-' or '.' and end with an "
+        "alphanumeric character",
+        ("*.example.com",),
+    ),
+    _KEY: (
+        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
+        "an alphanumeric character",
+        ("MyName", "my.name", "123-abc"),
+    ),
+    _VALUE: (
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' "
+        "or '.', and must start and end with an alphanumeric character",
+        ("MyValue", "my_value", "12345"),
+    ),
+    _CONFIG_KEY: (
+        "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+        ("key.name", "KEY_NAME", "key-name"),
+    ),
+    _ENV_NAME: (
+        "a valid environment variable name must consist of alphabetic characters, digits, '_', "
+        "'-', or '.', and must not start with a digit",
+        ("my.env-name", "MY_ENV.NAME", "MyEnvName1"),
+    ),
+    _C_IDENTIFIER: (
+        "a valid C identifier must start with alphabetic character or '_', followed by a string "
+        "of alphanumeric characters or '_'",
+        ("my_name", "MY_NAME", "MyName"),
+    ),
+    _PERCENT: (
+        "a valid percent string must be a numeric string followed by an ending '%'",
+        ("1%", "93%"),
+    ),
+    _HEADER: (
+        "a valid HTTP header must consist of alphanumeric characters or '-'",
+        ("X-Header-Name",),
+    ),
+}
+_PORT_NAME = re.compile("[-a-z0-9]+")
+
+
+def pattern_error(words: str, pattern: str, *examples: str) -> str:
+    """Say that a text does not match a pattern."""
+    told = " or ".join(f"'{each}', " for each in examples)
+    opening = f"e.g. {told}" if examples else ""
+    return f"{words} ({opening}regex used for validation is '{pattern}')"
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _matches(text: str, pattern: str) -> bool:
+    return _compiled(pattern).fullmatch(text) is not None
+
+
+def _complaint(pattern: str) -> str:
+    words, examples = _WORDS[pattern]
+    return pattern_error(words, pattern, *examples)
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def too_long(most: int) -> str:
+    """Say that a text is too long."""
+    return f"must be no more than {most} characters"
+
+
+def in_range(number: int, least: int, most: int) -> list[str]:
+    """Judge whether a number is between two others, or one of them."""
+    if least <= number <= most:
+        return []
+    return [f"must be between {least} and {most}, inclusive"]
+
+
+def port_number(number: int) -> list[str]:
+    """Judge the number of a port."""
+    return in_range(number, 1, 65535)
+
+
+def _judged(text: str, pattern: str, most: int) -> list[str]:
+    if _size(text) <= most and _matches(text, pattern):
+        return []
+    found = [too_long(most)] if _size(text) > most else []
+    if not _matches(text, pattern):
+        found.append(_complaint(pattern))
+    return found
+
+
+def dns_label(text: str) -> list[str]:
+    """Judge an RFC 1123 label."""
+    if len(text) <= MOST_IN_LABEL and _matches(text, _LABEL):
+        return []
+    found = [too_long(MOST_IN_LABEL)] if _size(text) > MOST_IN_LABEL else []
+    if not _matches(text, _LABEL):
+        dotted = _matches(text, _SUBDOMAIN)
+        found.append("must not contain dots" if dotted else _complaint(_LABEL))
+    return found
+
+
+def dns_subdomain(text: str) -> list[str]:
+    """Judge an RFC 1123 subdomain."""
+    return _judged(text, _SUBDOMAIN, MOST_IN_SUBDOMAIN)
+
+
+def dns_subdomain_with_underscore(text: str) -> list[str]:
+    """Judge a subdomain in which underscores may stand."""
+    return _judged(text, _UNDERSCORE_SUBDOMAIN, MOST_IN_SUBDOMAIN)
+
+
+def dns_1035_label(text: str) -> list[str]:
+    """Judge an RFC 1035 label."""
+    return _judged(text, _DNS_1035, MOST_IN_LABEL)
+
+
+def wildcard_subdomain(text: str) -> list[str]:
+    """Judge `*.` and a subdomain."""
+    return _judged(text, _WILDCARD, MOST_IN_SUBDOMAIN)
+
+
+def qualified_name(text: str) -> list[str]:
+    """Judge the key of a label: a name with an optional subdomain before a slash."""
+    parts = text.split("/")
+    if len(parts) > 2:
+        hint = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a valid label key {_complaint(_KEY)}{hint}"]
+    found = []
+    name = parts[-1]
+    if len(parts) == 2:
+        found = _judged_prefix(parts[0])
+    if not name:
+        found.append("name part must be non-empty")
+    elif _size(name) > MOST_IN_LABEL:
+        found.append(f"name part must be no more than {MOST_IN_LABEL} bytes")
+    if not _matches(name, _KEY):
+        found.append(f"name part {_complaint(_KEY)}")
+    return found
+
+
+def _judged_prefix(prefix: str) -> list[str]:
+    if not prefix:
+        return ["prefix part must be non-empty"]
+    return [f"prefix part {_in_bytes(each)}" for each in dns_subdomain(prefix)]
+
+
+def _in_bytes(message: str) -> str:
+    # The newer of the API server's two sets of rules counts bytes.
+    return (
+        message.removesuffix("characters") + "bytes" if message.endswith(" characters") else message
+    )
+
+
+def label_value(text: str) -> list[str]:
+    """Judge the value of a label."""
+    if _size(text) <= MOST_IN_LABEL and _matches(text, _VALUE):
+        return []
+    return [_in_bytes(each) for each in _judged(text, _VALUE, MOST_IN_LABEL)]
+
+
+def domain_prefixed_key(text: str) -> list[str]:
+    """Judge the key of a label that must have a prefix."""
+    found = qualified_name(text)
+    if not found and "/" not in text:
+        found = ['must be a domain-prefixed key (such as "acme.io/foo")']
+    return found
+
+
+def http_path(text: str) -> list[str]:
+    """Judge what stands after the slash of a domain-prefixed path."""
+    if re.fullmatch(_HTTP_PATH, text):
+        return []
+    return [pattern_error("Invalid path", _HTTP_PATH)]
+
+
+def config_key(text: str) -> list[str]:
+    """Judge a key of a ConfigMap or a Secret."""
+    return _judged(text, _CONFIG_KEY, MOST_IN_SUBDOMAIN) + _leads_out(text)
+
+
+def env_var_name(text: str) -> list[str]:
+    """Judge the name of an environment variable."""
+    found = [] if _matches(text, _ENV_NAME) else [_complaint(_ENV_NAME)]
+    return found + _leads_out(text)
+
+
+def relaxed_env_var_name(text: str) -> list[str]:
+    """Judge the name of an environment variable by the wider rule."""
+    if not text:
+        return ["environment variable name must be non-empty"]
+    if all(" " <= letter <= "~" and letter != "=" for letter in text):
+        return []
+    return [
+        "a valid environment variable name must consist only of printable ASCII characters "
+        "other than '='"
+    ]
+
+
+def _leads_out(text: str) -> list[str]:
+    if text in (".", ".."):
+        return [f"must not be '{text}'"]
+    return ["must not start with '..'"] if text.startswith("..") else []
+
+
+def c_identifier(text: str) -> list[str]:
+    """Judge an identifier of the language C."""
+    return [] if _matches(text, _C_IDENTIFIER) else [_complaint(_C_IDENTIFIER)]
+
+
+def percent(text: str) -> list[str]:
+    """Judge a percentage."""
+    return [] if _matches(text, _PERCENT) else [_complaint(_PERCENT)]
+
+
+def http_header(text: str) -> list[str]:
+    """Judge the name of an HTTP header."""
+    return [] if _matches(text, _HEADER) else [_complaint(_HEADER)]
+
+
+def port_name(text: str) -> list[str]:
+    """Judge the name of a port."""
+    found = [too_long(_MOST_IN_PORT_NAME)] if _size(text) > _MOST_IN_PORT_NAME else []
+    if not _PORT_NAME.fullmatch(text):
+        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not any("a" <= letter <= "z" for letter in text):
+        found.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        found.append("must not contain consecutive hyphens")
+    if text.startswith("-") or text.endswith("-"):
+        found.append("must not begin or end with a hyphen")
+    return found
+
+
+def path_segment(text: str, is_prefix: bool = False) -> list[str]:
+    """Judge whether a name can be part of a path: the least that any name must be."""
+    if text in (".", "..") and not is_prefix:
+        return [f"may not be '{text}'"]
+    return [f"may not contain '{each}'" for each in "/%" if each in text]
+
+
+def _masked(text: str, is_prefix: bool) -> str:
+    # What is appended makes a dash at the end acceptable. The API server's mask swallows the
+    # letter before the dash as well; lengths are judged after it.
+    if is_prefix and len(text) > 1 and text.endswith("-"):
+        return f"{text[:-2]}a"
+    return text
+
+
+def name_is_subdomain(name: str, is_prefix: bool) -> list[str]:
+    """Judge the name of most objects."""
+    return dns_subdomain(_masked(name, is_prefix))
+
+
+def name_is_label(name: str, is_prefix: bool) -> list[str]:
+    """Judge the name of an object that must be a label."""
+    return dns_label(_masked(name, is_prefix))
+
+
+def name_is_1035_label(name: str, is_prefix: bool) -> list[str]:
+    """Judge the name of a Service."""
+    return dns_1035_label(_masked(name, is_prefix))
+
+
+def generated(prefix: str, suffix: str) -> str:
+    """Make a name of `generateName` and five random letters of `SUFFIX_LETTERS`."""
+    return prefix[:_MOST_GENERATED_FROM] + suffix
+
+
+SUFFIX_LENGTH = 5
+SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"

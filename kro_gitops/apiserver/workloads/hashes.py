@@ -1,0 +1,20 @@
+"""
+Short names for templates: the labels `pod-template-hash` and `controller-revision-hash`.
+
+Their form is the real one, their value is not: that depends on how Go prints a struct.
+"""
+
+from typing import Any
+
+import orjson
+
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def template_hash(template: Any, collisions: int = 0) -> str:
+    """Return the short name of a template."""
+    text = orjson.dumps(template, option=orjson.OPT_SORT_KEYS)
+    found = 2166136261
+    for byte in text + (str(collisions).encode() if collisions else b""):
+        found = ((found ^ byte) * 16777619) & 0xFFFFFFFF
+    return "".join(_LETTERS[ord(digit) % len(_LETTERS)] for digit in str(found))

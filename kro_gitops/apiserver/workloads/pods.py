@@ -1,0 +1,265 @@
+"""
+A Pod as if a scheduler and a node looked after it: pending, scheduled, running, ended.
+
+Each takes one step of time. How it fares is said by its annotation, by its image, or by who owns
+it; a failure is shown as a real node shows it.
+"""
+
+import zlib
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from kro_gitops.apiserver.workloads.plans import (
+    OUTCOME,
+    Bind,
+    Controller,
+    Moment,
+    Outcome,
+    Plan,
+    Remove,
+    Seen,
+    SetStatus,
+    condition_of,
+    controller_of,
+    is_going,
+)
+from kro_gitops.objects.refs import KubeObject
+
+_BUCKET = "pods"
+_WAITING = {
+    "CrashLoopBackOff": "back-off 10s restarting failed container={name} pod={pod}",
+    "ImagePullBackOff": 'Back-off pulling image "{image}"',
+    "ContainerCreating": "",
+}
+
+
+def plan(pod: KubeObject, _: Seen, moment: Moment) -> Plan:
+    """Return the next step of a pod."""
+    status = pod.get("status") or {}
+    if is_going(pod):
+        return _end(pod, moment)
+    if status.get("phase") in ("Succeeded", "Failed"):
+        return Plan()
+    outcome = outcome_of(pod, moment)
+    if not pod["spec"].get("nodeName"):
+        return _schedule(pod, outcome, moment)
+    started = status.get("startTime")
+    if started is None:
+        # A node has taken it: the containers are being made.
+        return Plan((SetStatus(_BUCKET, _created(pod, moment)),), moment.settings.step)
+    if condition_of(pod, "Ready") is None or not _is_running(status):
+        wait = moment.left(started, moment.settings.step)
+        return Plan(next=wait) if wait else _start(pod, outcome, moment)
+    if outcome in ("Succeeded", "Failed"):
+        wait = moment.left(started, 2 * moment.settings.step)
+        ended = _ended(pod, outcome, moment)
+        return Plan(next=wait) if wait else Plan((SetStatus(_BUCKET, ended),))
+    return Plan()
+
+
+def outcome_of(pod: KubeObject, moment: Moment) -> Outcome:
+    """Say how a pod fares."""
+    annotations = pod["metadata"].get("annotations") or {}
+    written = annotations.get(OUTCOME)
+    for each in get_args(Outcome):
+        if each == written:
+            found: Outcome = each
+            return found
+    for container in pod["spec"]["containers"]:
+        by_image = moment.settings.outcomes.get(container.get("image", ""))
+        if by_image is not None:
+            return by_image
+    owner = controller_of(pod)
+    return "Succeeded" if owner is not None and owner.get("kind") == "Job" else "Running"
+
+
+def _end(pod: KubeObject, moment: Moment) -> Plan:
+    """Let a pod go: its containers stop as soon as they are asked to."""
+    metadata = pod["metadata"]
+    if not metadata.get("deletionGracePeriodSeconds"):
+        return Plan()
+    return Plan((Remove(_BUCKET, pod, grace=0),), moment.settings.step)
+
+
+def _schedule(pod: KubeObject, outcome: Outcome, moment: Moment) -> Plan:
+    if pod["spec"].get("schedulingGates") or outcome == "Pending":
+        return Plan()
+    if outcome == "Unschedulable":
+        return _refuse(pod, moment)
+    wait = moment.left(pod["metadata"].get("creationTimestamp"), moment.settings.step)
+    if wait:
+        return Plan(next=wait)
+    return Plan((Bind(pod, moment.settings.node),))
+
+
+def _refuse(pod: KubeObject, moment: Moment) -> Plan:
+    found = condition_of(pod, "PodScheduled")
+    if found is not None and found.get("status") == "False":
+        return Plan()
+    text = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: "
+    text += "0/1 nodes are available: 1 No preemption victims found for incoming pod."
+    condition = _condition("PodScheduled", "False", moment, "Unschedulable", text)
+    status = {**pod.get("status", {}), "conditions": [condition]}
+    return Plan((SetStatus(_BUCKET, {**pod, "status": status}),))
+
+
+def _condition(
+    sort: str, status: str, moment: Moment, reason: str = "", message: str = ""
+) -> dict[str, Any]:
+    found = {
+        "type": sort,
+        "status": status,
+        "lastProbeTime": None,
+        "lastTransitionTime": moment.text,
+    }
+    return {**found, **({"reason": reason, "message": message} if reason else {})}
+
+
+def _conditions(pod: KubeObject, ready: bool, moment: Moment, reason: str = "") -> list[Any]:
+    names = ", ".join(each["name"] for each in pod["spec"]["containers"])
+    text = "" if reason == "PodCompleted" else f"containers with unready status: [{names}]"
+    told = () if ready else (reason or "ContainersNotReady", text)
+    state = "True" if ready else "False"
+    fresh = [
+        _condition("PodReadyToStartContainers", "True", moment),
+        _condition("Initialized", "True", moment),
+        _condition("Ready", state, moment, *told),
+        _condition("ContainersReady", state, moment, *told),
+        _condition("PodScheduled", "True", moment),
+    ]
+    seen = _generation(pod)
+    return [{**_kept(pod, each), **seen} for each in fresh]
+
+
+def _generation(pod: KubeObject) -> dict[str, int]:
+    """Say which generation of a pod a node has seen."""
+    found = pod["metadata"].get("generation")
+    return {"observedGeneration": found} if found else {}
+
+
+def _kept(pod: KubeObject, fresh: dict[str, Any]) -> dict[str, Any]:
+    """Return a condition with the time of its last change, if it has not changed."""
+    before = condition_of(pod, fresh["type"])
+    if before is None or before.get("status") != fresh["status"]:
+        return fresh
+    return {**fresh, "lastTransitionTime": before.get("lastTransitionTime")}
+
+
+def _created(pod: KubeObject, moment: Moment) -> KubeObject:
+    waiting = {"waiting": {"reason": "ContainerCreating"}}
+    status = {
+        **_base(pod, moment),
+        "phase": "Pending",
+        "conditions": _conditions(pod, False, moment),
+        "startTime": moment.text,
+        "containerStatuses": [_container(each, waiting) for each in pod["spec"]["containers"]],
+    }
+    return {**pod, "status": status}
+
+
+def _base(pod: KubeObject, moment: Moment) -> dict[str, Any]:
+    kept = (pod.get("status") or {}).items()
+    address = {"ip": _host(moment)}
+    found = {**dict(kept), **_generation(pod), "hostIP": address["ip"], "hostIPs": [address]}
+    first = pod["spec"].get("initContainers") or ()
+    if first:
+        started = found.get("startTime", moment.text)
+        # They are taken to be done as soon as the node has the pod.
+        states = [_container(each, _terminated(0, started, started)) for each in first]
+        found["initContainerStatuses"] = [{**each, "ready": True} for each in states]
+    return found
+
+
+def _host(moment: Moment) -> str:
+    return f"10.0.0.{zlib.crc32(moment.settings.node.encode()) % 250 + 2}"
+
+
+def address_of(uid: str) -> str:
+    """Return the address of a pod: always the same one for the same pod."""
+    number = zlib.crc32(uid.encode())
+    return f"10.244.{number >> 8 & 0xFF}.{number % 254 + 1}"
+
+
+def _container(container: Mapping[str, Any], state: dict[str, Any], **more: Any) -> dict[str, Any]:
+    is_up = "running" in state
+    return {
+        "name": container["name"],
+        "state": state,
+        "lastState": {},
+        "ready": is_up,
+        "restartCount": 0,
+        "image": container.get("image", ""),
+        "imageID": "",
+        "started": is_up,
+        **more,
+    }
+
+
+def _is_running(status: Mapping[str, Any]) -> bool:
+    return status.get("phase") == "Running"
+
+
+def _start(pod: KubeObject, outcome: Outcome, moment: Moment) -> Plan:
+    """Start the containers, or fail to."""
+    address = address_of(pod["metadata"]["uid"])
+    status = {**_base(pod, moment), "podIP": address, "podIPs": [{"ip": address}]}
+    if outcome in ("CrashLoopBackOff", "ImagePullBackOff"):
+        states = [_failing(pod, each, outcome, moment) for each in pod["spec"]["containers"]]
+        phase = "Running" if outcome == "CrashLoopBackOff" else "Pending"
+        status |= {
+            "phase": phase,
+            "conditions": _conditions(pod, False, moment),
+            "containerStatuses": states,
+        }
+        done = (pod.get("status") or {}).get("containerStatuses") == states
+        return Plan() if done else Plan((SetStatus(_BUCKET, {**pod, "status": status}),))
+    running = {"running": {"startedAt": moment.text}}
+    status |= {
+        "phase": "Running",
+        "conditions": _conditions(pod, True, moment),
+        "containerStatuses": [_container(each, running) for each in pod["spec"]["containers"]],
+    }
+    again = moment.settings.step if outcome in ("Succeeded", "Failed") else None
+    return Plan((SetStatus(_BUCKET, {**pod, "status": status}),), again)
+
+
+def _failing(
+    pod: KubeObject, container: Mapping[str, Any], outcome: Outcome, moment: Moment
+) -> dict[str, Any]:
+    text = _WAITING[outcome].format(
+        name=container["name"], pod=pod["metadata"]["name"], image=container.get("image", "")
+    )
+    waiting = {"waiting": {"reason": outcome, "message": text}}
+    if outcome == "ImagePullBackOff":
+        return _container(container, waiting)
+    started = (pod.get("status") or {}).get("startTime", moment.text)
+    return _container(
+        container, waiting, restartCount=1, lastState=_terminated(1, started, started)
+    )
+
+
+def _terminated(code: int, started: str, ended: str) -> dict[str, Any]:
+    return {
+        "terminated": {
+            "exitCode": code,
+            "reason": "Error" if code else "Completed",
+            "startedAt": started,
+            "finishedAt": ended,
+        }
+    }
+
+
+def _ended(pod: KubeObject, outcome: Outcome, moment: Moment) -> KubeObject:
+    before = pod["status"]
+    state = _terminated(int(outcome == "Failed"), before["startTime"], moment.text)
+    reason = "PodFailed" if outcome == "Failed" else "PodCompleted"
+    status = {
+        **before,
+        "phase": outcome,
+        "conditions": _conditions(pod, False, moment, reason),
+        "containerStatuses": [_container(each, state) for each in pod["spec"]["containers"]],
+    }
+    return {**pod, "status": status}
+
+
+CONTROLLER = Controller(_BUCKET, plan, manager="kubelet")

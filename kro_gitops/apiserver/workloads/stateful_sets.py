@@ -1,0 +1,199 @@
+"""
+A StatefulSet: pods that have numbers and keep their volumes, made and replaced one after the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kro_gitops.apiserver.workloads import revisions
+from kro_gitops.apiserver.workloads.plans import (
+    Controller,
+    Create,
+    Moment,
+    Plan,
+    Remove,
+    Seen,
+    Step,
+    Update,
+    available_in,
+    is_going,
+    is_ready,
+    pod_from,
+    soonest,
+    with_status,
+)
+from kro_gitops.objects.refs import KubeObject
+
+BUCKET = "statefulsets.apps"
+_CLAIMS = "persistentvolumeclaims"
+_LABEL = "controller-revision-hash"
+_HASH_LABEL = "controller.kubernetes.io/hash"
+
+
+def plan(obj: KubeObject, seen: Seen, moment: Moment) -> Plan:
+    """Return the pods and claims to make or replace now, and the status."""
+    known = seen.get(revisions.BUCKET, ())
+    pods = {number: each for each in seen.get("pods", ()) if (number := _number(obj, each)) >= 0}
+    newest = revisions.revision_name(obj)
+    current = (obj.get("status") or {}).get("currentRevision") or newest
+    steps: list[Step] = []
+    if not is_going(obj):
+        steps += _revised(obj, known, newest)
+        steps += _pods(obj, pods, seen.get(_CLAIMS, ()), (current, newest))
+        used = {current, newest} | {_revision_of(each) for each in pods.values()}
+        steps += revisions.outdated(obj, known, used)
+    seconds = obj["spec"].get("minReadySeconds", 0)
+    waits = [available_in(each, seconds, moment) for each in pods.values()]
+    status = _status(obj, list(pods.values()), waits, (current, newest))
+    later = soonest(*(each for each in waits if each))
+    return Plan((*steps, *with_status(BUCKET, obj, status)), later)
+
+
+def _number(obj: KubeObject, pod: KubeObject) -> int:
+    prefix, dash, number = pod["metadata"]["name"].rpartition("-")
+    is_ours = dash and prefix == obj["metadata"]["name"] and number.isdigit()
+    return int(number) if is_ours else -1
+
+
+def _revision_of(pod: KubeObject) -> str:
+    found: str = (pod["metadata"].get("labels") or {}).get(_LABEL, "")
+    return found
+
+
+def _revised(obj: KubeObject, known: Sequence[KubeObject], newest: str) -> list[Step]:
+    if not any(each["metadata"]["name"] == newest for each in known):
+        return [Create(revisions.BUCKET, revisions.revision(obj, known, _HASH_LABEL))]
+    again = revisions.renewed(known, newest)
+    return [Update(revisions.BUCKET, again)] if again else []
+
+
+def _pods(
+    obj: KubeObject,
+    pods: Mapping[int, KubeObject],
+    claims: Sequence[KubeObject],
+    revised: tuple[str, str],
+) -> list[Step]:
+    """Return what is next: in order, each only when all before it are ready."""
+    spec = obj["spec"]
+    start = (spec.get("ordinals") or {}).get("start", 0)
+    wanted = range(start, start + spec.get("replicas", 1))
+    parallel = spec.get("podManagementPolicy") == "Parallel"
+    steps: list[Step] = []
+    for number in wanted:
+        pod = pods.get(number)
+        if pod is None:
+            steps += _created(obj, number, claims, revised)
+        elif (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+            steps += [] if is_going(pod) else [Remove("pods", pod)]
+        if not parallel and (pod is None or not is_ready(pod)):
+            return steps
+    surplus = sorted((number for number in pods if number not in wanted), reverse=True)
+    for number in surplus:
+        steps += [] if is_going(pods[number]) else [Remove("pods", pods[number])]
+        if not parallel:
+            return steps
+    return steps or _replaced(obj, pods, wanted, revised[1])
+
+
+def _replaced(
+    obj: KubeObject, pods: Mapping[int, KubeObject], wanted: range, newest: str
+) -> list[Step]:
+    """Replace the pod with the highest number that has an old template."""
+    strategy = obj["spec"].get("updateStrategy") or {}
+    if strategy.get("type") == "OnDelete":
+        return []
+    partition = (strategy.get("rollingUpdate") or {}).get("partition", 0)
+    for number in reversed(wanted):
+        pod = pods.get(number)
+        if number < partition or pod is None:
+            return []
+        if _revision_of(pod) != newest and not is_going(pod):
+            return [Remove("pods", pod)]
+        if not is_ready(pod):
+            return []
+    return []
+
+
+def _created(
+    obj: KubeObject, number: int, claims: Sequence[KubeObject], revised: tuple[str, str]
+) -> list[Step]:
+    strategy = obj["spec"].get("updateStrategy") or {}
+    partition = (strategy.get("rollingUpdate") or {}).get("partition", 0)
+    revision = revised[0] if number < partition else revised[1]
+    there = {each["metadata"]["name"] for each in claims}
+    made = [_claim(obj, each, number) for each in obj["spec"].get("volumeClaimTemplates") or ()]
+    missing = [each for each in made if each["metadata"]["name"] not in there]
+    pod = _pod(obj, number, revision)
+    return [*(Create(_CLAIMS, each) for each in missing), Create("pods", pod)]
+
+
+def _claim(obj: KubeObject, template: Mapping[str, Any], number: int) -> KubeObject:
+    given = template.get("metadata") or {}
+    labels = {**given.get("labels", {}), **obj["spec"]["selector"].get("matchLabels", {})}
+    kept = {"annotations": given["annotations"]} if given.get("annotations") else {}
+    name = f"{given['name']}-{obj['metadata']['name']}-{number}"
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": name,
+            "namespace": obj["metadata"]["namespace"],
+            "labels": labels,
+            **kept,
+        },
+        "spec": dict(template.get("spec") or {}),
+    }
+
+
+def _pod(obj: KubeObject, number: int, revision: str) -> KubeObject:
+    owner = obj["metadata"]["name"]
+    name = f"{owner}-{number}"
+    labels = {
+        "apps.kubernetes.io/pod-index": str(number),
+        _LABEL: revision,
+        "statefulset.kubernetes.io/pod-name": name,
+    }
+    pod = pod_from(obj["spec"]["template"], obj, name=name, generateName=f"{owner}-", labels=labels)
+    claimed = {each["metadata"]["name"] for each in obj["spec"].get("volumeClaimTemplates") or ()}
+    volumes = [
+        {"name": each, "persistentVolumeClaim": {"claimName": f"{each}-{name}"}}
+        for each in sorted(claimed)
+    ]
+    others = [each for each in pod["spec"].get("volumes") or () if each["name"] not in claimed]
+    spec = {**pod["spec"], "hostname": name}
+    if obj["spec"].get("serviceName"):
+        spec["subdomain"] = obj["spec"]["serviceName"]
+    if volumes or others:
+        spec["volumes"] = [*volumes, *others]
+    return {**pod, "spec": spec}
+
+
+def _status(
+    obj: KubeObject,
+    pods: Sequence[KubeObject],
+    waits: Sequence[float | None],
+    revised: tuple[str, str],
+) -> dict[str, Any]:
+    current, newest = revised
+    ready = sum(map(is_ready, pods))
+    updated = sum(_revision_of(each) == newest for each in pods)
+    wanted = obj["spec"].get("replicas", 1)
+    if updated == ready == len(pods) == wanted:
+        current = newest
+    counts = {
+        "readyReplicas": ready,
+        "currentReplicas": sum(_revision_of(each) == current for each in pods),
+        "updatedReplicas": updated,
+    }
+    return {
+        "observedGeneration": obj["metadata"].get("generation", 0),
+        "replicas": len(pods),
+        **{name: count for name, count in counts.items() if count},
+        "currentRevision": current,
+        "updateRevision": newest,
+        "collisionCount": (obj.get("status") or {}).get("collisionCount", 0),
+        "availableReplicas": sum(each == 0.0 for each in waits),
+    }
+
+
+CONTROLLER = Controller(BUCKET, plan, owns=("pods", revisions.BUCKET), sees=(_CLAIMS,))

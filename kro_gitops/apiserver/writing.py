@@ -1,0 +1,464 @@
+"""
+Create, update, patch and apply: from what was sent to what is stored.
+
+The order of steps is the API server's, since it decides which of two mistakes is told: the body is
+read and brought into form, defaults are filled in, managed fields are worked out, then whether the
+place is there, then what the kind wants, then what all objects have in common; only then is it
+looked whether there is such an object already. A write that changes nothing is none.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from kro_gitops.apiserver import names, object_meta, statuses
+from kro_gitops.apiserver.admission import Admission
+from kro_gitops.apiserver.bodies import Bodies
+from kro_gitops.apiserver.custom.strategy import CustomStrategy
+from kro_gitops.apiserver.field_errors import invalid, quoted
+from kro_gitops.apiserver.kinds import Served
+from kro_gitops.apiserver.managedfields.manager import Types, Write, applied, settled, updated
+from kro_gitops.apiserver.options import WriteOptions, manager_or_agent
+from kro_gitops.apiserver.own_kinds import storage_key
+from kro_gitops.apiserver.policies import Deed
+from kro_gitops.apiserver.records import Record
+from kro_gitops.apiserver.requests import Asker, Request
+from kro_gitops.apiserver.stored_objects import StoredObjects
+from kro_gitops.apiserver.strategy import Occasion
+from kro_gitops.objects.refs import KubeObject
+from kro_gitops.objects.times import format_time
+
+# Kinds of which a PUT must say which version it replaces.
+_CONDITIONAL = frozenset(
+    (
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "csidrivers.storage.k8s.io",
+        "csinodes.storage.k8s.io",
+        "csistoragecapacities.storage.k8s.io",
+        "leasecandidates.coordination.k8s.io",
+        "leases.coordination.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "poddisruptionbudgets.policy",
+        "runtimeclasses.node.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "volumeattachments.storage.k8s.io",
+    )
+)
+_STALE = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+_AFTER_ADMISSION = " after mutating admission happens"
+_NO_NAME_LEFT = ", the server was not able to generate a unique name for the object"
+_OTHER_NAMESPACE = (
+    "the namespace of the provided object does not match the namespace sent on the request"
+)
+_SET_BY_SERVER = (
+    "creationTimestamp",
+    "uid",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
+_ATTEMPTS = 8  # at a generated name
+_LONGEST_VERSION = 19  # digits
+
+
+@dataclass(slots=True)
+class Errand:
+    """One request that writes."""
+
+    served: Served
+    namespace: str
+    name: str
+    subresource: str
+    options: WriteOptions
+    manager: str
+    asker: Asker
+    now: datetime
+    warnings: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, served: Served, request: Request, options: WriteOptions, now: datetime) -> "Errand":
+        """Return what a request asks to be written."""
+        target, manager = request.target, manager_or_agent(options.manager, request.agent)
+        return cls(
+            served,
+            target.namespace,
+            target.name,
+            target.subresource,
+            options,
+            manager,
+            request.asker,
+            now,
+        )
+
+    def occasion(self, find: Callable[[str, str, str], KubeObject | None]) -> Occasion:
+        """Return what strategies are told."""
+        return Occasion(self.now, self.asker.user, find, self.options.dry_run)
+
+    @property
+    def write(self) -> Write:
+        """Return what managed fields are told."""
+        served = self.served
+        return Write(
+            manager=self.manager,
+            time=format_time(self.now),
+            api_version=served.kind.api_version,
+            subresource=self.subresource,
+            kind=served.kind.kind,
+            reset=served.strategy.reset_fields(self.subresource),
+            others=_other_types(served),
+        )
+
+    def deed(self, operation: str, obj: KubeObject, old: KubeObject | None) -> Deed:
+        """Return what policies are asked about."""
+        place = (self.namespace, self.name, self.subresource)
+        return Deed(operation, self.served, *place, obj, old, self.asker, self.options.dry_run)
+
+    def not_found(self) -> statuses.StatusError:
+        """Say that the object is not there."""
+        return statuses.not_found(self.served.kind.group, self.served.plural, self.name)
+
+    def conflict(self, why: str) -> statuses.StatusError:
+        """Say that the object is not what it was taken for."""
+        return statuses.conflict(self.served.kind.group, self.served.plural, self.name, why)
+
+    def invalid(self, errors: list[Any], kind: str = "") -> statuses.StatusError:
+        """Say what is wrong with the object; `kind` is what it says to be."""
+        served = self.served
+        group = served.kind.group if served.storage_group is None else served.storage_group
+        return statuses.invalid(group, kind or served.kind.kind, self.name, errors)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of it: the object as it is now, as it is sent."""
+
+    value: KubeObject
+    is_new: bool = False
+
+
+class Writer:
+    """Writes objects."""
+
+    def __init__(
+        self,
+        stored: StoredObjects,
+        bodies: Bodies,
+        admission: Admission,
+        new_uid: Callable[[], str],
+        suffix: Callable[[], str],
+    ) -> None:
+        self.stored = stored
+        self._bodies = bodies
+        self._admission = admission
+        self._new_uid = new_uid
+        self._suffix = suffix
+
+    def create(self, errand: Errand, obj: KubeObject) -> Written:
+        """Store a new object that was read from a body."""
+        metadata = obj.setdefault("metadata", {})
+        for name in _SET_BY_SERVER:
+            metadata.pop(name, None)
+        _place(errand, obj)
+        self._drop_doubles(errand, obj)
+        obj = updated(None, obj, _types(errand.served), errand.write)
+        if metadata.get("name") or not metadata.get("generateName"):
+            return self._create(errand, obj)
+        return self._create_named(errand, obj)
+
+    def update(self, errand: Errand, obj: KubeObject) -> Written:
+        """Replace an object by one that was read from a body."""
+        obj.setdefault("metadata", {})
+        _place(errand, obj)
+        _check_name(errand, obj)
+        live = self.stored.find(errand.served, errand.namespace, errand.name)
+        self._drop_doubles(errand, obj)
+        if live is None and not errand.served.strategy.creates_on_update:
+            raise errand.not_found()
+        uid, actual = obj["metadata"].get("uid"), live["metadata"]["uid"] if live else ""
+        if uid and uid != actual:
+            raise errand.conflict(_other_uid(errand, uid, actual))
+        new = updated(live, obj, _types(errand.served), errand.write)
+        if live is None:
+            return self._create(errand, new, is_update=True)
+        return self.replace(errand, new, live)
+
+    def patch(
+        self, errand: Errand, change: Callable[[KubeObject], KubeObject], strategic: Any = None
+    ) -> Written:
+        """
+        Change an object that must be there; `change` gets a copy of its own.
+
+        A strategic merge patch is given too, since refusals show it.
+        """
+        live = self._live(errand)
+        new = change(self.stored.copy(live))
+        validation = errand.options.validation
+        new, warnings = self._bodies.patched(errand.served, new, validation, strategic)
+        errand.warnings += warnings
+        new = updated(live, new, _types(errand.served), errand.write)
+        _place(errand, new)
+        _check_name(errand, new)
+        self._drop_doubles(errand, new, _AFTER_ADMISSION)
+        return self.replace(errand, new, live)
+
+    def apply(self, errand: Errand, config: KubeObject) -> Written:
+        """Have the fields of a configuration, whether the object is there or not."""
+        live = self.stored.find(errand.served, errand.namespace, errand.name)
+        if live is None and errand.subresource:
+            raise errand.not_found()
+        new = applied(live, config, _types(errand.served), errand.write, force=errand.options.force)
+        new = self._bodies.normal(errand.served, new, config)
+        metadata = new.setdefault("metadata", {})
+        if live is None and metadata.get("uid"):
+            raise errand.conflict(
+                f"uid mismatch: the provided object specified uid {metadata['uid']}, "
+                "and no existing object was found"
+            )
+        _place(errand, new)
+        _check_name(errand, new)
+        self._drop_doubles(errand, new, _AFTER_ADMISSION)
+        if live is None:
+            return self._create(errand, new, is_update=True)
+        return self.replace(errand, new, live)
+
+    def require(self, errand: Errand) -> None:
+        """Refuse if the object is not there."""
+        if self.stored.record(errand.served, errand.namespace, errand.name) is None:
+            raise errand.not_found()
+
+    # A new object
+
+    def _create_named(self, errand: Errand, obj: KubeObject) -> Written:
+        base = obj["metadata"]["generateName"]
+        for attempt in range(_ATTEMPTS):
+            named = {**obj, "metadata": {**obj["metadata"]}}
+            name = names.generated(base, self._suffix())
+            named["metadata"]["name"] = name
+            try:
+                return self._create(replace(errand, name=name), self.stored.copy(named))
+            except statuses.StatusError as error:
+                if error.reason != "AlreadyExists" or attempt + 1 == _ATTEMPTS:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    def _create(self, errand: Errand, obj: KubeObject, *, is_update: bool = False) -> Written:
+        served, occasion = errand.served, errand.occasion(self.stored.look)
+        if is_update:
+            _version(obj)
+        self._admission.create(errand.served, errand.namespace, obj, errand.asker)
+        metadata = obj["metadata"]
+        metadata["uid"] = self._new_uid()
+        metadata["creationTimestamp"] = format_time(errand.now)
+        errand.name = metadata.get("name", "")
+        served.strategy.prepare_create(obj, occasion)
+        errors = served.strategy.validate_create(obj, occasion)
+        if not errors:
+            errors = object_meta.common_create(obj, served.namespaced)
+        if errors:
+            raise errand.invalid(errors, obj.get("kind", ""))
+        errand.warnings += served.strategy.warnings(obj, None)
+        errand.warnings += self._admission.judge(errand.deed("CREATE", obj, None))
+        if not is_update and not errand.options.dry_run and _has_version(metadata):
+            text = "resourceVersion should not be set on objects to be created"
+            raise statuses.StatusError(500, "", text)
+        existing = self.stored.record(served, errand.namespace, errand.name)
+        if existing is not None:
+            is_generated = bool(metadata.get("generateName"))
+            raise self._exists(errand, existing, is_generated=is_generated)
+        if not errand.options.dry_run:
+            metadata.pop("resourceVersion", None)
+            metadata.pop("selfLink", None)
+        stored = self.stored.save(served, obj, None, dry_run=errand.options.dry_run)
+        return Written(stored, is_new=True)
+
+    def _exists(
+        self, errand: Errand, existing: Record, *, is_generated: bool
+    ) -> statuses.StatusError:
+        group, plural = errand.served.kind.group, errand.served.plural
+        error = statuses.already_exists(group, plural, errand.name)
+        if b'"deletionTimestamp":' in existing.value:
+            error.message = f"object is being deleted: {error.message}"
+        if is_generated:
+            error.message += _NO_NAME_LEFT
+            error.details["retryAfterSeconds"] = 1
+            error.headers["Retry-After"] = "1"
+        return error
+
+    # An object that is there
+
+    def _live(self, errand: Errand) -> KubeObject:
+        live = self.stored.find(errand.served, errand.namespace, errand.name)
+        if live is None:
+            raise errand.not_found()
+        return live
+
+    def replace(self, errand: Errand, new: KubeObject, live: KubeObject) -> Written:
+        """Put a changed object in the place of the one that is there."""
+        served, occasion = errand.served, errand.occasion(self.stored.look)
+        self._check_version(errand, new, live)
+        metadata, former = new["metadata"], live["metadata"]
+        _keep_generation(metadata, former)
+        served.strategy.prepare_update(new, live, errand.subresource, occasion)
+        _keep_identity(metadata, former)
+        new = settled(live, new)
+        errors = [
+            *object_meta.common_update(new, live, served.namespaced),
+            *served.strategy.validate_update(new, live, errand.subresource, occasion),
+        ]
+        if errors:
+            if isinstance(served.strategy, CustomStrategy):
+                errand.warnings += served.strategy.forgiven(new)
+            raise errand.invalid(errors, new.get("kind", ""))
+        errand.warnings += served.strategy.warnings(new, live)
+        self._admission.update(served, new, live, errand.asker)
+        errand.warnings += self._admission.judge(errand.deed("UPDATE", new, live))
+        if _is_finished(served, new, former):
+            # What is told of it is how it was.
+            self.stored.remove(served, live, dry_run=errand.options.dry_run)
+            return Written(new)
+        if not errand.options.dry_run:
+            metadata.pop("selfLink", None)  # nobody stores it
+        if new == live:
+            return Written(live)
+        stored = self.stored.save(served, new, live, dry_run=errand.options.dry_run)
+        return Written(stored)
+
+    def _check_version(self, errand: Errand, new: KubeObject, live: KubeObject) -> None:
+        current = live["metadata"]["resourceVersion"]
+        version = _version(new)
+        if not version:
+            served = errand.served
+            if served.is_custom or served.bucket in _CONDITIONAL:
+                text = "must be specified for an update"
+                error = invalid("metadata.resourceVersion", 0, text)
+                raise statuses.invalid(served.kind.group, served.plural, errand.name, [error])
+            new["metadata"]["resourceVersion"] = current
+        elif version != int(current):
+            raise errand.conflict(_STALE)
+
+    def _drop_doubles(self, errand: Errand, obj: KubeObject, when: str = "") -> None:
+        """Drop owner references that stand twice."""
+        owners = obj["metadata"].get("ownerReferences")
+        if not owners or len(owners) < 2:
+            return
+        kept: list[Any] = []
+        for owner in owners:
+            if owner not in kept:
+                kept.append(owner)
+        if len(kept) < len(owners):
+            doubles = [each.get("uid", "") for i, each in enumerate(owners) if each in owners[:i]]
+            errand.warnings.append(
+                f".metadata.ownerReferences contains duplicate entries{when}; API server dedups "
+                "owner references in 1.20+, and may reject such requests as early as 1.24; please fix "
+                f"your requests; duplicate UID(s) observed: {', '.join(doubles)}"
+            )
+            obj["metadata"]["ownerReferences"] = kept
+
+
+def _types(served: Served) -> Types:
+    return Types.of(served.schema, custom=served.is_custom)
+
+
+def _other_types(served: Served) -> Mapping[str, Types]:
+    """Return how the other versions of a custom kind look, also those that are not served."""
+    strategy, kind = served.strategy, served.kind
+    if not isinstance(strategy, CustomStrategy) or len(strategy.versions) == 1:
+        return {}
+    return {
+        f"{kind.group}/{name}": Types.of(version.schema, custom=True)
+        for name, version in strategy.versions.items()
+        if name != kind.version
+    }
+
+
+def _place(errand: Errand, obj: KubeObject) -> None:
+    """See to it that an object says the namespace it is sent to."""
+    metadata = obj["metadata"]
+    wanted = errand.namespace if errand.served.namespaced else ""
+    given = metadata.get("namespace", "")
+    if given == wanted:
+        return
+    if not wanted:
+        metadata.pop("namespace", None)
+    elif given:
+        raise statuses.bad_request(_OTHER_NAMESPACE)
+    else:
+        metadata["namespace"] = wanted
+
+
+def check_identity(errand: Errand, obj: KubeObject) -> None:
+    """See to it that an object says where it was sent to, and no other place."""
+    obj.setdefault("metadata", {})
+    _place(errand, obj)
+    _check_name(errand, obj)
+
+
+def _check_name(errand: Errand, obj: KubeObject) -> None:
+    name = obj["metadata"].get("name", "")
+    if not name:
+        text = f"the name of the object ({errand.name} based on URL) was undeterminable"
+        raise statuses.bad_request(f"{text}: name must be provided")
+    if name != errand.name:
+        raise statuses.bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({errand.name})"
+        )
+
+
+def _version(obj: KubeObject) -> int:
+    """Return the version that an object says to replace, 0 if it says none."""
+    text = obj["metadata"].get("resourceVersion") or "0"
+    if not text.isascii() or not text.isdecimal():
+        raise statuses.StatusError(
+            500, "", f"strconv.ParseUint: parsing {quoted(text)}: invalid syntax"
+        )
+    if len(text) > _LONGEST_VERSION:
+        raise statuses.StatusError(
+            500, "", f"strconv.ParseUint: parsing {quoted(text)}: value out of range"
+        )
+    return int(text)
+
+
+def _has_version(metadata: KubeObject) -> bool:
+    """Say whether an object names a version; what is no number is none."""
+    text = metadata.get("resourceVersion") or ""
+    return text.isascii() and text.isdecimal() and int(text) > 0
+
+
+def _other_uid(errand: Errand, wanted: str, actual: str) -> str:
+    text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {actual}"
+    key = storage_key(errand.served, errand.namespace, errand.name)
+    if errand.options.dry_run:
+        key = key.removeprefix("/registry")
+    code = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0"
+    return f"{code}, AdditionalErrorMsg: {text}"
+
+
+def _keep_generation(metadata: KubeObject, former: KubeObject) -> None:
+    if "generation" in former:
+        metadata["generation"] = former["generation"]
+    else:
+        metadata.pop("generation", None)
+
+
+def _keep_identity(metadata: KubeObject, former: KubeObject) -> None:
+    """Put back what no update can change."""
+    metadata.setdefault("uid", former["uid"])
+    metadata["creationTimestamp"] = former["creationTimestamp"]
+    if "deletionTimestamp" in former:
+        metadata["deletionTimestamp"] = former["deletionTimestamp"]
+    if "deletionGracePeriodSeconds" in former:
+        metadata.setdefault("deletionGracePeriodSeconds", former["deletionGracePeriodSeconds"])
+
+
+def _is_finished(served: Served, new: KubeObject, former: KubeObject) -> bool:
+    """Say whether the last finalizer is gone of an object that is to be deleted."""
+    if new["metadata"].get("finalizers") or "deletionTimestamp" not in former:
+        return False
+    if served.bucket == "namespaces" and new.get("spec", {}).get("finalizers"):
+        return False  # a namespace has others in its spec: until it is empty
+    return not former.get("deletionGracePeriodSeconds")

@@ -1,0 +1,129 @@
+"""
+Workloads that were sent to a real API server, and what it made of them.
+
+`tools/record_workloads.py` recorded them; each is taken by our strategies in the order in which
+the verbs ask them.
+"""
+
+import json
+import zlib
+from copy import deepcopy
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kro_gitops.apiserver import object_meta, statuses
+from kro_gitops.apiserver.builtins.typed_form import TypedForm, typed_form
+from kro_gitops.apiserver.builtins.workload_kinds import WORKLOADS
+from kro_gitops.apiserver.strategy import Occasion
+from kro_gitops.objects.refs import Kind, KubeObject
+
+UID = "00000000-0000-4000-8000-000000000000"
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+RECORDED: list[dict[str, Any]] = json.loads(
+    zlib.decompress((Path(__file__).parent / "data" / "workloads.json.zlib").read_bytes())
+)
+PRIORITIES = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+
+
+def find(bucket: str, namespace: str, name: str) -> KubeObject | None:
+    if bucket == "priorityclasses.scheduling.k8s.io" and name in PRIORITIES:
+        return {"value": PRIORITIES[name], "preemptionPolicy": "PreemptLowerPriority"}
+    return None
+
+
+OCCASION = Occasion(NOW, find=find)
+SUBRESOURCES = {"~": "", "s": "status", "e": "ephemeralcontainers", "r": "resize"}
+
+
+def kind_of(obj: KubeObject) -> Kind:
+    group, _, version = obj["apiVersion"].rpartition("/")
+    return Kind(group, version, obj["kind"])
+
+
+def form_of(obj: KubeObject) -> TypedForm:
+    form = typed_form(kind_of(obj))
+    assert form is not None
+    return form
+
+
+def created(line: dict[str, Any], obj: KubeObject) -> list[str]:
+    """Take a new object; return warnings."""
+    strategy = WORKLOADS[line["bucket"]]
+    obj["metadata"] |= {
+        "namespace": "recorded",
+        "uid": UID,
+        "creationTimestamp": NOW.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    strategy.prepare_create(obj, OCCASION)
+    errors = strategy.validate_create(obj, OCCASION) or object_meta.common_create(obj, True)
+    if errors:
+        raise refusal(obj, errors)
+    return strategy.warnings(obj, None)
+
+
+def updated(line: dict[str, Any], obj: KubeObject) -> list[str]:
+    """Take a changed object; return warnings."""
+    strategy, live = WORKLOADS[line["bucket"]], deepcopy(line["live"])
+    subresource = SUBRESOURCES[line["verb"]]
+    strategy.prepare_update(obj, live, subresource, OCCASION)
+    errors = object_meta.common_update(obj, live, True)
+    errors += strategy.validate_update(obj, live, subresource, OCCASION)
+    assert live == line["live"]
+    if errors:
+        raise refusal(obj, errors)
+    return [] if subresource else strategy.warnings(obj, live)
+
+
+def refusal(obj: KubeObject, errors: list[Any]) -> statuses.StatusError:
+    kind = kind_of(obj)
+    return statuses.invalid(kind.group, kind.kind, obj["metadata"]["name"], errors)
+
+
+def named(line: dict[str, Any]) -> str:
+    return f"{line['bucket']} {line['verb']} {line['change'] or 'as it is'}"[:120]
+
+
+def taken(line: dict[str, Any]) -> dict[str, Any]:
+    """Take an object; return what was recorded of a real API server's answer."""
+    obj = form_of(line["body"]).normal(line["body"])
+    take = created if line["verb"] == "+" else updated
+    try:
+        WORKLOADS[line["bucket"]].default(obj)
+        warnings = take(line, obj)
+    except statuses.StatusError as error:
+        causes = error.details.get("causes", [])
+        return {"code": error.code, "message": error.message, "causes": causes}
+    code = 201 if line["verb"] == "+" else 200
+    return {"code": code, "object": obj, "warnings": warnings}
+
+
+@pytest.mark.parametrize("line", RECORDED, ids=named)
+def test_a_workload_is_taken_as_a_real_api_server_takes_it(line: dict[str, Any]) -> None:
+    found = taken(line)
+    assert found == {key: line[key] for key in found}
+    if "object" in found:
+        assert form_of(found["object"]).normal(found["object"]) == found["object"]
+
+
+@pytest.mark.parametrize("bucket", WORKLOADS)
+def test_defaults_add_nothing_to_what_the_server_stored(bucket: str) -> None:
+    for line in RECORDED:
+        if line["bucket"] != bucket or "object" not in line:
+            continue
+        stored = form_of(line["object"]).normal(line["object"])
+        again = deepcopy(stored)
+        WORKLOADS[bucket].default(again)
+        assert again == stored
+
+
+@pytest.mark.parametrize("bucket", WORKLOADS)
+def test_who_writes_a_spec_owns_nothing_of_the_status(bucket: str) -> None:
+    strategy = WORKLOADS[bucket]
+    if bucket in ("podtemplates", "controllerrevisions.apps"):
+        assert strategy.reset_fields("") == ()
+        return
+    assert strategy.reset_fields("") == (("status",),)
+    assert ("spec",) in strategy.reset_fields("status")

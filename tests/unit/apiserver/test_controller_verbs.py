@@ -1,0 +1,144 @@
+"""What goes on in the background, through the verbs of the API itself."""
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import count
+from typing import Any
+
+import orjson
+import pytest
+
+from kro_gitops.apiserver.access import Access
+from kro_gitops.apiserver.acting import Target
+from kro_gitops.apiserver.admission import Admission
+from kro_gitops.apiserver.background import Background, Duties
+from kro_gitops.apiserver.bodies import Bodies
+from kro_gitops.apiserver.builtins.registry import strategies
+from kro_gitops.apiserver.builtins.service_addresses import AddressBook
+from kro_gitops.apiserver.controller_verbs import ControllerVerbs
+from kro_gitops.apiserver.deleting import Deleter
+from kro_gitops.apiserver.kinds import Registry
+from kro_gitops.apiserver.namespace_keeping import delete_namespace
+from kro_gitops.apiserver.own_kinds import served_builtins
+from kro_gitops.apiserver.statuses import StatusError
+from kro_gitops.apiserver.storage import Store
+from kro_gitops.apiserver.stored_objects import StoredObjects
+from kro_gitops.apiserver.workloads.plans import Settings
+from kro_gitops.apiserver.writing import Writer
+
+
+class Api:
+    """The verbs over a store, and a background with workloads."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 16, 12, tzinfo=UTC)
+        self.store = Store()
+        numbers = count(1)
+        stored = StoredObjects(self.store, {})
+        access = Access(lambda _: ())
+        admission = Admission(partial(stored.look, "namespaces", ""), access)
+        writer = Writer(
+            stored,
+            Bodies(),
+            admission,
+            lambda: f"00000000-0000-0000-0000-{next(numbers):012}",
+            lambda: f"x{next(numbers):04}",
+        )
+        deleter = Deleter(stored, admission, {"namespaces": delete_namespace})
+        registry = Registry()
+        for served in served_builtins(strategies(AddressBook())):
+            registry.add(served)
+        self.verbs = ControllerVerbs(registry, writer, deleter, lambda: self.now)
+        duties = Duties(self.verbs.place, self.verbs.namespaced, Settings(), "certificate")
+        self.background = Background(self.store, self.verbs, duties)
+        self.background.start()
+        self.add("namespaces", {"apiVersion": "v1", "kind": "Namespace"}, name="n")
+        self.run()
+
+    def add(self, bucket: str, obj: dict[str, Any], **metadata: str) -> None:
+        """Create an object."""
+        self.verbs.create("test", bucket, {**obj, "metadata": metadata})
+
+    def run(self, seconds: int = 0) -> None:
+        """Let time pass, a second at a time."""
+        for _ in range(seconds + 1):
+            while self.background.run(self.now) == 0.0:
+                pass
+            self.now += timedelta(seconds=1)
+
+    def all(self, bucket: str) -> list[Any]:
+        """Return the objects of a bucket."""
+        return [orjson.loads(each.value) for each in self.store.list(bucket)]
+
+
+@pytest.fixture
+def api() -> Api:
+    """Return an API with a namespace."""
+    return Api()
+
+
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {"containers": [{"name": "a", "image": "x"}]},
+        },
+    },
+}
+
+
+def managers(obj: Any) -> set[tuple[str, str]]:
+    """Return who wrote an object, and which part of it."""
+    found = obj["metadata"]["managedFields"]
+    return {(each["manager"], each.get("subresource", "")) for each in found}
+
+
+def test_a_deployment_runs_through_the_verbs(api: Api) -> None:
+    api.add("deployments.apps", DEPLOYMENT, name="web", namespace="n")
+    api.run(5)
+    (deployment,) = api.all("deployments.apps")
+    assert deployment["status"]["availableReplicas"] == 2
+    assert deployment["metadata"]["generation"] == 1
+    assert managers(deployment) == {("test", ""), ("kube-controller-manager", "status")}
+    pods = api.all("pods")
+    assert [each["status"]["phase"] for each in pods] == ["Running", "Running"]
+    assert {each["spec"]["nodeName"] for each in pods} == {"embedded"}
+    assert managers(pods[0]) == {("kube-controller-manager", ""), ("kubelet", "status")}
+    assert pods[0]["spec"]["enableServiceLinks"] is True
+
+
+def test_a_namespace_and_all_in_it_go_through_the_verbs(api: Api) -> None:
+    assert {each["metadata"]["name"] for each in api.all("configmaps")} == {"kube-root-ca.crt"}
+    api.add("deployments.apps", DEPLOYMENT, name="web", namespace="n")
+    api.run(5)
+    (namespace,) = api.all("namespaces")
+    api.verbs.delete("namespaces", Target("", "n", namespace["metadata"]["uid"]))
+    api.run(3)
+    for bucket in ("deployments.apps", "replicasets.apps", "pods", "configmaps", "namespaces"):
+        assert api.all(bucket) == []
+
+
+def test_another_object_of_the_same_name_is_left_alone(api: Api) -> None:
+    api.add("configmaps", {"apiVersion": "v1", "kind": "ConfigMap"}, name="a", namespace="n")
+    metadata = {"name": "a", "namespace": "n", "uid": "another"}
+    changed = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": "y"}}
+    with pytest.raises(StatusError) as caught:
+        api.verbs.replace("test", "configmaps", changed)
+    assert caught.value.code == 404
+    with pytest.raises(StatusError) as caught:
+        api.verbs.delete("configmaps", Target("n", "a", "another"))
+    assert caught.value.code == 409
+    assert "data" not in api.all("configmaps")[0]
+
+
+def test_kinds_have_their_places(api: Api) -> None:
+    place = api.verbs.place("apps/v1", "Deployment")
+    assert place is not None
+    assert (place.bucket, place.is_namespaced) == ("deployments.apps", True)
+    assert api.verbs.place("f.example.com/v1", "Foo") is None
+    assert "namespaces" not in api.verbs.namespaced()
+    assert "pods" in api.verbs.namespaced()

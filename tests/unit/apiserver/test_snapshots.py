@@ -1,0 +1,108 @@
+from pathlib import Path
+
+import pytest
+
+from kro_gitops.apiserver import snapshots
+from kro_gitops.apiserver.journal import Journal
+from kro_gitops.apiserver.statuses import StatusError
+from kro_gitops.errors import UserError
+from tests.unit.apiserver.stored import BUCKET, delete, names, put, stored
+
+
+def test_a_snapshot_holds_what_is_there(tmp_path: Path) -> None:
+    store = stored("b", "a")
+    delete(store, "b")
+    put(store, "n", bucket="nodes", namespace="", labels={"zone": "1"})
+    snapshots.write(store, tmp_path / "snapshot.db")
+    found = snapshots.read(tmp_path / "snapshot.db")
+    assert found.version == store.version
+    assert list(found.list(BUCKET)) == list(store.list(BUCKET))
+    assert list(found.list("nodes")) == list(store.list("nodes"))
+    assert [each.name for each in tmp_path.iterdir()] == ["snapshot.db"]
+    assert (tmp_path / "snapshot.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_snapshot_has_no_past(tmp_path: Path) -> None:
+    store = stored("a", "b")
+    snapshots.write(store, tmp_path / "snapshot.db")
+    found = snapshots.read(tmp_path / "snapshot.db")
+    assert list(found.since(BUCKET, 3)) == []
+    with pytest.raises(StatusError, match="too old"):
+        found.since(BUCKET, 2)
+
+
+def test_a_snapshot_is_of_what_was_written(tmp_path: Path) -> None:
+    store = stored("a")
+    written = store.list(BUCKET)
+    store.show(BUCKET, lambda each: b"shown otherwise")
+    snapshots.write(store, tmp_path / "snapshot.db")
+    assert list(snapshots.read(tmp_path / "snapshot.db").list(BUCKET)) == list(written)
+
+
+def test_a_snapshot_replaces_another_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.db"
+    snapshots.write(stored("a", "b", "c"), path)
+    snapshots.write(stored("z"), path)
+    assert names(snapshots.read(path).list(BUCKET)) == ["z"]
+
+
+def test_reading_a_snapshot_leaves_it_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.db"
+    snapshots.write(stored("a"), path)
+    path.chmod(0o400)
+    before = path.read_bytes()
+    put(snapshots.read(path), "b")
+    assert path.read_bytes() == before
+
+
+def test_a_store_goes_on_from_a_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    journal, store = Journal.open(path)
+    journal.follow(store)
+    put(store, "a")
+    snapshots.write(store.fork(), tmp_path / "snapshot.db")
+    put(store, "b")
+    with pytest.raises(UserError, match="is in use by process"):
+        snapshots.restore(tmp_path / "snapshot.db", path)
+    journal.close()
+    snapshots.restore(tmp_path / "snapshot.db", path)
+    journal, again = Journal.open(path)
+    journal.follow(again)
+    assert (names(again.list(BUCKET)), again.version) == (["a"], 2)
+    put(again, "c")
+    journal.close()
+
+
+def test_the_log_of_what_was_there_before_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    journal, store = Journal.open(path)
+    journal.follow(store)
+    for index in range(20):
+        put(store, f"old{index}")
+    log = path.with_name("store.db-wal")
+    left = log.read_bytes()
+    journal.close()
+    log.write_bytes(left)  # as after a kill
+    snapshots.write(stored("a"), path)
+    assert not log.exists()
+    assert names(snapshots.read(path).list(BUCKET)) == ["a"]
+
+
+def test_a_branch_has_a_file_of_its_own(tmp_path: Path) -> None:
+    store = stored("a")
+    journal, branch = snapshots.branch(store, tmp_path / "branch.db")
+    put(branch, "b")
+    journal.close()
+    assert names(store.list(BUCKET)) == ["a"]
+    assert names(snapshots.read(tmp_path / "branch.db").list(BUCKET)) == ["a", "b"]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"something else" * 100])
+def test_what_is_no_snapshot(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "snapshot.db"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError) as refused:
+        snapshots.read(path)
+    assert refused.value.code == "store-unusable"
+    assert path.exists() == (content is not None)

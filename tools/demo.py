@@ -1,0 +1,85 @@
+"""
+From nothing to a repository that is reconciled, in one command: `make demo`.
+
+`examples/repo` is followed, on an API of its own in `build/demo`; then that is served once more, to
+look at what came of it. Nothing else on this machine is read or written.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from kro_gitops.embedded import Wanted, serving
+from kro_gitops.errors import KroGitopsError
+from kro_gitops.kube.client import Client
+from kro_gitops.kube.credentials import from_kubeconfigs
+from kro_gitops.kube.discovery import Discovery
+from kro_gitops.kube.transport import Transport
+from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.objects.yaml_text import to_yaml
+
+PROGRAM = Path(sys.executable).with_name("kro-gitops")
+DATA = Path("build/demo")
+PATHS = "examples/repo,examples/demo"
+CHILD = ObjectRef(Kind("apps", "v1", "Deployment"), "shop", "front")
+MARKS = ("gitops.kro.run/", "internal.kro.run/", "kro.run/", "applyset.kubernetes.io/", "app.kube")
+
+
+def main() -> int:
+    """Reconcile, show a child, and say how to go on."""
+    begun = time.monotonic()
+    code = _command("run", "--once", "--data-dir", str(DATA), "--repo", ".", "--path", PATHS)
+    if code:
+        return code
+    try:
+        with serving(Wanted(DATA), lambda: None) as api:
+            child = asyncio.run(_read(api.kubeconfig))
+            print(f"\nOne child, {CHILD}, and by which marks everybody knows whose it is:")
+            print(_marks(child))
+            question = ("why", "deployment/front", "-n", "shop", "spec.replicas")
+            _command(*question, kubeconfig=api.kubeconfig)
+    except KroGitopsError as error:
+        print(f"demo: {error.told}", file=sys.stderr)
+        return 1
+    print(f"\nFrom nothing to here in {time.monotonic() - begun:.0f} s. It goes on with:")
+    print(f"  {_shown()} run --data-dir {DATA} --repo . --path {PATHS}")
+    print(f"and your own: {_shown()} run --repo PATH|URL")
+    return 0
+
+
+def _command(*words: str, kubeconfig: Path | None = None) -> int:
+    print(f"\n$ {_shown()} {' '.join(words)}", flush=True)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("KRO_GITOPS_")}
+    kept.pop("KUBECONFIG", None)
+    more = {"KUBECONFIG": str(kubeconfig)} if kubeconfig else {}
+    return subprocess.run([PROGRAM, *words], env={**kept, **more}, check=False).returncode
+
+
+def _shown() -> Path:
+    here = Path.cwd()
+    return PROGRAM.relative_to(here) if PROGRAM.is_relative_to(here) else PROGRAM
+
+
+async def _read(kubeconfig: Path) -> KubeObject:
+    access = await from_kubeconfigs([kubeconfig])
+    async with Transport(access) as transport:
+        return await Client(transport, Discovery(transport)).get(CHILD)
+
+
+def _marks(child: KubeObject) -> str:
+    metadata = child["metadata"]
+    kept = {
+        section: {key: text for key, text in metadata[section].items() if key.startswith(MARKS)}
+        for section in ("annotations", "labels")
+    }
+    return "".join(f"  {line}\n" for line in to_yaml(kept).splitlines()).rstrip()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
