@@ -6,7 +6,7 @@ WORKERS ?= 2
 KUBE_BUILD := tools/kube/build.sh etcd kube-apiserver kube-controller-manager kubectl helm
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev check format test test-full test-kro kube-bin kube-bin-if-go kro-bin kro-bin-if-go \
+.PHONY: help install demo dev check format test test-full test-kro kube-bin kube-bin-if-go kro-bin kro-bin-if-go \
         cluster golden bench fuzz clean
 
 help:  ## list the targets
@@ -26,6 +26,9 @@ $(VENV)/.dev: $(VENV)/.installed
 	@touch $@
 
 install: $(VENV)/.installed  ## put kro-gitops at .venv/bin/kro-gitops
+
+demo: $(VENV)/.installed  ## from nothing to a repository that is reconciled, without a cluster
+	@$(BIN)/python -m tools.demo
 
 dev: $(VENV)/.dev  ## install what developing needs, too
 

@@ -28,6 +28,7 @@ from kro_gitops.assembly import (
     source_defaults,
     source_rules,
 )
+from kro_gitops.companions import Companion, Running, accompanied
 from kro_gitops.config import Gate, Settings
 from kro_gitops.counting import Counting, CountingSources, InstanceLoop, Plurals
 from kro_gitops.engine.controllers.engine import (
@@ -69,11 +70,17 @@ _HEARTBEAT = 1.0
 _COUNT = 15.0
 _RETRY = 2.0
 _PATIENCE = 60.0  # seconds for the API server to serve our own kinds
+_INTERRUPTED = 128 + signal.SIGINT  # the exit code, as shells have it
 _INSTALL = WriteOptions(manager="kro-gitops", force=True)
 
 
-def run(settings: Settings) -> int:
-    """Run the controller until it is told to stop; return the exit code."""
+def run(settings: Settings, beside: Companion | None = None) -> int:
+    """
+    Run the controller until it is told to stop; return the exit code.
+
+    If what runs `beside` it returns, the controller stops, and its code is the one. If it raises,
+    everything ends at once.
+    """
     metrics = Metrics(settings.kro_version)
     health = Health(time.monotonic(), (API_SERVER, OWN_CRDS, ENGINE, SOURCES))
     server = HealthServer(
@@ -81,7 +88,7 @@ def run(settings: Settings) -> int:
     )
     server.start()
     try:
-        return asyncio.run(_Process(settings, metrics, health).run())
+        return asyncio.run(_Process(settings, metrics, health, beside).run())
     finally:
         server.stop()
 
@@ -99,14 +106,27 @@ class _System:
             self.sources.stop()
         self.engine.stop()
 
+    def is_idle(self) -> bool:
+        """Say whether nothing is due, and nothing in work."""
+        queues = list(self.engine.queues.values())
+        depths = [each.depth for each in queues]
+        if self.sources is not None:
+            depths.append(self.sources.queue.depth)
+        return self.engine.is_ready and not any(each.ready or each.working for each in depths)
+
 
 class _Process:
     """One run of the program."""
 
-    def __init__(self, settings: Settings, metrics: Metrics, health: Health) -> None:
+    def __init__(
+        self, settings: Settings, metrics: Metrics, health: Health, beside: Companion | None
+    ) -> None:
         self._settings = settings
         self._metrics = metrics
         self._health = health
+        self._beside = beside
+        self._begun: _System | None = None
+        self._interrupted = False
         self._stopping = asyncio.Event()
         self._events: Recorder | None = None
 
@@ -128,12 +148,31 @@ class _Process:
             ):
                 discovery = Discovery(transport)
                 client = Client(transport, discovery)
-                if not await self._reach(discovery):
-                    return 0
-                async with self._called(Client(unbound, discovery), discovery):
-                    return await self._lead(client, discovery, access, transport)
+                work = self._controlled(client, discovery, access, transport, unbound)
+                if self._beside is None:
+                    code = await work
+                else:
+                    seen = Running(client, discovery, self._is_idle)
+                    code = await accompanied(work, self._beside(seen), self._stopping.set)
         finally:
             beating.cancel()
+        return _INTERRUPTED if self._interrupted and not code else code
+
+    async def _controlled(
+        self,
+        client: Client,
+        discovery: Discovery,
+        access: Access,
+        transport: Transport,
+        unbound: Transport,
+    ) -> int:
+        if not await self._reach(discovery):
+            return 0
+        async with self._called(Client(unbound, discovery), discovery):
+            return await self._lead(client, discovery, access, transport)
+
+    def _is_idle(self) -> bool:
+        return self._begun is not None and self._begun.is_idle()
 
     async def _reach(self, discovery: Discovery) -> bool:
         """Wait for the API server to answer; say whether it did before we were told to stop."""
@@ -262,11 +301,13 @@ class _Process:
         async with asyncio.TaskGroup() as group:
             group.create_task(system.engine.run())
             if system.sources is None:
+                self._begun = system
                 self._health.set_ready(SOURCES, True)
                 return
             if not await self._or_stopped(system.engine.wait_ready()):
                 return
             await self._name_source(system.sources)
+            self._begun = system
             self._health.set_ready(SOURCES, True)
             group.create_task(system.sources.run())
 
@@ -363,6 +404,7 @@ class _Process:
     def _stop(self, number: int) -> None:
         if self._stopping.is_set():
             os._exit(128 + number)  # asked twice: at once
+        self._interrupted = number == signal.SIGINT
         self._stopping.set()
 
     async def _or_stopped(self, waited_for: Coroutine[Any, Any, object]) -> bool:

@@ -2,7 +2,8 @@
 Flags and environment → `Settings`.
 
 A flag beats the environment, and the environment beats the default. What is wrong is gathered, so
-that a manifest is corrected once. `KUBECONFIG` is not read: which cluster is meant must be said.
+that a manifest is corrected once. `KUBECONFIG` is not read: a cluster must be named, and where none
+is, there is the embedded API.
 
 The options themselves are the table in `flags`.
 """
@@ -33,6 +34,9 @@ __all__ = [
 ]
 
 _LONGEST_SHOWN = 100
+_EMBEDDING = ("data-dir", "ephemeral", "embedded-host", "embedded-port")
+_PORTS = ("metrics_bind_address", "health_probe_bind_address")
+_POD = "KUBERNETES_SERVICE_HOST"  # set in every pod
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,11 @@ class Settings:
     in_cluster: bool
     client_qps: float  # 0: no limit
     client_burst: int
+
+    data_dir: PurePath | None  # None: the one of the user
+    ephemeral: bool
+    embedded_host: str
+    embedded_port: int  # 0: any that is free
 
     sources: bool
     repo: str
@@ -95,6 +104,8 @@ class Settings:
     leader_election_retry_period: float
     enable_controller_warmup: bool
 
+    once: bool
+    timeout: float
     metrics_bind_address: Address | None
     health_probe_bind_address: Address | None
     graceful_shutdown_timeout: float
@@ -102,6 +113,11 @@ class Settings:
     log_level: LogLevel
 
     ignored: tuple[str, ...] = ()  # flags and variables that were given and mean nothing here
+
+    @property
+    def is_embedded(self) -> bool:
+        """Say whether no cluster was named, so that it is to be the embedded one."""
+        return not (self.kubeconfig or self.context or self.in_cluster)
 
 
 class SettingsError(UserError):
@@ -127,6 +143,8 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
     if not problems:  # values that could not be read cannot be compared
         problems += chain(
             _wrong_clusters(given, values),
+            _wrong_embedding(given, values, environment),
+            _wrong_end(given, values),
             _wrong_repository(given, values),
             _contradictions(values),
         )
@@ -134,6 +152,8 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
         raise SettingsError(tuple(problems))
     if values["client_qps"] and not values["client_burst"]:
         values["client_burst"] = math.ceil(values["client_qps"])
+    if not _named_clusters(given, values):
+        values |= {each: None for each in _PORTS if not given[each.replace("_", "-")].place}
     ignored = tuple(p for o in OPTIONS if o.is_ignored and (p := given[o.flag].place))
     return Settings(**values, ignored=ignored)
 
@@ -162,17 +182,50 @@ def _read(given: Mapping[str, _Given]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _wrong_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
-    """Say what is wrong with the way to a cluster: there must be exactly one."""
-    of_files = [given[flag].place for flag in ("kubeconfig", "context") if values[flag]]
-    of_pod = [given["in-cluster"].place] if values["in_cluster"] else []
-    if not of_files and not of_pod:
-        yield (
-            "which cluster? Give --kubeconfig FILE, --context NAME (of the kubeconfig that kubectl "
-            "reads), or --in-cluster (the service account of this pod)"
-        )
-    elif of_files and of_pod:
-        names = " and ".join([*of_pod, *of_files])
+    """Say what is wrong with the way to a cluster: there must not be two."""
+    named = _named_clusters(given, values)
+    if values["in_cluster"] and len(named) > 1:
+        names = " and ".join(named)
         yield f"{names} exclude each other: a pod's service account needs no kubeconfig"
+
+
+def _named_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> list[str]:
+    """Return where a cluster is named."""
+    fields = {"in-cluster": "in_cluster", "kubeconfig": "kubeconfig", "context": "context"}
+    return [given[flag].place for flag, field in fields.items() if values[field]]
+
+
+def _wrong_embedding(
+    given: Mapping[str, _Given], values: Mapping[str, Any], environment: Mapping[str, str]
+) -> Iterator[str]:
+    """Say what is wrong with the embedded API, or with having it at all."""
+    named = _named_clusters(given, values)
+    # A variable may be set for good, for the times without a cluster.
+    about = [f"--{flag}" for flag in _EMBEDDING if given[flag].place == f"--{flag}"]
+    if named and about:
+        yield f"{about[0]} is for the embedded API, and {named[0]} names a cluster"
+    if values["ephemeral"] and "--data-dir" in about:
+        yield "--ephemeral and --data-dir exclude each other: what is kept, or nothing?"
+    if named:
+        return
+    if values["leader_elect"]:
+        place = given["leader-elect"].place
+        yield f"{place} is for replicas in a cluster: give --in-cluster, --kubeconfig or --context"
+    elif environment.get(_POD) and not any(given[flag].place for flag in _EMBEDDING):
+        # Somebody who forgot a flag would wonder why nothing happens in the cluster.
+        yield (
+            "which cluster? This is a pod: --in-cluster is the one it runs in, and --ephemeral or "
+            "--data-dir FOLDER the embedded one"
+        )
+
+
+def _wrong_end(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+    """Say what is wrong with when to end."""
+    if given["timeout"].place == "--timeout" and not values["once"]:
+        yield "--timeout without --once: until it is told to stop, it does not wait for anything"
+    if values["once"] and values["leader_elect"]:
+        place = given["leader-elect"].place
+        yield f"--once and {place} exclude each other: another replica may lead for ever"
 
 
 def _wrong_repository(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:

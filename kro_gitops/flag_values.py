@@ -18,6 +18,7 @@ from kro_gitops.web.addresses import parse_address
 # The words of Go's flag package.
 _BOOLEANS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
 _NAMESPACE = r"([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?"
+_HOST = r"[A-Za-z0-9.:%_-]+"
 _LABEL_KEY = r"([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
 _LABEL_PATTERN = r"[A-Za-z0-9./_*?!\[\]-]+"
 # kro itself is `devel` when it was built without a version.
@@ -79,10 +80,13 @@ def parse_boolean(text: str) -> bool:
     return _BOOLEANS[text.lower()]
 
 
-def _whole(text: str, least: int | None = None) -> int:
-    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text) or (least is not None and int(text) < least):
+def _whole(text: str, least: int | None = None, most: int | None = None) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         raise ValueError(text)
-    return int(text)
+    number = int(text)
+    if (least is not None and number < least) or (most is not None and number > most):
+        raise ValueError(text)
+    return number
 
 
 def _rate(text: str) -> float:
@@ -125,8 +129,13 @@ BOOLEAN = Values(parse_boolean, "true or false", "true|false")
 TEXT = Values(str, "text", "TEXT")
 NAME = Values(str, "a name", "NAME")
 FILE = Values(lambda text: PurePath(text) if text else None, "a file", "FILE")
+FOLDER = Values(lambda text: PurePath(text) if text else None, "a folder", "FOLDER")
+HOST = Values(
+    _matching(_HOST), "an address such as 127.0.0.1 or ::1, or the name of a host", "HOST"
+)
 COUNT = Values(lambda text: _whole(text, 1), "a whole number above 0", "N")
 NATURAL = Values(lambda text: _whole(text, 0), "a whole number, 0 or more", "N")
+PORT = Values(lambda text: _whole(text, 0, 65535), "a port from 0 to 65535", "N")
 INTEGER = Values(_whole, "a whole number", "N")
 RATE = Values(_rate, "a number, 0 or more", "N")
 DURATION = Values(

@@ -19,6 +19,8 @@ from kro_gitops.flag_values import (
     COUNT,
     DURATION,
     FILE,
+    FOLDER,
+    HOST,
     INTEGER,
     LABEL_KEY,
     LASTING,
@@ -27,6 +29,7 @@ from kro_gitops.flag_values import (
     NAMESPACE,
     NATURAL,
     PATTERNS,
+    PORT,
     RATE,
     TEXT,
     VERSION,
@@ -75,6 +78,7 @@ class Group(StrEnum):
     """Where an option stands in the help; the names are its headings."""
 
     CLUSTER = "cluster"
+    EMBEDDED = "embedded API, where no cluster is named"
     SOURCES = "sources"
     ENGINE = "engine"
     ELECTION = "leader election"
@@ -150,6 +154,18 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "0",
             "requests that may be sent at once with --client-qps; 0: as many as in a second",
         ),
+    ),
+    Group.EMBEDDED: (
+        (
+            "data-dir",
+            FOLDER,
+            "",
+            "the folder of its store, keys and kubeconfig; by default kro-gitops in XDG_DATA_HOME, "
+            "which is ~/.local/share unless it is set",
+        ),
+        ("ephemeral", BOOLEAN, "false", "begin with an empty cluster, and keep nothing of it"),
+        ("embedded-host", HOST, "127.0.0.1", "the address where it is served"),
+        ("embedded-port", PORT, "0", "the port where it is served; 0: any that is free"),
     ),
     Group.SOURCES: (
         ("sources", BOOLEAN, "true", "follow git repositories: work on GitSource objects"),
@@ -342,12 +358,26 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
         ),
     ),
     Group.PROCESS: (
-        ("metrics-bind-address", ADDRESS, ":8078", "where to serve /metrics; 0: nowhere"),
+        (
+            "once",
+            BOOLEAN,
+            "false",
+            "end when all sources, definitions and instances are ready, or cannot become so; the "
+            "exit code says which",
+        ),
+        ("timeout", LASTING, "2m", "how long --once waits for it"),
+        (
+            "metrics-bind-address",
+            ADDRESS,
+            ":8078",
+            "where to serve /metrics; 0: nowhere, as with the embedded API unless it is given",
+        ),
         (
             "health-probe-bind-address",
             ADDRESS,
             ":8079",
-            "where to serve /healthz and /readyz; 0: nowhere",
+            "where to serve /healthz and /readyz; 0: nowhere, as with the embedded API unless it "
+            "is given",
         ),
         (
             "graceful-shutdown-timeout",

@@ -24,7 +24,7 @@ import yaml
 
 from kro_gitops.objects.refs import KubeObject
 from tools.cluster.commands import find_binary
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 from tools.update_deploy import DEPLOY, NAMESPACE, RELEASE
 
 CONTROLLER_ROLE = f"{RELEASE}:controller"
@@ -65,7 +65,7 @@ def overlay(mode: str) -> list[KubeObject]:
 
 @contextmanager
 def controller_rights(
-    plane: ControlPlane, mode: str, folder: Path, roles: Sequence[KubeObject] = ()
+    plane: Plane, mode: str, folder: Path, roles: Sequence[KubeObject] = ()
 ) -> Iterator[Path]:
     """Give a kubeconfig with the controller's rights, for as long as the block lasts."""
     admin = Kubectl(plane.kubeconfig)
@@ -91,7 +91,7 @@ def _documents(objects: Sequence[KubeObject]) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
 
 
-def _with_token(plane: ControlPlane, token: str, path: Path) -> Path:
+def _with_token(plane: Plane, token: str, path: Path) -> Path:
     """Write the administrator's kubeconfig for somebody else."""
     config: dict[str, Any] = json.loads(plane.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": token}
@@ -100,7 +100,7 @@ def _with_token(plane: ControlPlane, token: str, path: Path) -> Path:
     return path
 
 
-def _adds_up(plane: ControlPlane, granted: Sequence[KubeObject]) -> bool:
+def _adds_up(plane: Plane, granted: Sequence[KubeObject]) -> bool:
     """Say whether the controller's role holds the rules of all roles that add to it."""
     role = plane.get(f"apis/rbac.authorization.k8s.io/v1/clusterroles/{CONTROLLER_ROLE}")
     (selector,) = role["aggregationRule"]["clusterRoleSelectors"]

@@ -1,28 +1,32 @@
 """
-Run the controllers against a cluster, in place of kro.
+Run the controllers: on an API of their own, or against the cluster that is named.
 
-Every option is also read from the environment: --log-level from KRO_GITOPS_LOG_LEVEL. A flag beats
-its variable. kro's flags work as they are, with one dash, too.
+Without --kubeconfig, --context or --in-cluster an embedded Kubernetes API is started, and what is
+reconciled is there: no cluster is touched, and KUBECONFIG is not read. Every option is also read
+from the environment: --log-level from KRO_GITOPS_LOG_LEVEL. A flag beats its variable. kro's flags
+work as they are, with one dash, too.
 """
 
 import argparse
 import os
-import sys
 
 from kro_gitops.flags import OPTIONS, Group, Option
 
 EXAMPLES = """\
 examples:
+  kro-gitops run --repo .
+  kro-gitops run --repo . --path examples/repo --once --ephemeral
   kro-gitops run --kubeconfig ~/.kube/config --context kind-dev
   kro-gitops run --in-cluster --leader-elect --log-format json
 
-exit codes: 0 stopped by a signal, 1 could not start or go on, 64 wrong command line
+exit codes: 0 all is ready (--once), or stopped by SIGTERM; 1 not ready, or could not start or go
+on; 64 wrong command line; 130 stopped by Ctrl-C
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `run`."""
-    parser.usage = "%(prog)s (--kubeconfig FILE | --context NAME | --in-cluster) [OPTION …]"
+    parser.usage = "%(prog)s [--repo PATH|URL] [--context NAME | --in-cluster] [OPTION …]"
     for group in Group:
         section = parser.add_argument_group(group.value)
         for option in OPTIONS:
@@ -46,13 +50,10 @@ def run(args: argparse.Namespace) -> int:
         say("Try 'kro-gitops run --help'.")
         return WRONG_USAGE
 
-    from kro_gitops import logs
-    from kro_gitops.app import run as run_controllers
+    from kro_gitops.cli.run_session import run_session
 
-    logs.configure(settings.log_format, settings.log_level, sys.stderr)
-    _mention(settings.ignored)
     try:
-        return run_controllers(settings)
+        return run_session(settings)
     except KroGitopsError as error:
         say(f"kro-gitops run: {error.message}")
         if error.hint:
@@ -91,12 +92,3 @@ def _given(args: argparse.Namespace) -> dict[str, str]:
     """Return the texts of the options that were given."""
     texts = vars(args)
     return {each.flag: texts[each.flag] for each in OPTIONS if texts[each.flag] is not None}
-
-
-def _mention(ignored: tuple[str, ...]) -> None:
-    import logging
-
-    if ignored:
-        logging.getLogger(__name__).info(
-            "flags of kro without effect", extra={"flags": ", ".join(ignored)}
-        )

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from kro_gitops.cli.cluster_options import Session, Target
+from kro_gitops.cli.cluster_reading import Reading
 from kro_gitops.cli.source_options import SourceName, find_source
 from kro_gitops.cli.tables import Line, Strokes, tree_lines
 from kro_gitops.engine.api import DEFINITION_KIND
@@ -28,6 +29,7 @@ from kro_gitops.web.views import (
     NONE,
     Branch,
     Definitions,
+    Family,
     age,
     by_kind_made,
     created,
@@ -107,11 +109,20 @@ async def source_trees(session: Session, wanted: Target) -> list[SourceTree]:
 
 
 async def _tree(session: Session, source: KubeObject, definitions: Definitions) -> SourceTree:
-    reading = session.reading
+    return await source_branches(session.reading, source, definitions)
+
+
+async def source_branches(
+    reading: Reading,
+    source: KubeObject,
+    definitions: Definitions,
+    known: Family | None = None,
+) -> SourceTree:
+    """Read all that a source applied, and below instances what those made, unless it is known."""
     listed = entries(await reading.inventories(source))
     objects = await reading.applied(listed)
     instances = [each for each in objects.values() if is_instance(each, definitions)]
-    family = await reading.family(instances, definitions)
+    family = await reading.family(instances, definitions) if known is None else known
 
     def branch(entry: Entry) -> Branch | None:
         if entry not in objects:

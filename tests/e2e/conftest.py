@@ -1,5 +1,8 @@
 """
-A cluster for tests: a real control plane, one for the whole run.
+A cluster for tests, one for the whole run: a real control plane, or our own API server.
+
+`KRO_GITOPS_CLUSTER` says which (`tools/cluster/targets.py`). A test that only a real one can pass
+is marked `real_only("why")`; it is skipped on the other, and the end of the run says so.
 
 `KUBE_BIN` names a folder of ready binaries, `KUBECONFIG_TEST` a cluster to use instead of one of
 our own. Without binaries, tests that need a cluster are skipped and the end of the run says so;
@@ -18,42 +21,56 @@ import pytest
 from kro_gitops.kube.api import Cluster
 from kro_gitops.objects.refs import KubeObject, ObjectRef
 from tests.connection import Connection, connect
-from tools.cluster.control_plane import ControlPlane, control_plane
 from tools.cluster.parts import ToolError
+from tools.cluster.plane import Plane
+from tools.cluster.targets import REAL, chosen, may_be_missing, started_plane
 
 Record = Callable[[str, object], None]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Make our marker known."""
+    config.addinivalue_line("markers", "real_only(why): no other API server can pass this")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs a real control plane where there is none, and have the end say so."""
+    marker = item.get_closest_marker("real_only")
+    if marker is None or chosen() == REAL:
+        return
+    (why,) = marker.args
+    item.user_properties.append(("notice", f"only for a real API server: {item.name}: {why}"))
+    pytest.skip(f"only for a real API server: {why}")
+
+
 @pytest.fixture(scope="session")
-def _planes() -> Iterator[Callable[[bool], ControlPlane | ToolError]]:
+def _planes() -> Iterator[Callable[[bool], Plane | ToolError]]:
     """Give a function that starts a control plane when it is first asked for."""
     with ExitStack() as stack:
 
         @cache
-        def plane(controllers: bool) -> ControlPlane | ToolError:
+        def plane(controllers: bool) -> Plane | ToolError:
             return _start(stack, controllers=controllers)
 
         yield plane
 
 
 @pytest.fixture
-def plane(
-    _planes: Callable[[bool], ControlPlane | ToolError], record_property: Record
-) -> ControlPlane:
+def plane(_planes: Callable[[bool], Plane | ToolError], record_property: Record) -> Plane:
     """Give the control plane that tests share: it is read and written, never disturbed."""
     return _available(_planes(False), record_property)
 
 
 @pytest.fixture
 def plane_with_controllers(
-    _planes: Callable[[bool], ControlPlane | ToolError], record_property: Record
-) -> ControlPlane:
+    _planes: Callable[[bool], Plane | ToolError], record_property: Record
+) -> Plane:
     """Give a shared control plane where namespaces go and garbage is collected."""
     return _available(_planes(True), record_property)
 
 
 @pytest.fixture
-def own_plane(record_property: Record) -> Iterator[ControlPlane]:
+def own_plane(record_property: Record) -> Iterator[Plane]:
     """Give a control plane of the test's own, to be disturbed."""
     with ExitStack() as stack:
         yield _available(_start(stack, controllers=False), record_property)
@@ -65,7 +82,7 @@ def kubeconfig(request: pytest.FixtureRequest) -> Path:
     named = os.environ.get("KUBECONFIG_TEST")
     if named:
         return Path(named)
-    found: ControlPlane = request.getfixturevalue("plane")
+    found: Plane = request.getfixturevalue("plane")
     return found.kubeconfig
 
 
@@ -92,19 +109,19 @@ async def namespace(cluster: Cluster) -> AsyncIterator[str]:
     await cluster.delete(ObjectRef.of(made))
 
 
-def _start(stack: ExitStack, *, controllers: bool) -> ControlPlane | ToolError:
+def _start(stack: ExitStack, *, controllers: bool) -> Plane | ToolError:
     try:
-        return stack.enter_context(control_plane(controllers=controllers))
+        return stack.enter_context(started_plane(controllers=controllers))
     except ToolError as error:
         return error
 
 
-def _available(found: ControlPlane | ToolError, record_property: Record) -> ControlPlane:
+def _available(found: Plane | ToolError, record_property: Record) -> Plane:
     """Return a control plane, or end the test: loudly, and in CI with a failure."""
-    if isinstance(found, ControlPlane):
+    if isinstance(found, Plane):
         return found
     message = f"nothing was tested on a real API server: {found}"
-    if os.environ.get("CI") == "true":
+    if not may_be_missing():
         pytest.fail(message)
     record_property("notice", message)
     pytest.skip(message)

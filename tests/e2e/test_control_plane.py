@@ -12,7 +12,7 @@ import pytest
 from kro_gitops.kube.api import Selection
 from kro_gitops.objects.refs import Kind
 from tests.connection import connect
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 30.0
@@ -20,16 +20,17 @@ LIMIT = 30.0
 
 def command_lines(part: str) -> list[str]:
     """Give the command lines of all processes that mention a text."""
-    listed = subprocess.run(["ps", "-A", "-o", "args="], capture_output=True, text=True, check=True)
+    command = ["ps", "-A", "-ww", "-o", "args="]  # lines as long as they are
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)
     return [line for line in listed.stdout.splitlines() if part in line]
 
 
-def test_it_is_of_the_version_that_is_built(plane: ControlPlane) -> None:
+def test_it_is_of_the_version_that_is_built(plane: Plane) -> None:
     required = (ROOT / "tools" / "kube" / "go.mod").read_text()
     assert f"k8s.io/kubernetes {plane.get('version')['gitVersion']}\n" in required
 
 
-async def test_controllers_do_their_work(plane_with_controllers: ControlPlane) -> None:
+async def test_controllers_do_their_work(plane_with_controllers: Plane) -> None:
     async with connect(plane_with_controllers.kubeconfig) as connection:
         accounts = Selection(Kind("", "v1", "ServiceAccount"), "default")
         assert (await connection.client.list(accounts)).items
@@ -37,9 +38,7 @@ async def test_controllers_do_their_work(plane_with_controllers: ControlPlane) -
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_nothing_is_left_however_its_owner_ends(
-    plane: ControlPlane, number: signal.Signals
-) -> None:
+def test_nothing_is_left_however_its_owner_ends(plane: Plane, number: signal.Signals) -> None:
     del plane  # it was asked for so that a machine without binaries skips
     owner = subprocess.Popen(
         [sys.executable, "-m", "tools.cluster", "--no-controllers"],

@@ -26,8 +26,8 @@ from kro_gitops.source.receivers import PREFIX as WEBHOOK_PREFIX
 from tests.rights import Kubectl, controller_rights, overlay
 from tools import update_deploy
 from tools.cluster.commands import find_binary
-from tools.cluster.control_plane import ControlPlane
 from tools.cluster.parts import ToolError
+from tools.cluster.plane import Plane
 from tools.update_deploy import CHART, DEPLOY, MODES, NAMESPACE, RELEASE, ROOT
 
 Record = Callable[[str, object], None]
@@ -450,7 +450,7 @@ def test_the_example_role_is_what_its_definition_needs() -> None:
 @pytest.mark.usefixtures("kubectl")
 @pytest.mark.timeout(120)
 def test_a_token_carries_the_rights_of_the_chart(
-    plane_with_controllers: ControlPlane, tmp_path: Path
+    plane_with_controllers: Plane, tmp_path: Path
 ) -> None:
     with controller_rights(plane_with_controllers, "aggregation", tmp_path, [ROLE]) as kubeconfig:
         controller = Kubectl(kubeconfig)
@@ -511,7 +511,7 @@ EVERYTHING: dict[str, Any] = {
 
 @pytest.mark.usefixtures("kubectl")
 @pytest.mark.timeout(180)
-def test_an_api_server_accepts_all_of_it(own_plane: ControlPlane, render: Render) -> None:
+def test_an_api_server_accepts_all_of_it(own_plane: Plane, render: Render) -> None:
     admin = Kubectl(own_plane.kubeconfig)
     admin(*APPLY, f"--kustomize={DEPLOY / 'crds'}")
     admin("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
@@ -522,7 +522,14 @@ def test_an_api_server_accepts_all_of_it(own_plane: ControlPlane, render: Render
         admin(*APPLY, "--dry-run=server", "--validate=strict", "--filename=-", stdin=sent)
     admin(*APPLY, f"--filename={DEPLOY / 'examples'}")
 
-    # The namespace enforces the strictest standard for Pods, and ours is let in.
+
+@pytest.mark.usefixtures("kubectl")
+@pytest.mark.timeout(180)
+@pytest.mark.real_only("Pod Security Standards are not enforced")
+def test_our_pod_meets_the_strictest_standard(own_plane: Plane, render: Render) -> None:
+    admin = Kubectl(own_plane.kubeconfig)
+    # The namespace enforces it.
+    admin(*APPLY, f"--kustomize={DEPLOY / 'kustomize' / 'overlays' / MODES[0]}")
     template = one(render(), "Deployment")["spec"]["template"]
     pod = {"apiVersion": "v1", "kind": "Pod", **template}
     pod["metadata"] = {**pod["metadata"], "name": "one", "namespace": NAMESPACE}
@@ -534,9 +541,7 @@ def test_an_api_server_accepts_all_of_it(own_plane: ControlPlane, render: Render
 
 @pytest.mark.usefixtures("kubectl")
 @pytest.mark.timeout(180)
-def test_helm_installs_changes_modes_and_leaves_the_crds(
-    own_plane: ControlPlane, helm: str
-) -> None:
+def test_helm_installs_changes_modes_and_leaves_the_crds(own_plane: Plane, helm: str) -> None:
     admin = Kubectl(own_plane.kubeconfig)
 
     def run(*words: str) -> str:

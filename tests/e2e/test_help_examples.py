@@ -84,7 +84,7 @@ def test_an_example_works(command: str, home: Path) -> None:
 def test_an_example_of_run_makes_settings(command: str) -> None:
     arguments = build_parser("run").parse_args(shlex.split(command)[1:])
     settings = parse_settings(run._given(arguments), {})
-    assert settings.in_cluster or settings.context
+    assert settings.in_cluster or settings.context or settings.is_embedded
 
 
 def test_every_verb_has_two_examples_or_more() -> None:

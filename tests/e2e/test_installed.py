@@ -16,7 +16,7 @@ from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import connect
 from tests.e2e.scenarios.controllers import OURS, start_controller
 from tests.rights import controller_rights
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 from tools.update_deploy import DEPLOY, NAMESPACE, ROOT
 
 WEBAPP = yaml.safe_load((ROOT / "examples" / "repo" / "rgds" / "webapp.yaml").read_text())
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.timeout(180)
 
 @pytest.mark.parametrize("mode", ["unrestricted", "aggregation"])
 async def test_the_rights_of_an_installation_are_enough(
-    mode: str, plane_with_controllers: ControlPlane, tmp_path: Path
+    mode: str, plane_with_controllers: Plane, tmp_path: Path
 ) -> None:
     plane = plane_with_controllers
     with controller_rights(plane, mode, tmp_path, roles=[ROLE]) as kubeconfig:

@@ -15,7 +15,7 @@ from kro_gitops.kube.responses import Unauthorized
 from kro_gitops.kube.transport import Transport
 from kro_gitops.objects.refs import KubeObject
 from tests.connection import Connection, connect
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 REVIEW: KubeObject = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
 WHO = Request(
@@ -34,7 +34,7 @@ async def user_of(transport: Transport) -> str:
 
 
 @pytest.fixture
-def pod(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plane: ControlPlane) -> Path:
+def pod(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plane: Plane) -> Path:
     """Make this process believe it runs in a pod; returns where its token goes."""
     cluster = json.loads(plane.kubeconfig.read_text())["clusters"][0]["cluster"]
     host, _, port = cluster["server"].removeprefix("https://").partition(":")
@@ -67,7 +67,7 @@ def changed(kubeconfig: Path, folder: Path, **parts: Any) -> Path:
     return copy
 
 
-async def test_a_pod_acts_as_its_service_account(plane: ControlPlane, pod: Path) -> None:
+async def test_a_pod_acts_as_its_service_account(plane: Plane, pod: Path) -> None:
     name = f"robot-{secrets.token_hex(4)}"
     account = {"name": name, "namespace": "default"}
     put(pod, "outdated")
@@ -91,7 +91,7 @@ async def test_outside_of_a_pod_there_is_no_service_account(
         await in_cluster()
 
 
-async def test_a_context_other_than_the_current_one(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_a_context_other_than_the_current_one(plane: Plane, tmp_path: Path) -> None:
     context = {"cluster": "local", "user": "admin"}
     contexts = [{"name": "other", "context": context}]
     copy = changed(plane.kubeconfig, tmp_path, contexts=contexts, **{"current-context": "missing"})
@@ -100,7 +100,7 @@ async def test_a_context_other_than_the_current_one(plane: ControlPlane, tmp_pat
 
 
 async def test_a_server_that_nobody_vouches_for_is_not_trusted(
-    plane: ControlPlane, tmp_path: Path
+    plane: Plane, tmp_path: Path
 ) -> None:
     clusters = [{"name": "local", "cluster": {"server": plane.url}}]
     copy = changed(plane.kubeconfig, tmp_path, clusters=clusters)
@@ -109,7 +109,7 @@ async def test_a_server_that_nobody_vouches_for_is_not_trusted(
             await user_of(transport)
 
 
-async def test_a_certificate_that_is_none_is_refused(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_a_certificate_that_is_none_is_refused(plane: Plane, tmp_path: Path) -> None:
     cluster = {"server": plane.url, "certificate-authority": str(plane.kubeconfig)}
     clusters = [{"name": "local", "cluster": cluster}]
     with pytest.raises(CredentialsError, match="a certificate cannot be used"):

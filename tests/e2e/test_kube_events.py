@@ -22,7 +22,7 @@ from kro_gitops.kube.responses import Forbidden
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from tests.config_maps import CONFIG_MAP, config_map
 from tests.connection import Connection
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 EVENT = Kind("", "v1", "Event")
 SECRET = Kind("", "v1", "Secret")
@@ -175,7 +175,7 @@ async def test_answers_are_asked_for_once(connection: Connection, namespace: str
     assert len(reviews) == 1
 
 
-def acting(plane: ControlPlane, folder: Path, **entries: Any) -> Path:
+def acting(plane: Plane, folder: Path, **entries: Any) -> Path:
     """Write a kubeconfig whose user acts as another, in a namespace of its own."""
     config = json.loads(plane.kubeconfig.read_text())
     config["users"][0]["user"].update(entries)
@@ -185,7 +185,7 @@ def acting(plane: ControlPlane, folder: Path, **entries: Any) -> Path:
     return copy
 
 
-async def test_a_kubeconfig_may_say_whom_to_act_as(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_a_kubeconfig_may_say_whom_to_act_as(plane: Plane, tmp_path: Path) -> None:
     extra = {"scopes": ["view", "edit"]}
     entries = {"as-groups": ["shop", "ops"], "as-uid": "u-1", "as-user-extra": extra}
     access = await from_kubeconfigs([acting(plane, tmp_path, **{"as": "jane"}, **entries)])
@@ -193,7 +193,7 @@ async def test_a_kubeconfig_may_say_whom_to_act_as(plane: ControlPlane, tmp_path
     assert access.namespace == "shop"
 
 
-async def test_an_ordinary_kubeconfig_names_nobody(plane: ControlPlane) -> None:
+async def test_an_ordinary_kubeconfig_names_nobody(plane: Plane) -> None:
     access = await from_kubeconfigs([plane.kubeconfig])
     assert (access.identity, access.namespace) == (None, "")
 
@@ -209,14 +209,14 @@ async def test_an_ordinary_kubeconfig_names_nobody(plane: ControlPlane) -> None:
     ids=["groups without a user", "uid without a user", "groups", "extra"],
 )
 async def test_half_an_identity_is_refused(
-    plane: ControlPlane, tmp_path: Path, entries: dict[str, Any]
+    plane: Plane, tmp_path: Path, entries: dict[str, Any]
 ) -> None:
     with pytest.raises(CredentialsError, match="no way to a cluster"):
         await from_kubeconfigs([acting(plane, tmp_path, **entries)])
 
 
 async def test_whoever_is_acted_as_has_their_own_rights(
-    plane: ControlPlane, connection: Connection, tmp_path: Path
+    plane: Plane, connection: Connection, tmp_path: Path
 ) -> None:
     access = await from_kubeconfigs([acting(plane, tmp_path, **{"as": "jane"})])
     assert access.identity is not None

@@ -17,7 +17,7 @@ from kro_gitops.kube.pace import Limits
 from kro_gitops.objects.refs import Kind
 from tests.config_maps import CONFIG_MAP, config_map, create_many, ours, ref
 from tests.connection import connect
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 LIMIT = 30.0
 
@@ -104,7 +104,7 @@ async def test_a_watch_that_ends_goes_on_without_a_new_list(
 
 @pytest.mark.timeout(120)
 async def test_a_forgotten_version_leads_to_a_new_list_and_no_lost_change(
-    own_plane: ControlPlane,
+    own_plane: Plane,
 ) -> None:
     async with connect(own_plane.kubeconfig) as connection:
         cluster = connection.client
@@ -119,6 +119,7 @@ async def test_a_forgotten_version_leads_to_a_new_list_and_no_lost_change(
         await cluster.patch(ref("default", "changed"), MergePatch({"data": {"a": "b"}}))
         await cluster.delete(ref("default", "gone"))
         await cluster.create(config_map("default", "new"))
+        await asyncio.to_thread(own_plane.compact)
         await asyncio.to_thread(own_plane.restart_api_server)
         connection.sent.clear()
         async with running(informer):
@@ -129,7 +130,7 @@ async def test_a_forgotten_version_leads_to_a_new_list_and_no_lost_change(
 
 
 @pytest.mark.timeout(120)
-async def test_an_informer_outlives_the_api_server(own_plane: ControlPlane) -> None:
+async def test_an_informer_outlives_the_api_server(own_plane: Plane) -> None:
     async with connect(own_plane.kubeconfig) as connection:
         cluster = connection.client
         async with informer_of(cluster, ours("default")) as informer:
@@ -143,7 +144,7 @@ async def test_an_informer_outlives_the_api_server(own_plane: ControlPlane) -> N
 
 
 @pytest.mark.timeout(120)
-async def test_a_silent_api_server_is_noticed(own_plane: ControlPlane) -> None:
+async def test_a_silent_api_server_is_noticed(own_plane: Plane) -> None:
     impatient = Limits(silence=1.0, timeout=2.0)
     async with connect(own_plane.kubeconfig, impatient) as connection:
         cluster = connection.client

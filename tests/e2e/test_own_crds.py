@@ -28,7 +28,7 @@ from kro_gitops.kube.responses import ApiError, Cause, Conflict, NotFound, Statu
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import Connection, connect
 from tools.cluster.commands import find_binary
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 ROOT = Path(__file__).parents[2]
 REHEARSAL = WriteOptions(dry_run=True)
@@ -305,7 +305,7 @@ async def stored(client: Client) -> list[KubeObject]:
     return [obj for kind in kinds for obj in (await client.list(Selection(kind))).items]
 
 
-def shown(plane: ControlPlane, kubectl: str) -> dict[str, list[str]]:
+def shown(plane: Plane, kubectl: str) -> dict[str, list[str]]:
     """Give what `kubectl get -o wide` shows, but for the age."""
     lines = {}
     for short in ("rgd", "gr", "gr --field-selector=spec.snapshot.name=kiosk"):
@@ -358,7 +358,7 @@ async def store(client: Client) -> tuple[KubeObject, KubeObject]:
     return made, kept
 
 
-def explains(plane: ControlPlane, crds: Iterable[KubeObject]) -> bool:
+def explains(plane: Plane, crds: Iterable[KubeObject]) -> bool:
     """Say whether the API server publishes the texts of these CRDs."""
     published = plane.get("openapi/v3/apis/kro.run/v1alpha1")["components"]["schemas"]
     crd = next(each for each in crds if each["spec"]["group"] == DEFINITION_KIND.group)
@@ -369,7 +369,7 @@ def explains(plane: ControlPlane, crds: Iterable[KubeObject]) -> bool:
 
 @pytest.mark.timeout(180)
 async def test_the_api_server_treats_objects_as_under_kros_crds(
-    own_plane: ControlPlane, record_property: Record
+    own_plane: Plane, record_property: Record
 ) -> None:
     kros, ours, kubectl = kros_crds(record_property), own_crds(), find_binary("kubectl")
     async with connect(own_plane.kubeconfig) as connection:

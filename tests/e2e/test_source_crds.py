@@ -20,7 +20,7 @@ from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.api import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
 from kro_gitops.source.crds import source_crds
 from tests.rights import Kubectl
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 from tools.update_source_docs import PAGE
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -327,9 +327,7 @@ async def test_defaults_are_filled_in(served: Cluster, namespace: str) -> None:
     }
 
 
-async def test_kubectl_shows_what_matters(
-    served: Cluster, namespace: str, plane: ControlPlane
-) -> None:
+async def test_kubectl_shows_what_matters(served: Cluster, namespace: str, plane: Plane) -> None:
     made = await served.create(source(namespace, "shop"))
     status = WriteOptions(subresource="status")
     await served.patch(ObjectRef.of(made), MergePatch({"status": STATUS}), status)
@@ -353,7 +351,7 @@ async def test_kubectl_shows_what_matters(
 
 
 @pytest.mark.usefixtures("served")
-def test_kubectl_explains(plane: ControlPlane) -> None:
+def test_kubectl_explains(plane: Plane) -> None:
     def explained(field: str) -> str:
         return " ".join(Kubectl(plane.kubeconfig)("explain", field).split())
 

@@ -42,8 +42,8 @@ from tests.e2e.sources import (
     source,
     working,
 )
-from tools.cluster.control_plane import control_plane
 from tools.cluster.parts import ToolError
+from tools.cluster.targets import may_be_missing, started_plane
 
 Start = Callable[..., Awaitable[Process]]
 
@@ -70,7 +70,7 @@ class World:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     try:
-        with control_plane() as plane:
+        with started_plane() as plane:
             named = tmp_path_factory.mktemp("sources") / "kubeconfig"
             config = json.loads(plane.kubeconfig.read_text())
             config["contexts"][0]["context"]["namespace"] = "gitops"
@@ -79,7 +79,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             asyncio.run(_fill(named))
             yield World(named, before)
     except ToolError as error:
-        if os.environ.get("CI") == "true":
+        if not may_be_missing():
             pytest.fail(f"nothing was tested on a real API server: {error}")
         pytest.skip(f"nothing was tested on a real API server: {error}")
 

@@ -35,7 +35,7 @@ from tests.e2e.scenarios.parts import (
     service_account,
 )
 from tests.e2e.scenarios.world import World, labels
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -53,7 +53,7 @@ AS_INSTALLED = {"allow_crd_deletion": None, "rgd_max_graph_revisions": None}
 class Relay:
     """A control plane on which one controller follows another, and what stands there."""
 
-    def __init__(self, plane: ControlPlane, world: World) -> None:
+    def __init__(self, plane: Plane, world: World) -> None:
         self.world = world
         self._plane = plane
         self._running = ExitStack()
@@ -136,7 +136,7 @@ class Standing:
 
 @pytest.fixture
 async def relay(
-    own_plane: ControlPlane, record_property: Callable[[str, object], None]
+    own_plane: Plane, record_property: Callable[[str, object], None]
 ) -> AsyncIterator[Relay]:
     """Give a cluster that kro looks after; where kro is not built, end the test loudly."""
     if not is_kro_built():

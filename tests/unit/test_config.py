@@ -229,12 +229,80 @@ def test_a_long_value_is_cut_in_the_message() -> None:
         pytest.param({"kubeconfig": ""}, id="an empty kubeconfig"),
     ],
 )
-def test_without_a_way_to_a_cluster_the_three_ways_are_told(flags: dict[str, str]) -> None:
+def test_without_a_way_to_a_cluster_it_is_the_embedded_one(flags: dict[str, str]) -> None:
+    given = parse_settings(flags, {"KUBECONFIG": "/somebody/elses/config"})
+    assert given.is_embedded
+    assert (given.embedded_host, given.embedded_port) == ("127.0.0.1", 0)
+    # Two of them, on one machine, must not quarrel about ports that nobody asks for.
+    assert (given.metrics_bind_address, given.health_probe_bind_address) == (None, None)
+
+
+def test_ports_that_are_asked_for_are_served_beside_the_embedded_api() -> None:
+    given = parse_settings(
+        {"metrics-bind-address": ":8078"}, {"KRO_GITOPS_HEALTH_PROBE_BIND_ADDRESS": ":8079"}
+    )
+    assert given.metrics_bind_address == Address("", 8078)
+    assert given.health_probe_bind_address == Address("", 8079)
+
+
+@pytest.mark.parametrize("flag", ["kubeconfig", "context", "in-cluster"])
+def test_with_a_cluster_there_is_no_embedded_one(flag: str) -> None:
+    given = parse_settings({flag: "true"}, {"KRO_GITOPS_DATA_DIR": "/srv/data"})
+    assert not given.is_embedded
+    assert given.metrics_bind_address == Address("", 8078)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (
+            {"context": "dev", "data-dir": "/srv"},
+            "--data-dir is for the embedded API, and --context names a cluster",
+        ),
+        (
+            {"in-cluster": "true", "embedded-port": "0"},
+            "--embedded-port is for the embedded API, and --in-cluster names a cluster",
+        ),
+        (
+            {"ephemeral": "true", "data-dir": "/srv"},
+            "--ephemeral and --data-dir exclude each other: what is kept, or nothing?",
+        ),
+        (
+            {"leader-elect": "true"},
+            "--leader-elect is for replicas in a cluster: give --in-cluster, --kubeconfig or "
+            "--context",
+        ),
+        (
+            {"timeout": "3s"},
+            "--timeout without --once: until it is told to stop, it does not wait for anything",
+        ),
+        (
+            {"context": "dev", "once": "true", "leader-elect": "true"},
+            "--once and --leader-elect exclude each other: another replica may lead for ever",
+        ),
+        ({"embedded-port": "65536"}, "--embedded-port: '65536' is not a port from 0 to 65535"),
+        (
+            {"embedded-host": "a b"},
+            "--embedded-host: 'a b' is not an address such as 127.0.0.1 or ::1, or the name of a "
+            "host",
+        ),
+    ],
+)
+def test_what_does_not_go_with_the_embedded_api_is_told(flags: dict[str, str], said: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        parse_settings(flags, {"KUBECONFIG": "/somebody/elses/config"})
+        parse_settings(flags, {})
+    assert caught.value.problems == (said,)
+
+
+def test_in_a_pod_the_embedded_api_must_be_asked_for() -> None:
+    pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+    with pytest.raises(SettingsError) as caught:
+        parse_settings({}, pod)
     (problem,) = caught.value.problems
-    for way in ("--kubeconfig FILE", "--context NAME", "--in-cluster"):
-        assert way in problem
+    assert problem.startswith("which cluster? This is a pod: --in-cluster is the one it runs in")
+    assert parse_settings({"ephemeral": "true"}, pod).is_embedded
+    assert parse_settings({}, {**pod, "KRO_GITOPS_DATA_DIR": "/srv"}).is_embedded
+    assert not parse_settings({"in-cluster": "true"}, pod).is_embedded
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 from kro_gitops.objects.refs import KubeObject
 from tests.e2e.scenarios.controllers import install
 from tests.rights import Kubectl
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 _RBAC = "rbac.authorization.k8s.io"
 _PLACE = "default"
@@ -32,7 +32,7 @@ def rule(group: str, resource: str, *verbs: str) -> dict[str, Any]:
 class Account:
     """A service account and what it may do."""
 
-    def __init__(self, plane: ControlPlane, name: str) -> None:
+    def __init__(self, plane: Plane, name: str) -> None:
         self.name = name
         self._plane = plane
 

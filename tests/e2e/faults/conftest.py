@@ -9,7 +9,7 @@ from tests.e2e.faults.shops import Shops, definition
 from tests.e2e.faults.stage import FULL, staged
 from tests.e2e.scenarios.parts import serve
 from tests.e2e.scenarios.world import World
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 TIMEOUT = 1800.0 if FULL else 300.0  # seconds
 
@@ -34,7 +34,7 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture
-async def world(own_plane: ControlPlane) -> AsyncIterator[World]:
+async def world(own_plane: Plane) -> AsyncIterator[World]:
     """Give a world on a cluster of its own, to be disturbed."""
     async with staged(own_plane.kubeconfig) as made:
         yield made

@@ -16,8 +16,8 @@ from kro_gitops.objects.refs import KubeObject, ObjectRef
 from tests.e2e.faults.stage import FULL, LIMIT, staged
 from tests.e2e.scenarios.parts import config_map, node, serve
 from tests.e2e.scenarios.world import Named, World, annotations, condition, labels
-from tools.cluster.control_plane import ControlPlane
 from tools.cluster.parts import Part
+from tools.cluster.plane import Plane
 
 NAME = "${schema.metadata.name}"
 HOLD = "example.org/hold"
@@ -26,7 +26,7 @@ SLOW = pytest.mark.skipif(not FULL, reason="waits for the garbage collector; in 
 
 
 @pytest.fixture
-async def world(plane_with_controllers: ControlPlane) -> AsyncIterator[World]:
+async def world(plane_with_controllers: Plane) -> AsyncIterator[World]:
     """Give a world where garbage is collected."""
     async with staged(plane_with_controllers.kubeconfig) as made:
         yield made

@@ -5,15 +5,13 @@ import random
 
 from tests.e2e.faults.shops import Bystanders, Shops, Wish, keep_busy
 from tests.e2e.faults.stage import often
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 SEED = 3
 SHOPS = 20
 
 
-async def test_all_converge_after_the_api_server_was_killed(
-    own_plane: ControlPlane, shops: Shops
-) -> None:
+async def test_all_converge_after_the_api_server_was_killed(own_plane: Plane, shops: Shops) -> None:
     chance, bystanders = random.Random(SEED), Bystanders(shops.world)
     await bystanders.settle()
     closing = asyncio.Event()
@@ -30,7 +28,7 @@ async def test_all_converge_after_the_api_server_was_killed(
     await bystanders.are_untouched()
 
 
-async def test_all_converge_after_the_store_hung(own_plane: ControlPlane, shops: Shops) -> None:
+async def test_all_converge_after_the_store_hung(own_plane: Plane, shops: Shops) -> None:
     chance = random.Random(SEED)
     for _ in range(5):
         await shops.open(Wish().changed(chance))
@@ -38,9 +36,9 @@ async def test_all_converge_after_the_store_hung(own_plane: ControlPlane, shops:
     busy = asyncio.create_task(keep_busy(shops, chance, closing))
     for _ in range(often(4, 1)):
         await asyncio.sleep(0.5)
-        own_plane.etcd.pause()
+        own_plane.store.pause()
         await asyncio.sleep(chance.uniform(5.0, 10.0))
-        own_plane.etcd.resume()
+        own_plane.store.resume()
     await asyncio.sleep(1.0)
     closing.set()
     await busy

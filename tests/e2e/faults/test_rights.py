@@ -9,7 +9,7 @@ from tests.e2e.faults.stage import LIMIT, staged
 from tests.e2e.scenarios.parts import config_map, node, service
 from tests.e2e.scenarios.samples import messages
 from tests.e2e.scenarios.world import World
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 NAME = "${schema.metadata.name}"
 GRANTED_WITHIN = 35.0  # seconds
@@ -17,7 +17,7 @@ SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": NAME}}
 
 
 async def test_missing_rights_are_told_and_what_is_granted_is_used(
-    own_plane: ControlPlane, tmp_path: Path
+    own_plane: Plane, tmp_path: Path
 ) -> None:
     account = Account(own_plane, "controller")
     few = [*OWN_WORK, rule("", "configmaps"), rule("", "services", "get", "list", "watch")]

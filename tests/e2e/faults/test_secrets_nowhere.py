@@ -38,7 +38,8 @@ from tests.git_servers import (
     http_server,
     ssh_server,
 )
-from tools.cluster.control_plane import ControlPlane, free_ports
+from tools.cluster.control_plane import free_ports
+from tools.cluster.plane import Plane
 
 USER = "bob"
 PLANTED = {
@@ -91,7 +92,7 @@ class Place:
 
 @pytest.fixture
 async def place(
-    own_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_plane: Plane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Place]:
     """Give a controller that says all it can, and servers that know the secrets."""
     async with AsyncExitStack() as stack:

@@ -27,8 +27,8 @@ from tests.e2e.following.world import CONFIG_MAP, Git, SourceWorld, config_map
 from tests.e2e.scenarios.controllers import OURS, start_controller
 from tests.e2e.scenarios.world import condition
 from tests.git_http_server import http_server
-from tools.cluster.control_plane import ControlPlane
 from tools.cluster.parts import Part
+from tools.cluster.plane import Plane
 
 SEED = 7
 # In CI the engine's own tests kill the API server and hang the store.
@@ -40,7 +40,7 @@ BRIEF = 0.04  # seconds: as long as a few requests take
 
 @asynccontextmanager
 async def following(
-    plane: ControlPlane, folder: Path, *, through: Path | None = None
+    plane: Plane, folder: Path, *, through: Path | None = None
 ) -> AsyncIterator[SourceWorld]:
     """Give a world whose controller keeps what it fetched when it is started again."""
     root = folder / "repositories"
@@ -63,7 +63,7 @@ async def following(
 
 
 @pytest.fixture
-async def world(own_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[SourceWorld]:
+async def world(own_plane: Plane, tmp_path: Path) -> AsyncIterator[SourceWorld]:
     """Give a world on a cluster of its own, to be disturbed."""
     async with following(own_plane, tmp_path) as made:
         yield made
@@ -161,7 +161,7 @@ async def _changes(world: SourceWorld, kind: Kind | None) -> AsyncIterator[async
         running.cancel()
 
 
-async def test_what_was_made_anew_is_not_forgotten(own_plane: ControlPlane, tmp_path: Path) -> None:
+async def test_what_was_made_anew_is_not_forgotten(own_plane: Plane, tmp_path: Path) -> None:
     """It has another uid than the inventory says, if that could not be written any more."""
     account = Account(own_plane, "controller")
     all_but_inventories = [*OWN_WORK, rule("", "*"), *_SOURCES_ONLY]
@@ -192,7 +192,7 @@ _SOURCES_ONLY = (
 
 @IN_FULL
 async def test_a_sync_goes_on_after_the_api_server_was_killed(
-    own_plane: ControlPlane, world: SourceWorld
+    own_plane: Plane, world: SourceWorld
 ) -> None:
     growing, bystanders = await begun(world, SEED)
     for _ in range(often(5, 2)):
@@ -206,17 +206,15 @@ async def test_a_sync_goes_on_after_the_api_server_was_killed(
 
 
 @IN_FULL
-async def test_a_sync_goes_on_after_the_store_hung(
-    own_plane: ControlPlane, world: SourceWorld
-) -> None:
+async def test_a_sync_goes_on_after_the_store_hung(own_plane: Plane, world: SourceWorld) -> None:
     growing, bystanders = await begun(world, SEED)
     for _ in range(often(4, 1)):
         growing.change(most=5)
         await world.poke()
         await asyncio.sleep(growing.chance.uniform(0.1, 0.8))
-        own_plane.etcd.pause()
+        own_plane.store.pause()
         await asyncio.sleep(growing.chance.uniform(5.0, 10.0))
-        own_plane.etcd.resume()
+        own_plane.store.resume()
     await growing.as_wanted()
     await bystanders.are_untouched()
 

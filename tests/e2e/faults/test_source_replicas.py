@@ -19,18 +19,18 @@ from tests.connection import connect
 from tests.e2e.faults.accounts import Account
 from tests.e2e.faults.growing import Growing, SourceBystanders
 from tests.e2e.faults.stage import AS_INSTALLED, often
-from tests.e2e.faults.test_replicas import EVERYTHING, TERMS, audit, plane
+from tests.e2e.faults.test_replicas import EVERYTHING, TERMS, audit, counts, plane
 from tests.e2e.following.world import Git, SourceWorld, config_map
 from tests.e2e.scenarios.controllers import OURS, Controller, Flag, start_controller
 from tests.git_http_server import http_server
-from tools.cluster.control_plane import ControlPlane, free_ports
+from tools.cluster.control_plane import free_ports
+from tools.cluster.plane import Plane
 
 __all__ = ["audit", "plane"]  # fixtures of another file
 
 HEARD_WITHIN = 3.0  # seconds from a call to the cluster
 TOKEN = "a token that forges know"
 LEASE = ObjectRef(Kind.of("coordination.k8s.io/v1", "Lease"), "default", "controller.kro.run")
-WRITES = ("create", "patch", "update", "delete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class Pair:
         return [
             (each["requestReceivedTimestamp"], each["verb"], each["requestURI"])
             for each in found
-            if each["user"]["username"].endswith(f":{replica.name}") and each["verb"] in WRITES
+            if each["user"]["username"].endswith(f":{replica.name}") and counts(each)
         ]
 
 
 @pytest.fixture
-async def pair(plane: ControlPlane, audit: Path, tmp_path: Path) -> AsyncIterator[Pair]:
+async def pair(plane: Plane, audit: Path, tmp_path: Path) -> AsyncIterator[Pair]:
     """Give two replicas, each with an account and a storage of its own."""
     async with AsyncExitStack() as stack:
         root = tmp_path / "repositories"

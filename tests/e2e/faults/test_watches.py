@@ -10,14 +10,14 @@ from tests.e2e.faults.cuts import Line, line
 from tests.e2e.faults.shops import Shops, Wish, definition
 from tests.e2e.faults.stage import insist, often, staged
 from tests.e2e.scenarios.parts import serve
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 SEED = 5
 EVERY = 0.1  # seconds between cuts
 
 
 async def test_children_are_repaired_though_watches_are_cut(
-    own_plane: ControlPlane, tmp_path: Path
+    own_plane: Plane, tmp_path: Path
 ) -> None:
     async with (
         line(own_plane.kubeconfig, tmp_path) as (laid, through),
@@ -61,7 +61,7 @@ async def _tamper(shops: Shops, chance: random.Random, times: int) -> None:
 
 
 async def test_what_happened_is_noticed_though_it_was_forgotten(
-    own_plane: ControlPlane, shops: Shops
+    own_plane: Plane, shops: Shops
 ) -> None:
     """The store forgets old versions while the controller sleeps: watches cannot go on."""
     world = shops.world

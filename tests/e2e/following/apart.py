@@ -10,13 +10,13 @@ from typing import cast
 from tests.connection import connect
 from tests.e2e.following.world import Git, SourceWorld
 from tests.e2e.scenarios.controllers import OURS, Controller, Flag, start_controller
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 OPEN: dict[str, Flag] = {"sources": True, "allow_private_networks": True, "allow_plain_http": True}
 
 
 @asynccontextmanager
-async def world_apart(plane: ControlPlane, git: Git, **flags: Flag) -> AsyncIterator[SourceWorld]:
+async def world_apart(plane: Plane, git: Git, **flags: Flag) -> AsyncIterator[SourceWorld]:
     """Give a world; `{namespace}` in a flag is that of the world."""
     async with connect(plane.kubeconfig) as opened:
         world = SourceWorld(opened.client, cast("Controller", None), git)

@@ -22,7 +22,7 @@ from tests.e2e.following.apart import world_apart
 from tests.e2e.following.objects import data_of, edit, named, stays
 from tests.e2e.following.world import Git, SourceWorld, config_map
 from tests.e2e.scenarios.world import annotations, condition
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 SELDOM = "10m"  # so that nothing happens because of the clock
 
@@ -224,7 +224,7 @@ def counted(world: SourceWorld) -> tuple[Counter[str], Counter[str]]:
 
 @pytest.mark.timeout(150)
 async def test_a_poll_that_finds_nothing_new_costs_the_api_server_nothing(
-    own_plane: ControlPlane, git: Git
+    own_plane: Plane, git: Git
 ) -> None:
     async with world_apart(own_plane, git) as world:
         world.commit({"shop.yaml": world.shop(), "front.yaml": world.front(), **colored("blue")})

@@ -24,7 +24,7 @@ from tests.e2e.following.objects import (
 )
 from tests.e2e.following.world import Git, SourceWorld, config_map
 from tests.e2e.scenarios.world import annotations, condition
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 
 async def following(world: SourceWorld, **spec: Any) -> None:
@@ -142,7 +142,7 @@ async def test_an_account_without_rights_holds_up_the_deletion_and_says_so(
 
 @pytest.mark.timeout(150)
 async def test_a_source_deleted_in_the_foreground_while_nobody_looks(
-    plane_with_controllers: ControlPlane, git: Git
+    plane_with_controllers: Plane, git: Git
 ) -> None:
     async with world_apart(plane_with_controllers, git) as world:
         await following(world)

@@ -22,7 +22,7 @@ from tests.connection import connect
 from tests.e2e.following.world import Git
 from tests.e2e.scenarios.controllers import Flag, start_controller
 from tests.git_repositories import GitRepository
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 SOURCE = ObjectRef(GIT_SOURCE_KIND, "default", "repo")
 SECRET, CONFIG_MAP = Kind("", "v1", "Secret"), Kind("", "v1", "ConfigMap")
@@ -65,7 +65,7 @@ class Followed:
 
 
 @pytest.fixture
-async def followed(own_plane: ControlPlane, git: Git) -> AsyncIterator[Followed]:
+async def followed(own_plane: Plane, git: Git) -> AsyncIterator[Followed]:
     """Push the examples, and start `run --repo` on an empty cluster."""
     name = f"examples-{secrets.token_hex(4)}"
     repository = GitRepository.create(git.root / f"{name}.git")

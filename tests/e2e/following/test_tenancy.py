@@ -28,7 +28,7 @@ from tests.e2e.following.objects import (
 )
 from tests.e2e.following.world import Git, SourceWorld, config_map
 from tests.e2e.scenarios.world import condition
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 NAMESPACE = Kind("", "v1", "Namespace")
 _ALLOW = re.compile(r"to allow it: allow\.(\w+): (true|\[.*?\])")
@@ -225,7 +225,7 @@ async def test_repeated_failures_are_called_stalled(world: SourceWorld) -> None:
 
 @pytest.mark.timeout(150)
 async def test_sources_act_as_the_default_account_and_in_watched_namespaces_only(
-    own_plane: ControlPlane, git: Git
+    own_plane: Plane, git: Git
 ) -> None:
     flags = {"default_service_account": "robot", "watch_namespaces": "{namespace},elsewhere"}
     async with world_apart(own_plane, git, **flags) as world:

@@ -19,7 +19,8 @@ from tests.connection import connect
 from tests.e2e.following.watching import holding
 from tests.e2e.following.world import Git, SourceWorld, config_map
 from tests.e2e.scenarios.controllers import start_controller
-from tools.cluster.control_plane import ControlPlane, free_ports
+from tools.cluster.control_plane import free_ports
+from tools.cluster.plane import Plane
 
 TOKEN = "a-token-between-forge-and-us"
 LIVE_WITHIN = 3.0  # seconds from the call
@@ -57,7 +58,7 @@ def _status(request: urllib.request.Request) -> int:
 
 
 @pytest.fixture
-async def called(own_plane: ControlPlane, git: Git) -> AsyncIterator[tuple[SourceWorld, Forge]]:
+async def called(own_plane: Plane, git: Git) -> AsyncIterator[tuple[SourceWorld, Forge]]:
     """Give a world whose controller listens to forges."""
     [port] = free_ports(1)
     flags = {"sources": True, "allow_private_networks": True, "allow_plain_http": True}

@@ -5,7 +5,6 @@ The control plane is this file's own; every scenario starts a controller with th
 and restarts it at will.
 """
 
-import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -29,27 +28,28 @@ from tests.e2e.scenarios.parts import (
     serve,
 )
 from tests.e2e.scenarios.world import World, condition
-from tools.cluster.control_plane import ControlPlane, control_plane
 from tools.cluster.parts import ToolError
+from tools.cluster.plane import Plane
+from tools.cluster.targets import may_be_missing, started_plane
 
 NAME = "${schema.metadata.name}"
 LIMIT = 5
 
 
 @pytest.fixture(scope="module")
-def secluded() -> Iterator[ControlPlane]:
+def secluded() -> Iterator[Plane]:
     """Give a control plane on which no other controller runs."""
     try:
-        with control_plane(controllers=False) as plane:
+        with started_plane(controllers=False) as plane:
             yield plane
     except ToolError as error:
-        if os.environ.get("CI") == "true":
+        if not may_be_missing():
             pytest.fail(str(error))
         pytest.skip(f"no scenario ran on a real API server: {error}")
 
 
 async def test_every_edit_beyond_the_limit_drops_the_oldest_revision(
-    secluded: ControlPlane,
+    secluded: Plane,
 ) -> None:
     async with _world(secluded, limit=LIMIT) as world:
         definition = _settings(world)
@@ -62,7 +62,7 @@ async def test_every_edit_beyond_the_limit_drops_the_oldest_revision(
 
 
 async def test_an_instance_moves_on_while_old_revisions_are_dropped(
-    secluded: ControlPlane,
+    secluded: Plane,
 ) -> None:
     async with _world(secluded, limit=LIMIT) as world:
         definition = _settings(world)
@@ -79,7 +79,7 @@ async def test_an_instance_moves_on_while_old_revisions_are_dropped(
             await _kept(world, definition, expected)
 
 
-async def test_a_restart_issues_nothing_for_what_did_not_change(secluded: ControlPlane) -> None:
+async def test_a_restart_issues_nothing_for_what_did_not_change(secluded: Plane) -> None:
     async with _world(secluded) as world:
         definition = _settings(world)
         await serve(world, definition)
@@ -93,7 +93,7 @@ async def test_a_restart_issues_nothing_for_what_did_not_change(secluded: Contro
         assert [each["spec"]["revision"] for each in selected.items] == [1]
 
 
-async def test_numbers_go_on_where_they_were_before_a_restart(secluded: ControlPlane) -> None:
+async def test_numbers_go_on_where_they_were_before_a_restart(secluded: Plane) -> None:
     async with _world(secluded) as world:
         definition = _settings(world)
         instance = world.instance("Settings", "survivor", {"value": "before"})
@@ -113,7 +113,7 @@ async def test_numbers_go_on_where_they_were_before_a_restart(secluded: ControlP
         await _kept(world, definition, [1, 2, 3])
 
 
-async def test_rapid_edits_leave_no_gap_and_end_with_the_last(secluded: ControlPlane) -> None:
+async def test_rapid_edits_leave_no_gap_and_end_with_the_last(secluded: Plane) -> None:
     async with _world(secluded, limit=50) as world:
         definition = _settings(world)
         await serve(world, definition)
@@ -133,7 +133,7 @@ async def test_rapid_edits_leave_no_gap_and_end_with_the_last(secluded: ControlP
         await world.until(settled, within=40)
 
 
-async def test_edits_and_restarts_in_turn_issue_one_revision_each(secluded: ControlPlane) -> None:
+async def test_edits_and_restarts_in_turn_issue_one_revision_each(secluded: Plane) -> None:
     async with _world(secluded) as world:
         definition = _settings(world)
         await serve(world, definition)
@@ -150,7 +150,7 @@ async def test_edits_and_restarts_in_turn_issue_one_revision_each(secluded: Cont
 
 
 @better("a restart paints instances ERROR until their revision is compiled")
-async def test_better_a_restart_does_not_show_in_instances(secluded: ControlPlane) -> None:
+async def test_better_a_restart_does_not_show_in_instances(secluded: Plane) -> None:
     async with _world(secluded) as world:
         definition = _settings(world)
         instance = world.instance("Settings", "calm", {"value": "before"})
@@ -168,7 +168,7 @@ async def test_better_a_restart_does_not_show_in_instances(secluded: ControlPlan
 
 @better("instances are served by the latest revision or not at all")
 async def test_better_the_previous_revision_serves_while_the_latest_does_not_compile(
-    secluded: ControlPlane,
+    secluded: Plane,
 ) -> None:
     async with _world(secluded) as world:
         await install(world, "Address")
@@ -191,7 +191,7 @@ async def test_better_the_previous_revision_serves_while_the_latest_does_not_com
 
 
 @asynccontextmanager
-async def _world(plane: ControlPlane, limit: int = 20) -> AsyncIterator[World]:
+async def _world(plane: Plane, limit: int = 20) -> AsyncIterator[World]:
     """Open a world under a controller of its own that keeps so many revisions."""
     named = target()
     async with connect(plane.kubeconfig) as opened:

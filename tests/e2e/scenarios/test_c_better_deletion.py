@@ -8,7 +8,7 @@ from tests.connection import connect
 from tests.e2e.scenarios.controllers import better, start_controller, target, version_of
 from tests.e2e.scenarios.samples import NAME, job, serve, settle, shows
 from tests.e2e.scenarios.world import World
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 SOON = 4.0  # seconds; kro needs its interval of 5 for each wave, and one more
 
@@ -56,7 +56,7 @@ async def test_better_an_instance_goes_with_its_definition_and_crd(world: World)
 
 @better("without a definition nobody looks after an instance, and its finalizer stays")
 async def test_better_an_instance_outlives_its_definition_and_can_be_deleted(
-    own_plane: ControlPlane,
+    own_plane: Plane,
 ) -> None:
     named = target()
     controller = await asyncio.to_thread(

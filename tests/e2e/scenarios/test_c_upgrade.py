@@ -30,7 +30,7 @@ from tests.e2e.scenarios.samples import (
     standing,
 )
 from tests.e2e.scenarios.world import World, condition
-from tools.cluster.control_plane import ControlPlane
+from tools.cluster.plane import Plane
 
 KEPT = 5  # revisions
 DEFAULTS = {"allow_crd_deletion": None, "rgd_max_graph_revisions": KEPT}  # as charts have them
@@ -40,7 +40,7 @@ LEGACY = "ResourceGraphAccepted"
 class Upgrade:
     """A control plane on which one controller follows another."""
 
-    def __init__(self, plane: ControlPlane) -> None:
+    def __init__(self, plane: Plane) -> None:
         self.plane = plane
         self._running = ExitStack()
 
@@ -56,7 +56,7 @@ class Upgrade:
 
 
 @pytest.fixture
-def upgrade(own_plane: ControlPlane) -> Iterator[Upgrade]:
+def upgrade(own_plane: Plane) -> Iterator[Upgrade]:
     made = Upgrade(own_plane)
     yield made
     made.stop()

@@ -50,7 +50,7 @@ class Application:
         self.settings: Settings | None = None
         self.ends: Callable[[], int] = lambda: 0
 
-    def run(self, settings: Settings) -> int:
+    def run(self, settings: Settings, _beside: object = None) -> int:
         self.settings = settings
         return self.ends()
 
@@ -171,16 +171,16 @@ def test_the_environment_is_read(application: Application, monkeypatch: pytest.M
     assert (given.rgd_max_collection_size, given.log_level) == (7, LogLevel.DEBUG)
 
 
-def test_the_variable_of_kubectl_is_not_enough(
+def test_without_a_cluster_a_pod_is_asked_which_one_is_meant(
     application: Application,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("KUBECONFIG", "/the/cluster/of/somebody")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     assert started() == 64
     assert application.settings is None
     said = capsys.readouterr().err
-    assert said.startswith("kro-gitops run: which cluster? Give --kubeconfig FILE, ")
+    assert said.startswith("kro-gitops run: which cluster? This is a pod: --in-cluster is ")
     assert said.endswith("Try 'kro-gitops run --help'.\n")
 
 

@@ -1,0 +1,49 @@
+"""
+What runs beside the controllers: it sees what they do, and may end them.
+
+A terminal that shows how far everything is, say, or whoever watches over a process that must not
+end before us. What it does is not known here.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from kro_gitops.kube.api import Cluster
+from kro_gitops.kube.discovery import Discovery
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What a companion sees."""
+
+    cluster: Cluster
+    discovery: Discovery
+    is_idle: Callable[[], bool]  # whether all that was due has been looked at
+
+
+Companion = Callable[[Running], Awaitable[int]]
+
+
+async def accompanied(
+    work: Coroutine[Any, Any, int], beside: Awaitable[int], stop: Callable[[], None]
+) -> int:
+    """
+    Work with a companion, and return the exit code; either ends the other.
+
+    If the companion returns, work is told to stop, and may finish what it is at. If it raises,
+    everything ends at once.
+    """
+    working, watching = asyncio.create_task(work), asyncio.ensure_future(beside)
+    try:
+        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+        if not watching.done():
+            return await working
+        code = watching.result()
+        stop()
+        return await working or code
+    finally:
+        working.cancel()
+        watching.cancel()
+        await asyncio.wait((working, watching))

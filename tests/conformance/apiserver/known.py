@@ -1,0 +1,64 @@
+"""Differences that are known and accepted: read from the table beside this file."""
+
+import json
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.conformance.apiserver.likeness import ABSENT, Difference
+from tests.conformance.apiserver.steps import Step
+
+TABLE = Path(__file__).with_name("known.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One of them."""
+
+    name: str
+    reason: str
+    request: str = ""
+    place: str = ""
+    real: str = ""
+    ours: str = ""
+    ends: bool = False  # what follows in the sequence cannot be compared
+
+    def explains(self, step: Step, found: Difference) -> bool:
+        """Say whether a difference is this one."""
+        request = f"{step.method} {step.path} {json.dumps(step.query)} {json.dumps(step.body)}"
+        pairs = (
+            (self.request, request),
+            (self.place, found.place),
+            (self.real, _text(found.real)),
+            (self.ours, _text(found.ours)),
+        )
+        return all(re.search(pattern, text) for pattern, text in pairs if pattern)
+
+
+@dataclass(slots=True)
+class Knowledge:
+    """All of them, and how often each was met."""
+
+    all: tuple[Known, ...]
+    met: Counter[str] = field(default_factory=Counter)
+
+    def explain(self, step: Step, found: Difference) -> Known | None:
+        """Return what explains a difference."""
+        known = next((each for each in self.all if each.explains(step, found)), None)
+        if known is not None:
+            self.met[known.name] += 1
+        return known
+
+
+def read_known() -> Knowledge:
+    """Read the table."""
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return Knowledge(tuple(Known(**each) for each in table["known"]))
+
+
+def _text(value: object) -> str:
+    if value is ABSENT:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)

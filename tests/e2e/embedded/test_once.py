@@ -1,0 +1,119 @@
+"""`run --once` on the embedded API: one command from nothing to an exit code that tells."""
+
+import json
+
+import pytest
+
+from tests.e2e.embedded.conftest import PATHS, Start, User
+from tests.git_repositories import GitRepository
+
+pytestmark = pytest.mark.timeout(240)
+
+MISTAKE = """\
+apiVersion: kro.run/v1alpha1
+kind: ResourceGraphDefinition
+metadata:
+  name: broken
+spec:
+  schema:
+    apiVersion: v1alpha1
+    kind: Broken
+    spec:
+      name: string
+  resources:
+    - id: settings
+      template:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata:
+          name: ${schema.spec.nam}
+"""
+
+
+def test_the_examples_become_ready_and_stay_for_the_next_run(
+    user: User, examples: GitRepository
+) -> None:
+    words = ("run", "--once", "--repo", examples.path, "--path", PATHS)
+    first = user.does(*words)
+    assert first.code == 0, first.out + first.err
+    # What is used, and that nothing else is, stands in the first line.
+    said = first.err.splitlines()[0]
+    assert said.startswith("embedded API at https://127.0.0.1:")
+    assert said.endswith(", kept in ~/.local/share/kro-gitops; no cluster of yours is touched")
+    # A line for each change, as nobody sits at a terminal; logs are as ever.
+    assert "WebApp shop/front: ready" in first.err.splitlines()
+    assert any(json.loads(line)["msg"] == "stopping" for line in _records(first.err))
+    # The tree, the sum, and how to look around.
+    assert "├── deployment: Deployment/front" in first.out
+    tree, _, rest = first.out.partition("\n\n")
+    assert "Degraded" not in tree
+    head, *advice = rest.splitlines()
+    assert head.startswith("ready after ")
+    assert head.endswith(": 1 source · 5 definitions · 8 instances · 22 children")
+    assert "  export KUBECONFIG=~/.local/share/kro-gitops/kubeconfig" in advice
+    assert "  kubectl get databases -A" in advice
+
+    again = user.does(*words)
+    assert again.code == 0, again.out + again.err
+
+
+def _records(said: str) -> list[str]:
+    return [line for line in said.splitlines() if line.startswith("{")]
+
+
+def test_a_repository_with_mistakes_is_an_exit_code_and_reasons(
+    user: User, repository: GitRepository
+) -> None:
+    repository.commit({"rgds/broken.yaml": MISTAKE, "apps/worse.yaml": "a: ["})
+    done = user.does("run", "--once", "--ephemeral", "--repo", repository.path)
+    assert done.code == 1, done.out + done.err
+    assert "not ready after " in done.out
+    assert "GitSource default/repo: is not ready\n  apps/worse.yaml:1:4: a value is" in done.out
+    assert "\nrgds/broken.yaml:1:1: ResourceGraphDefinition broken: " in done.out
+    assert "hint: correct the files in git" in done.out
+    assert "undefined field 'nam'" in done.out
+    assert "hint: `kro-gitops validate FOLDER`" in done.out
+    assert "no cluster of yours is touched" in done.err
+    assert not user.data.exists()
+
+
+def test_what_never_comes_is_waited_for_until_the_time_is_up(
+    user: User, examples: GitRepository
+) -> None:
+    words = ("--repo", examples.path, "--path", "repo", "--timeout", "12s")
+    done = user.does("run", "--once", "--ephemeral", *words)
+    assert done.code == 1, done.out + done.err
+    assert "not ready after 12.0 s: 0/1 sources · 5 definitions · " in done.out
+    (line,) = [each for each in done.out.splitlines() if ": Database data/warehouse: " in each]
+    assert line.startswith("repo/instances/team-data/warehouse.yaml: Database data/warehouse: ")
+    assert line.endswith('waiting for external reference "password": not found')
+
+
+def test_without_anything_to_do_it_ends_at_once(user: User) -> None:
+    done = user.does("run", "--once", "--ephemeral")
+    assert (done.code, done.out) == (
+        0,
+        "there is nothing to reconcile: --repo names a repository to follow\n",
+    )
+
+
+def test_a_repository_that_is_not_there_is_told(user: User) -> None:
+    done = user.does("run", "--once", "--ephemeral", "--repo", user.home / "nowhere")
+    assert done.code == 1, done.out + done.err
+    assert "GitSource default/repo: is not ready: " in done.out
+    assert "nowhere" in done.out
+
+
+def test_the_variable_of_kubectl_is_mentioned_and_not_used(user: User) -> None:
+    done = user.does("run", "--once", "--ephemeral", KUBECONFIG="/the/cluster/of/somebody")
+    assert done.code == 0, done.err
+    assert done.err.splitlines()[0].endswith(
+        "KUBECONFIG is set and not used: --kubeconfig or --context names a cluster"
+    )
+
+
+def test_a_real_kubeconfig_of_the_user_is_not_read(user: User, start_run: Start) -> None:
+    (user.home / ".kube").mkdir()
+    (user.home / ".kube" / "config").write_text("not a kubeconfig: [", encoding="utf-8")
+    done = user.does("run", "--once", "--ephemeral")
+    assert done.code == 0, done.err
