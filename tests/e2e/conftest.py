@@ -8,7 +8,7 @@ where `CI=true`, they fail.
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -53,10 +53,17 @@ def plane_with_controllers(
 
 
 @pytest.fixture
-def own_plane(record_property: Record) -> Iterator[ControlPlane]:
+def api_server_flags() -> Sequence[str]:
+    """Give what the API server of a test's own control plane is told besides."""
+    return ()
+
+
+@pytest.fixture
+def own_plane(api_server_flags: Sequence[str], record_property: Record) -> Iterator[ControlPlane]:
     """Give a control plane of the test's own, to be disturbed."""
     with ExitStack() as stack:
-        yield _available(_start(stack, controllers=False), record_property)
+        started = _start(stack, controllers=False, api_server_flags=api_server_flags)
+        yield _available(started, record_property)
 
 
 @pytest.fixture
@@ -92,9 +99,12 @@ async def namespace(cluster: Cluster) -> AsyncIterator[str]:
     await cluster.delete(ObjectRef.of(made))
 
 
-def _start(stack: ExitStack, *, controllers: bool) -> ControlPlane | ToolError:
+def _start(
+    stack: ExitStack, *, controllers: bool, api_server_flags: Sequence[str] = ()
+) -> ControlPlane | ToolError:
+    plane = control_plane(controllers=controllers, api_server_flags=api_server_flags)
     try:
-        return stack.enter_context(control_plane(controllers=controllers))
+        return stack.enter_context(plane)
     except ToolError as error:
         return error
 
