@@ -28,6 +28,8 @@ LARGEST = 3 * 1024 * 1024  # bytes of a body
 _JSON = "application/json"
 _YAML = "application/yaml"
 _ACCEPTED = (_JSON, _YAML)
+# Groups whose servers know no kinds but their own.
+_APART = frozenset(("apiextensions.k8s.io", "apiregistration.k8s.io"))
 _SHOWN = 30  # characters of a body that makes no sense
 
 
@@ -227,7 +229,8 @@ def _other_version(given: str, expected: str) -> statuses.StatusError:
 
 def _other_kind(served: Served, given: Kind) -> statuses.StatusError:
     kind = served.kind
-    if catalog.find(given) is None:
+    is_apart = kind.group in _APART and given.group != kind.group
+    if is_apart or catalog.find(given) is None:
         why = (
             f"no kind {quoted(given.kind)} is registered for version {quoted(given.api_version)} "
             'in scheme "pkg/runtime/scheme.go:111"'

@@ -26,7 +26,7 @@ from kro_gitops.apiserver.records import Record
 from kro_gitops.apiserver.requests import Asker, Request
 from kro_gitops.apiserver.stored_objects import StoredObjects
 from kro_gitops.apiserver.strategy import Occasion
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.objects.refs import Kind, KubeObject
 from kro_gitops.objects.times import format_time
 
 # Kinds of which a PUT must say which version it replaces.
@@ -126,11 +126,12 @@ class Errand:
         """Say that the object is not what it was taken for."""
         return statuses.conflict(self.served.kind.group, self.served.plural, self.name, why)
 
-    def invalid(self, errors: list[Any], kind: str = "") -> statuses.StatusError:
-        """Say what is wrong with the object; `kind` is what it says to be."""
+    def invalid(self, errors: list[Any], obj: KubeObject) -> statuses.StatusError:
+        """Say what is wrong with the object, which is called what it says to be."""
         served = self.served
-        group = served.kind.group if served.storage_group is None else served.storage_group
-        return statuses.invalid(group, kind or served.kind.kind, self.name, errors)
+        kind = Kind.of(obj["apiVersion"], obj["kind"]) if served.is_custom else served.kind
+        group = kind.group if served.storage_group is None else served.storage_group
+        return statuses.invalid(group, kind.kind, self.name, errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,7 @@ class Writer:
         if not errors:
             errors = object_meta.common_create(obj, served.namespaced)
         if errors:
-            raise errand.invalid(errors, obj.get("kind", ""))
+            raise errand.invalid(errors, obj)
         errand.warnings += served.strategy.warnings(obj, None)
         errand.warnings += self._admission.judge(errand.deed("CREATE", obj, None))
         if not is_update and not errand.options.dry_run and _has_version(metadata):
@@ -313,7 +314,7 @@ class Writer:
         if errors:
             if isinstance(served.strategy, CustomStrategy):
                 errand.warnings += served.strategy.forgiven(new)
-            raise errand.invalid(errors, new.get("kind", ""))
+            raise errand.invalid(errors, new)
         errand.warnings += served.strategy.warnings(new, live)
         self._admission.update(served, new, live, errand.asker)
         errand.warnings += self._admission.judge(errand.deed("UPDATE", new, live))
@@ -354,8 +355,8 @@ class Writer:
             doubles = [each.get("uid", "") for i, each in enumerate(owners) if each in owners[:i]]
             errand.warnings.append(
                 f".metadata.ownerReferences contains duplicate entries{when}; API server dedups "
-                "owner references in 1.20+, and may reject such requests as early as 1.24; please fix "
-                f"your requests; duplicate UID(s) observed: {', '.join(doubles)}"
+                "owner references in 1.20+, and may reject such requests as early as 1.24; please "
+                f"fix your requests; duplicate UID(s) observed: {', '.join(doubles)}"
             )
             obj["metadata"]["ownerReferences"] = kept
 

@@ -70,10 +70,17 @@ def plane_with_controllers(
 
 
 @pytest.fixture
-def own_plane(record_property: Record) -> Iterator[Plane]:
+def audit_log() -> Path | None:
+    """Give where the API server of a test's own control plane notes who changes what."""
+    return None
+
+
+@pytest.fixture
+def own_plane(audit_log: Path | None, record_property: Record) -> Iterator[Plane]:
     """Give a control plane of the test's own, to be disturbed."""
     with ExitStack() as stack:
-        yield _available(_start(stack, controllers=False), record_property)
+        started = _start(stack, controllers=False, audit=audit_log)
+        yield _available(started, record_property)
 
 
 @pytest.fixture
@@ -109,9 +116,9 @@ async def namespace(cluster: Cluster) -> AsyncIterator[str]:
     await cluster.delete(ObjectRef.of(made))
 
 
-def _start(stack: ExitStack, *, controllers: bool) -> Plane | ToolError:
+def _start(stack: ExitStack, *, controllers: bool, audit: Path | None = None) -> Plane | ToolError:
     try:
-        return stack.enter_context(started_plane(controllers=controllers))
+        return stack.enter_context(started_plane(controllers=controllers, audit=audit))
     except ToolError as error:
         return error
 

@@ -17,11 +17,20 @@ from tools.cluster.parts import ToolError
 from tools.cluster.plane import Plane
 
 REAL, EMBEDDED = "real", "embedded"
+_WRITES = ("create", "update", "patch", "delete", "deletecollection")
 _POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
-    "rules": [{"level": "Metadata", "verbs": ["create", "patch", "update", "delete"]}],
+    "rules": [
+        # What they hold is nobody's business, but who wrote them is.
+        {
+            "level": "Metadata",
+            "resources": [{"resources": ["events", "secrets"]}],
+            "verbs": _WRITES,
+        },
+        {"level": "RequestResponse", "verbs": _WRITES},
+    ],
 }
 
 
@@ -57,4 +66,5 @@ def _audited(log: Path) -> list[str]:
         f"--audit-policy-file={policy}",
         f"--audit-log-path={log}",
         "--audit-log-mode=blocking",
+        "--audit-log-maxsize=10000",  # megabytes: never turned over
     ]

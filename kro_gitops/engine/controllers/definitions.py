@@ -290,7 +290,9 @@ class Definitions:
             self._wake_all(kind)
 
     def _wake_all(self, kind: Kind) -> None:
-        for ref in self._tools.watches.instances(kind):
+        watches = self._tools.watches
+        lost = (ref for ref in watches.lost if ref.kind == kind)
+        for ref in (*watches.instances(kind), *lost):
             self._wake.instance(ref)
 
     def _serving_of(self, definition: KubeObject) -> Serving | None:

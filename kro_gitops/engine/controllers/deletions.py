@@ -2,7 +2,8 @@
 An instance that goes: its children first, wave by wave, then our finalizer.
 
 It needs no graph, and works for kinds whose definition is gone. Members are watched while they go,
-so each wave begins when the last object of the one before is gone.
+so each wave begins when the last object of the one before is gone. An instance that went at once,
+without our leave, may have left children: they go in the same order.
 """
 
 import asyncio
@@ -15,11 +16,12 @@ from kro_gitops.engine.controllers.applying import Applier, Errand, with_each
 from kro_gitops.engine.controllers.membership import Membership
 from kro_gitops.engine.controllers.reporting import Account, Reporter
 from kro_gitops.engine.controllers.watches import Watches
+from kro_gitops.engine.lost_instances import instance_of
 from kro_gitops.engine.management import has_finalizer
 from kro_gitops.engine.plan.deletion import had_reference, teardown, was_orphaned
 from kro_gitops.engine.status import not_managed, under_deletion
 from kro_gitops.errors import KroGitopsError, Unavailable
-from kro_gitops.kube.api import MergePatch, Writer
+from kro_gitops.kube.api import Cluster, MergePatch
 from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.objects.metadata import (
     APPLYSET_PART_OF,
@@ -43,14 +45,14 @@ class Deletions:
 
     def __init__(
         self,
-        writer: Writer,
+        cluster: Cluster,
         watches: Watches,
         membership: Membership,
         applier: Applier,
         reporter: Reporter,
     ) -> None:
-        """Take note: `writer` is for instances themselves, whoever their children belong to."""
-        self._writer = writer
+        """Take note: `cluster` is for instances themselves, whoever their children belong to."""
+        self._cluster = cluster
         self._watches = watches
         self._membership = membership
         self._applier = applier
@@ -84,6 +86,28 @@ class Deletions:
             return Result(left)
         await self._release(account, errand)
         return DONE
+
+    async def clear(self, last: KubeObject, errand: Errand, interval: float) -> Result:
+        """Go one step further with what is left of an instance that went without our leave."""
+        # Asked of the server: an instance that we have only not seen yet keeps its children, and
+        # another of that name takes them over.
+        if await self._cluster.find(errand.key) is not None:
+            self._watches.forget_lost(errand.key)
+            return DONE
+        found, is_watched = await self._membership.members(errand, validate_inventory(last))
+        members = [each for each in found if instance_of(each) == last["metadata"]["uid"]]
+        going = None if self._keeps_children(last, members) else teardown(members)
+        if going is None:
+            self._watches.forget_lost(errand.key)
+            return DONE
+        log.info(
+            "children of a lost instance go",
+            extra={"key": str(errand.key), "children": len(going.to_delete)},
+        )
+        missed = await with_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
+        if missed:
+            return Result(interval or None)
+        return Result(None if is_watched else max(interval, 1.0))
 
     async def _step(self, account: Account, errand: Errand, interval: float) -> Result | None:
         """Delete what may go now; `None` if nothing is left."""
@@ -142,7 +166,7 @@ class Deletions:
         rest = [each for each in metadata["finalizers"] if each != FINALIZER]
         changes = {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}
         try:
-            answer = await self._writer.patch(errand.key, MergePatch({"metadata": changes}))
+            answer = await self._cluster.patch(errand.key, MergePatch({"metadata": changes}))
         except NotFound:
             return
         except Conflict:

@@ -134,7 +134,8 @@ class Instances:
         instance, serving = watches.instance(key), self._servings.get(key.kind)
         if instance is None or serving is None:
             self._forget(key, serving)
-            return DONE
+            last = watches.lost.get(key) if serving is not None else None
+            return await self._clear(last, key) if last is not None else DONE
         watches.attention.begin(key)
         try:
             return await self._reconcile(instance, serving, work)
@@ -183,6 +184,14 @@ class Instances:
             return await self._report_unwatched(account, error)
         self._hands.watches.looking.keep_only(account.key, session.looking)
         return await self._conclude(session, run)
+
+    async def _clear(self, last: KubeObject, key: ObjectRef) -> Result:
+        """Take down what is left of an instance that went without our leave."""
+        try:
+            errand = self._errand(last, key, self._hands.identity_of(last))
+        except NotYet:
+            return Result(_OWNER)
+        return await self._hands.deletions.clear(last, errand, self._rules.interval)
 
     # Carrying out
 

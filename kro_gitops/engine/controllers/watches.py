@@ -18,6 +18,7 @@ from kro_gitops.engine.controllers.attention import Attention
 from kro_gitops.engine.controllers.observing import Observer
 from kro_gitops.engine.controllers.running import Running, started, synced
 from kro_gitops.engine.graph.parts import Parts, covers, merged, parts_seen, picked
+from kro_gitops.engine.lost_instances import instance_of, remembered, went_at_once
 from kro_gitops.engine.management import is_going
 from kro_gitops.engine.plan.deletion import asks_to_orphan
 from kro_gitops.engine.serving import Serving
@@ -26,7 +27,7 @@ from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Reader, Selection
 from kro_gitops.kube.cache import TIMELESS, WITHOUT_MANAGERS, Change, sharing
 from kro_gitops.kube.informer import Informer
-from kro_gitops.objects.metadata import APPLYSET_PART_OF, CHILD_MANAGER, INSTANCE_ID, OWNED
+from kro_gitops.objects.metadata import APPLYSET_PART_OF, CHILD_MANAGER, OWNED
 from kro_gitops.objects.owned_fields import Kept, entry_of
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 
@@ -56,6 +57,8 @@ class Watches:
         self.looking: WatchSet[ObjectRef] = WatchSet()
         self.attention: Attention[ObjectRef] = Attention()
         self.orphaning: set[str] = set()  # uids of instances whose children are to stay
+        # Instances that went without our leave, as far as they are known: children may be left.
+        self.lost: dict[ObjectRef, KubeObject] = {}
         self._reader = reader
         self._wake = wake
         self._observer = observer or Observer()
@@ -89,6 +92,7 @@ class Watches:
         # Only now: until then the former graph is at work, and needs what it needed.
         self._wanted[serving.kind] = wanted
         self._release(serving.kind, keep={id(each) for each in wanted})
+        self._look_for_lost(serving.kind)
 
     def renew(self, crd: str) -> None:
         """
@@ -120,6 +124,7 @@ class Watches:
         self._wanted.pop(kind, None)
         for ref in [ref for ref in self._by_uid.values() if ref.kind == kind]:
             self.looking.forget(ref)
+            self.lost.pop(ref, None)
         self._by_uid = {uid: ref for uid, ref in self._by_uid.items() if ref.kind != kind}
 
     def close(self) -> None:
@@ -195,6 +200,24 @@ class Watches:
                     running.stop()
                     del group[kind]
 
+    def _look_for_lost(self, kind: Kind) -> None:
+        """Find children whose instance went while nobody looked."""
+        watched = (running for running in self._children.values() if kind in running.users)
+        strays = [
+            child
+            for running in watched
+            for child in running.informer.cache
+            if instance_of(child) not in self._by_uid and isinstance(child, Kept) and child.owned
+        ]
+        for key, last in remembered(kind, strays).items():
+            if self.instance(key) is None:
+                self._lose(key, last)
+                self._wake(key)
+
+    def _lose(self, key: ObjectRef, last: KubeObject) -> None:
+        self.lost[key] = last
+        self._by_uid[last["metadata"]["uid"]] = key  # for as long as its children wake it
+
     def _all(self) -> Iterator[Running]:
         for group in (self._instances, self._children, self._others):
             yield from group.values()
@@ -215,6 +238,12 @@ class Watches:
         """List the instances of a kind."""
         running = self._instances.get(kind)
         return [ObjectRef.of(obj) for obj in running.informer.cache] if running else []
+
+    def forget_lost(self, key: ObjectRef) -> None:
+        """Drop what is known of an instance that is gone and has no children any more."""
+        last = self.lost.pop(key, None)
+        if last is not None:
+            self._by_uid.pop(last["metadata"]["uid"], None)
 
     def child(self, ref: ObjectRef) -> KubeObject | None:
         """Return a child as it was last seen, whoever's it is."""
@@ -312,7 +341,10 @@ class Watches:
             self._by_uid.pop(uid, None)
             self.looking.forget(key)
             self.orphaning.discard(uid)
+            if went_at_once(change.object):
+                self._lose(key, change.object)
         else:
+            self.forget_lost(key)  # whoever has its name takes its children over
             self._by_uid[uid] = key
             if is_going(change.after) and asks_to_orphan(change.after):
                 self.orphaning.add(uid)
@@ -332,7 +364,7 @@ class Watches:
         if before is not None and after is not None and _is_same(before, after):
             return
         delay = self._note_gone(before) if after is None and before is not None else 0.0
-        found = (self._by_uid.get(_instance_of(obj)) for obj in (before, after) if obj is not None)
+        found = (self._by_uid.get(instance_of(obj)) for obj in (before, after) if obj is not None)
         keys = {key for key in found if key is not None}
         self._observer.change_routed(ObjectRef.of(change.object).kind, woke=bool(keys))
         for key in keys:
@@ -392,11 +424,6 @@ def _kept_instance(obj: KubeObject) -> KubeObject:
 def _part_of(obj: KubeObject) -> tuple[str, ...]:
     id_ = (obj["metadata"].get("labels") or {}).get(APPLYSET_PART_OF)
     return (id_,) if id_ else ()
-
-
-def _instance_of(obj: KubeObject) -> str:
-    uid: str = (obj["metadata"].get("labels") or {}).get(INSTANCE_ID, "")
-    return uid
 
 
 def _differ(before: KubeObject, after: KubeObject) -> bool:

@@ -90,6 +90,7 @@ class Shops:
         self.world = world
         self.wanted: dict[str, Wish] = {}
         self.closed: set[str] = set()
+        self.suspects: set[str] = set()  # those that were not as wanted when last looked at
         self._count = 0
 
     async def open(self, wish: Wish) -> str:
@@ -166,6 +167,7 @@ class Shops:
         for name, wish in self.wanted.items():
             wanted |= wish.children(name)
         made = {each["metadata"]["name"]: each.get("data") for each in found}
+        self.suspects = {name.rpartition("-")[0] for name in _differing(made, wanted)}
         assert made == wanted, _difference(made, wanted)
         uids = [await self._uid(name) for name in self.wanted]
         assert {labels(each)["kro.run/instance-id"] for each in found} <= set(uids), "orphans"
@@ -220,9 +222,13 @@ def _some_goods(chance: random.Random) -> list[str]:
     return chance.sample(GOODS, chance.randrange(len(GOODS) + 1))
 
 
-def _difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
+def _differing(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     names = sorted(found.keys() | wanted.keys())
-    wrong = [name for name in names if found.get(name) != wanted.get(name)]
+    return [name for name in names if found.get(name) != wanted.get(name)]
+
+
+def _difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
+    wrong = _differing(found, wanted)
     return "; ".join(f"{name}: {found.get(name)}, not {wanted.get(name)}" for name in wrong)
 
 
