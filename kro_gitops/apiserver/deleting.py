@@ -222,9 +222,9 @@ def _grace(pod: KubeObject, wanted: int | None) -> int:
 def _finalizers(served: Served, obj: KubeObject, options: DeleteOptions) -> list[str]:
     """Return the finalizers that an object is to have while it goes."""
     present = list(obj["metadata"].get("finalizers") or ())
-    if served.bucket in _UNCOLLECTED:
-        return present
     kept = [each for each in present if each not in (ORPHAN, FOREGROUND)]
+    if served.bucket in _UNCOLLECTED:
+        return kept
     if _orphans(present, options, by_default=served.bucket in _ORPHANING):
         kept.append(ORPHAN)
     if _waits_for_dependents(present, options):

@@ -25,8 +25,8 @@ from tests.conformance.apiserver.watches import watch_all
 SUBJECT = "tally: embedded API server"
 IS_FULL = os.environ.get("KRO_GITOPS_TESTS") == "full"
 FACTOR = 10 if IS_FULL else 1
-SEQUENCES, LENGTH = 50 * FACTOR, 40
-DEFINITIONS, DEFINITION_LENGTH = 5 * FACTOR, 25
+SEQUENCES, LENGTH = 40 * FACTOR, 40
+DEFINITIONS, DEFINITION_LENGTH = 4 * FACTOR, 25
 BATCH = 25  # sequences that are watched at once: a real API server forgets what was long ago
 SHOWN = 5
 
