@@ -19,8 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tools.cluster.control_plane import START_LIMIT, ControlPlane, control_plane, leave_on_signals
+from tools.cluster.control_plane import ControlPlane, control_plane, leave_on_signals
 from tools.cluster.parts import ToolError
+from tools.cluster.plane import START_LIMIT
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "unit" / "apiserver" / "data"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

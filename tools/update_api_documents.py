@@ -21,8 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tools.cluster.control_plane import START_LIMIT, ControlPlane, control_plane, leave_on_signals
+from tools.cluster.control_plane import ControlPlane, control_plane, leave_on_signals
 from tools.cluster.parts import ToolError
+from tools.cluster.plane import START_LIMIT
 from tools.update_catalog import group_versions
 
 DATA = Path(__file__).resolve().parents[1] / "kro_gitops" / "apiserver" / "documents"
