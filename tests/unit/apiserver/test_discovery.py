@@ -136,7 +136,7 @@ def test_a_kind_that_goes_can_no_longer_be_written() -> None:
 
 def test_every_builtin_kind_has_its_schema_and_strategy() -> None:
     found = {each.bucket: each for each in served_builtins(AnyStrategies())}
-    assert len(found) == 65  # of horizontal pod autoscalers there are two
+    assert len(found) == 64  # of horizontal pod autoscalers and events there are two
     assert found["deployments.apps"].schema["properties"].keys() >= {"spec", "status"}
     assert found["pods"].short_names == ("po",)
     assert found["deployments.apps"].subresources["scale"].kind.group == "autoscaling"
