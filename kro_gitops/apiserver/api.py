@@ -18,6 +18,7 @@ from kro_gitops.apiserver.answers import Answer
 from kro_gitops.apiserver.bodies import Bodies, parse_apply
 from kro_gitops.apiserver.calls import Call, Stream
 from kro_gitops.apiserver.deleting import Deleter
+from kro_gitops.apiserver.errands import Errand
 from kro_gitops.apiserver.json_words import go_complaint
 from kro_gitops.apiserver.kinds import ALL_VERBS, Registry, Served
 from kro_gitops.apiserver.many_deletions import delete_collection
@@ -39,7 +40,7 @@ from kro_gitops.apiserver.policies import Deed, Policies
 from kro_gitops.apiserver.reading import Reader
 from kro_gitops.apiserver.requests import Asker, Query, Request, Target, parse_target, verb_of
 from kro_gitops.apiserver.strategic import strategic_patch
-from kro_gitops.apiserver.writing import Errand, Writer, Written
+from kro_gitops.apiserver.writing import Writer, Written
 from kro_gitops.objects.refs import KubeObject
 
 _UNROUTED = frozenset((404, 405, 406, 415))

@@ -10,12 +10,13 @@ from kro_gitops.apiserver import statuses
 from kro_gitops.apiserver.acting import Target
 from kro_gitops.apiserver.bodies import Bodies
 from kro_gitops.apiserver.deleting import Deleter
+from kro_gitops.apiserver.errands import Errand
 from kro_gitops.apiserver.garbage import Place
 from kro_gitops.apiserver.kinds import Registry, Served
 from kro_gitops.apiserver.options import DeleteOptions, WriteOptions
 from kro_gitops.apiserver.requests import Asker
 from kro_gitops.apiserver.stored_objects import StoredObjects
-from kro_gitops.apiserver.writing import Errand, Writer
+from kro_gitops.apiserver.writing import Writer
 from kro_gitops.objects.refs import Kind, KubeObject
 from kro_gitops.objects.times import format_time
 

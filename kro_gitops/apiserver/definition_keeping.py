@@ -17,13 +17,14 @@ from kro_gitops.apiserver.custom import conditions
 from kro_gitops.apiserver.custom.served import is_terminating, served_of
 from kro_gitops.apiserver.custom.strategy import CustomStrategy
 from kro_gitops.apiserver.deleting import Deleter
+from kro_gitops.apiserver.errands import Errand
 from kro_gitops.apiserver.kinds import Registry, Served
 from kro_gitops.apiserver.options import DeleteOptions, WriteOptions
 from kro_gitops.apiserver.records import Change, ChangeType, Record
 from kro_gitops.apiserver.requests import Asker
 from kro_gitops.apiserver.statuses import StatusError
 from kro_gitops.apiserver.stored_objects import dumped
-from kro_gitops.apiserver.writing import Errand, Writer
+from kro_gitops.apiserver.writing import Writer
 from kro_gitops.objects.refs import KubeObject
 
 BUCKET = "customresourcedefinitions.apiextensions.k8s.io"

@@ -18,6 +18,7 @@ from kro_gitops.apiserver.bodies import Bodies, parse_apply
 from kro_gitops.apiserver.builtins import scaling
 from kro_gitops.apiserver.builtins.plain import Plain, Ways
 from kro_gitops.apiserver.custom import scaling as custom_scaling
+from kro_gitops.apiserver.errands import Errand, check_identity
 from kro_gitops.apiserver.json_words import go_complaint
 from kro_gitops.apiserver.kinds import Served
 from kro_gitops.apiserver.managedfields.manager import Types, applied, updated
@@ -34,7 +35,7 @@ from kro_gitops.apiserver.patches import (
 from kro_gitops.apiserver.requests import Request
 from kro_gitops.apiserver.strategic import strategic_patch
 from kro_gitops.apiserver.tables.render import partial
-from kro_gitops.apiserver.writing import Errand, Writer, check_identity
+from kro_gitops.apiserver.writing import Writer
 from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.objects.kinds import Schema
 from kro_gitops.objects.refs import Kind, KubeObject

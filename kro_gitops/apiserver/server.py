@@ -38,6 +38,7 @@ from kro_gitops.apiserver.definition_keeping import Definitions, delete_definiti
 from kro_gitops.apiserver.deleting import Deleter
 from kro_gitops.apiserver.discovery import Discovery
 from kro_gitops.apiserver.documents_served import Documents
+from kro_gitops.apiserver.errands import Errand
 from kro_gitops.apiserver.identities import Identities, impersonated
 from kro_gitops.apiserver.journal import Journal
 from kro_gitops.apiserver.kinds import Registry, Served
@@ -61,7 +62,7 @@ from kro_gitops.apiserver.tokens import Tokens
 from kro_gitops.apiserver.watching import Watch, Watched, needed_version, timeout
 from kro_gitops.apiserver.wire import Wire
 from kro_gitops.apiserver.workloads.plans import Settings
-from kro_gitops.apiserver.writing import Errand, Writer
+from kro_gitops.apiserver.writing import Writer
 from kro_gitops.objects.refs import Kind, KubeObject
 
 log = logging.getLogger(__name__)

@@ -12,13 +12,14 @@ import orjson
 
 from kro_gitops.apiserver import statuses
 from kro_gitops.apiserver.answers import Answer
+from kro_gitops.apiserver.errands import Errand
 from kro_gitops.apiserver.kinds import Served
 from kro_gitops.apiserver.options import write_options
 from kro_gitops.apiserver.requests import Request
 from kro_gitops.apiserver.reviews import Reviews
 from kro_gitops.apiserver.scales import Scales
 from kro_gitops.apiserver.tokens import Tokens
-from kro_gitops.apiserver.writing import Errand, Writer
+from kro_gitops.apiserver.writing import Writer
 from kro_gitops.objects.refs import KubeObject
 
 Special = Callable[[Served, Request], Answer]

@@ -7,26 +7,28 @@ place is there, then what the kind wants, then what all objects have in common; 
 looked whether there is such an object already. A write that changes nothing is none.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kro_gitops.apiserver import names, object_meta, statuses
 from kro_gitops.apiserver.admission import Admission
 from kro_gitops.apiserver.bodies import Bodies
 from kro_gitops.apiserver.custom.strategy import CustomStrategy
-from kro_gitops.apiserver.field_errors import invalid, quoted
+from kro_gitops.apiserver.errands import (
+    Errand,
+    check_name,
+    has_version,
+    other_uid,
+    place,
+    version_of,
+)
+from kro_gitops.apiserver.field_errors import invalid
 from kro_gitops.apiserver.kinds import Served
-from kro_gitops.apiserver.managedfields.manager import Types, Write, applied, settled, updated
-from kro_gitops.apiserver.options import WriteOptions, manager_or_agent
-from kro_gitops.apiserver.own_kinds import storage_key
-from kro_gitops.apiserver.policies import Deed
+from kro_gitops.apiserver.managedfields.manager import Types, applied, settled, updated
 from kro_gitops.apiserver.records import Record
-from kro_gitops.apiserver.requests import Asker, Request
 from kro_gitops.apiserver.stored_objects import StoredObjects
-from kro_gitops.apiserver.strategy import Occasion
-from kro_gitops.objects.refs import Kind, KubeObject
+from kro_gitops.objects.refs import KubeObject
 from kro_gitops.objects.times import format_time
 
 # Kinds of which a PUT must say which version it replaces.
@@ -52,9 +54,6 @@ _STALE = (
 )
 _AFTER_ADMISSION = " after mutating admission happens"
 _NO_NAME_LEFT = ", the server was not able to generate a unique name for the object"
-_OTHER_NAMESPACE = (
-    "the namespace of the provided object does not match the namespace sent on the request"
-)
 _SET_BY_SERVER = (
     "creationTimestamp",
     "uid",
@@ -63,75 +62,6 @@ _SET_BY_SERVER = (
     "selfLink",
 )
 _ATTEMPTS = 8  # at a generated name
-_LONGEST_VERSION = 19  # digits
-
-
-@dataclass(slots=True)
-class Errand:
-    """One request that writes."""
-
-    served: Served
-    namespace: str
-    name: str
-    subresource: str
-    options: WriteOptions
-    manager: str
-    asker: Asker
-    now: datetime
-    warnings: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, served: Served, request: Request, options: WriteOptions, now: datetime) -> "Errand":
-        """Return what a request asks to be written."""
-        target, manager = request.target, manager_or_agent(options.manager, request.agent)
-        return cls(
-            served,
-            target.namespace,
-            target.name,
-            target.subresource,
-            options,
-            manager,
-            request.asker,
-            now,
-        )
-
-    def occasion(self, find: Callable[[str, str, str], KubeObject | None]) -> Occasion:
-        """Return what strategies are told."""
-        return Occasion(self.now, self.asker.user, find, self.options.dry_run)
-
-    @property
-    def write(self) -> Write:
-        """Return what managed fields are told."""
-        served = self.served
-        return Write(
-            manager=self.manager,
-            time=format_time(self.now),
-            api_version=served.kind.api_version,
-            subresource=self.subresource,
-            kind=served.kind.kind,
-            reset=served.strategy.reset_fields(self.subresource),
-            others=_other_types(served),
-        )
-
-    def deed(self, operation: str, obj: KubeObject, old: KubeObject | None) -> Deed:
-        """Return what policies are asked about."""
-        place = (self.namespace, self.name, self.subresource)
-        return Deed(operation, self.served, *place, obj, old, self.asker, self.options.dry_run)
-
-    def not_found(self) -> statuses.StatusError:
-        """Say that the object is not there."""
-        return statuses.not_found(self.served.kind.group, self.served.plural, self.name)
-
-    def conflict(self, why: str) -> statuses.StatusError:
-        """Say that the object is not what it was taken for."""
-        return statuses.conflict(self.served.kind.group, self.served.plural, self.name, why)
-
-    def invalid(self, errors: list[Any], obj: KubeObject) -> statuses.StatusError:
-        """Say what is wrong with the object, which is called what it says to be."""
-        served = self.served
-        kind = Kind.of(obj["apiVersion"], obj["kind"]) if served.is_custom else served.kind
-        group = kind.group if served.storage_group is None else served.storage_group
-        return statuses.invalid(group, kind.kind, self.name, errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +94,7 @@ class Writer:
         metadata = obj.setdefault("metadata", {})
         for name in _SET_BY_SERVER:
             metadata.pop(name, None)
-        _place(errand, obj)
+        place(errand, obj)
         self._drop_doubles(errand, obj)
         obj = updated(None, obj, _types(errand.served), errand.write)
         if metadata.get("name") or not metadata.get("generateName"):
@@ -174,15 +104,15 @@ class Writer:
     def update(self, errand: Errand, obj: KubeObject) -> Written:
         """Replace an object by one that was read from a body."""
         obj.setdefault("metadata", {})
-        _place(errand, obj)
-        _check_name(errand, obj)
+        place(errand, obj)
+        check_name(errand, obj)
         live = self.stored.find(errand.served, errand.namespace, errand.name)
         self._drop_doubles(errand, obj)
         if live is None and not errand.served.strategy.creates_on_update:
             raise errand.not_found()
         uid, actual = obj["metadata"].get("uid"), live["metadata"]["uid"] if live else ""
         if uid and uid != actual:
-            raise errand.conflict(_other_uid(errand, uid, actual))
+            raise errand.conflict(other_uid(errand, uid, actual))
         new = updated(live, obj, _types(errand.served), errand.write)
         if live is None:
             return self._create(errand, new, is_update=True)
@@ -202,8 +132,8 @@ class Writer:
         new, warnings = self._bodies.patched(errand.served, new, validation, strategic)
         errand.warnings += warnings
         new = updated(live, new, _types(errand.served), errand.write)
-        _place(errand, new)
-        _check_name(errand, new)
+        place(errand, new)
+        check_name(errand, new)
         self._drop_doubles(errand, new, _AFTER_ADMISSION)
         return self.replace(errand, new, live)
 
@@ -220,8 +150,8 @@ class Writer:
                 f"uid mismatch: the provided object specified uid {metadata['uid']}, "
                 "and no existing object was found"
             )
-        _place(errand, new)
-        _check_name(errand, new)
+        place(errand, new)
+        check_name(errand, new)
         self._drop_doubles(errand, new, _AFTER_ADMISSION)
         if live is None:
             return self._create(errand, new, is_update=True)
@@ -250,7 +180,7 @@ class Writer:
     def _create(self, errand: Errand, obj: KubeObject, *, is_update: bool = False) -> Written:
         served, occasion = errand.served, errand.occasion(self.stored.look)
         if is_update:
-            _version(obj)
+            version_of(obj)
         self._admission.create(errand.served, errand.namespace, obj, errand.asker)
         metadata = obj["metadata"]
         metadata["uid"] = self._new_uid()
@@ -264,7 +194,7 @@ class Writer:
             raise errand.invalid(errors, obj)
         errand.warnings += served.strategy.warnings(obj, None)
         errand.warnings += self._admission.judge(errand.deed("CREATE", obj, None))
-        if not is_update and not errand.options.dry_run and _has_version(metadata):
+        if not is_update and not errand.options.dry_run and has_version(metadata):
             text = "resourceVersion should not be set on objects to be created"
             raise statuses.StatusError(500, "", text)
         existing = self.stored.record(served, errand.namespace, errand.name)
@@ -331,7 +261,7 @@ class Writer:
 
     def _check_version(self, errand: Errand, new: KubeObject, live: KubeObject) -> None:
         current = live["metadata"]["resourceVersion"]
-        version = _version(new)
+        version = version_of(new)
         if not version:
             served = errand.served
             if served.is_custom or served.bucket in _CONDITIONAL:
@@ -363,80 +293,6 @@ class Writer:
 
 def _types(served: Served) -> Types:
     return Types.of(served.schema, custom=served.is_custom)
-
-
-def _other_types(served: Served) -> Mapping[str, Types]:
-    """Return how the other versions of a custom kind look, also those that are not served."""
-    strategy, kind = served.strategy, served.kind
-    if not isinstance(strategy, CustomStrategy) or len(strategy.versions) == 1:
-        return {}
-    return {
-        f"{kind.group}/{name}": Types.of(version.schema, custom=True)
-        for name, version in strategy.versions.items()
-        if name != kind.version
-    }
-
-
-def _place(errand: Errand, obj: KubeObject) -> None:
-    """See to it that an object says the namespace it is sent to."""
-    metadata = obj["metadata"]
-    wanted = errand.namespace if errand.served.namespaced else ""
-    given = metadata.get("namespace", "")
-    if given == wanted:
-        return
-    if not wanted:
-        metadata.pop("namespace", None)
-    elif given:
-        raise statuses.bad_request(_OTHER_NAMESPACE)
-    else:
-        metadata["namespace"] = wanted
-
-
-def check_identity(errand: Errand, obj: KubeObject) -> None:
-    """See to it that an object says where it was sent to, and no other place."""
-    obj.setdefault("metadata", {})
-    _place(errand, obj)
-    _check_name(errand, obj)
-
-
-def _check_name(errand: Errand, obj: KubeObject) -> None:
-    name = obj["metadata"].get("name", "")
-    if not name:
-        text = f"the name of the object ({errand.name} based on URL) was undeterminable"
-        raise statuses.bad_request(f"{text}: name must be provided")
-    if name != errand.name:
-        raise statuses.bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({errand.name})"
-        )
-
-
-def _version(obj: KubeObject) -> int:
-    """Return the version that an object says to replace, 0 if it says none."""
-    text = obj["metadata"].get("resourceVersion") or "0"
-    if not text.isascii() or not text.isdecimal():
-        raise statuses.StatusError(
-            500, "", f"strconv.ParseUint: parsing {quoted(text)}: invalid syntax"
-        )
-    if len(text) > _LONGEST_VERSION:
-        raise statuses.StatusError(
-            500, "", f"strconv.ParseUint: parsing {quoted(text)}: value out of range"
-        )
-    return int(text)
-
-
-def _has_version(metadata: KubeObject) -> bool:
-    """Say whether an object names a version; what is no number is none."""
-    text = metadata.get("resourceVersion") or ""
-    return text.isascii() and text.isdecimal() and int(text) > 0
-
-
-def _other_uid(errand: Errand, wanted: str, actual: str) -> str:
-    text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {actual}"
-    key = storage_key(errand.served, errand.namespace, errand.name)
-    if errand.options.dry_run:
-        key = key.removeprefix("/registry")
-    code = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0"
-    return f"{code}, AdditionalErrorMsg: {text}"
 
 
 def _keep_generation(metadata: KubeObject, former: KubeObject) -> None:

@@ -136,8 +136,9 @@ def _without_order(found: re.Match[str]) -> str:
         inner = json.loads(json.loads(found[0]))
     except ValueError:
         return found[0]
-    for entry in (inner.get("metadata") or {}).get("managedFields") or ():
-        entry.pop("time", None)
+    metadata = inner.get("metadata") or {}
+    if metadata.get("managedFields"):
+        metadata["managedFields"].sort(key=_entry_key)
     text = json.dumps(inner, sort_keys=True)
     return re.sub(r'"resourceVersion": "\d+"', '"resourceVersion": "VERSION"', text)
 

@@ -8,7 +8,7 @@ from tests.conformance.apiserver.steps import Step
 # Plays steps in a place of their own and returns what it found first, if anything.
 Play = Callable[[Sequence[Step]], Finding | None]
 
-_MOST = 60  # times that a sequence is played
+_MOST = 30  # times that a sequence is played
 
 
 def shrunk(steps: Sequence[Step], finding: Finding, play: Play) -> tuple[list[Step], Finding]:
