@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
+# What CI repeats on the embedded API: a part of every sort of test that runs on a cluster.
+ALSO_EMBEDDED := tests/e2e/test_kube_client.py tests/e2e/test_kube_discovery.py tests/e2e/test_api_server.py $(addprefix tests/e2e/scenarios/test_, \
+    a_web_service.py a_collections.py b_revisions.py c_basics.py c_tracking.py)
 KUBE_BUILD := tools/kube/build.sh etcd kube-apiserver kube-controller-manager kubectl helm
 
 .DEFAULT_GOAL := help
@@ -42,11 +45,13 @@ format: $(VENV)/.dev  ## put the code in order
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: $(VENV)/.dev kube-bin-if-go  ## the CI tier
+test: $(VENV)/.dev kube-bin-if-go  ## the CI tier: all on a real API server, a part on the embedded one
 	$(BIN)/pytest --numprocesses $(WORKERS)
+	KRO_GITOPS_CLUSTER=embedded $(BIN)/pytest --numprocesses $(WORKERS) $(ALSO_EMBEDDED)
 
-test-full: $(VENV)/.dev kube-bin-if-go kro-bin-if-go  ## everything, with larger budgets
+test-full: $(VENV)/.dev kube-bin-if-go kro-bin-if-go  ## everything, with larger budgets, on both
 	KRO_GITOPS_TESTS=full $(BIN)/pytest --numprocesses $(WORKERS)
+	KRO_GITOPS_TESTS=full KRO_GITOPS_CLUSTER=embedded $(BIN)/pytest --numprocesses $(WORKERS) tests/e2e
 
 test-kro: $(VENV)/.dev kube-bin kro-bin  ## run the scenarios on kro itself
 	KRO_GITOPS_TARGET=kro $(BIN)/pytest --numprocesses $(WORKERS) tests/e2e/scenarios

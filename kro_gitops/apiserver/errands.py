@@ -89,7 +89,9 @@ class Errand:
     def invalid(self, errors: list[Any], obj: KubeObject) -> statuses.StatusError:
         """Say what is wrong with the object, which is called what it says to be."""
         served = self.served
-        kind = Kind.of(obj["apiVersion"], obj["kind"]) if served.is_custom else served.kind
+        kind = served.kind
+        if served.is_custom and obj.get("apiVersion") and obj.get("kind"):
+            kind = Kind.of(obj["apiVersion"], obj["kind"])
         group = kind.group if served.storage_group is None else served.storage_group
         return statuses.invalid(group, kind.kind, self.name, errors)
 

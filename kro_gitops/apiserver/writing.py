@@ -215,6 +215,9 @@ class Writer:
         if b'"deletionTimestamp":' in existing.value:
             error.message = f"object is being deleted: {error.message}"
         if is_generated:
+            if errand.served.storage_group is not None:
+                group = errand.served.storage_group
+                error = statuses.already_exists(group, plural, errand.name)
             error.message += _NO_NAME_LEFT
             error.details["retryAfterSeconds"] = 1
             error.headers["Retry-After"] = "1"

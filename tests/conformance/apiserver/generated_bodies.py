@@ -19,7 +19,7 @@ _METADATA: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("labels/x", ("y", "bad value!", 5)),
     ("labels/Bad Key!", ("x",)),
     ("annotations/note", ("text", "more", "", DROP)),
-    ("annotations", (None, {}, DROP)),
+    ("annotations", (None, DROP)),
     ("finalizers", (["example.com/f"], [], DROP, ["example.com/f", "example.com/g"], DROP)),
     ("finalizers", ([], DROP, DROP, ["foregroundDeletion"], ["bad"], ["orphan"])),
     (
