@@ -208,8 +208,6 @@ class _Parts:
             )
         )
         for obj in own_objects(port):
-            if obj["kind"] == "APIService":
-                continue
             self._ensure(obj)
 
     def background(self, workloads: Settings | None, authority: str) -> Background:

@@ -7,8 +7,10 @@ from copy import deepcopy
 from typing import Any
 
 from kro_gitops.apiserver.builtins.plain import Plain, Ways
+from kro_gitops.apiserver.names import path_segment
 from kro_gitops.apiserver.strategy import Occasion
 from kro_gitops.objects.refs import KubeObject
+from kro_gitops.objects.times import format_time
 
 _WEBHOOK: dict[str, Any] = {
     "failurePolicy": "Fail",
@@ -144,6 +146,19 @@ class ApiServices(Plain):
         if service is not None:
             _fill(service, {"port": 443})
 
+    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+        """Be there at once if it is this server that serves the group."""
+        super().prepare_create(obj, occasion)
+        if obj.get("spec", {}).get("service") is None:
+            condition = {
+                "type": "Available",
+                "status": "True",
+                "lastTransitionTime": format_time(occasion.now),
+                "reason": "Local",
+                "message": "Local APIServices are always available",
+            }
+            obj["status"] = {"conditions": [condition]}
+
 
 class DeviceClaims(Plain):
     """Devices that somebody wants."""
@@ -193,6 +208,7 @@ PRIORITY_LEVELS = PriorityLevels(Ways(namespaced=False, has_status=True, counted
 API_SERVICES = ApiServices(
     Ways(
         namespaced=False,
+        name_rule=path_segment,  # that of the core group is called «v1.»
         has_status=True,
         allows_unconditional_update=False,
         judges_finalizers=False,
