@@ -217,6 +217,9 @@ def test_every_flag_that_has_an_effect_can_be_set(render: Render) -> None:
     words = {word.partition("=")[0] for word in args}
     set_here = words | {word.replace("--no-", "--") for word in words}
     elsewhere = {"--kubeconfig", "--context"}  # a Pod has its service account
+    # And there is a cluster around it, for as long as it lives.
+    elsewhere |= {"--data-dir", "--ephemeral", "--embedded-host", "--embedded-port"}
+    elsewhere |= {"--once", "--timeout"}
     assert {o.flags[0] for o in OPTIONS if not o.is_ignored} - elsewhere <= set_here
 
 
