@@ -24,7 +24,6 @@ from kro_gitops.apiserver.own_kinds import internal_type
 from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.objects.refs import Kind, KubeObject
 
-LARGEST = 3 * 1024 * 1024  # bytes of a body
 _JSON = "application/json"
 _YAML = "application/yaml"
 _ACCEPTED = (_JSON, _YAML)

@@ -82,7 +82,8 @@ class Definitions:
         elif "deletionTimestamp" in crd["metadata"]:
             self._end(crd)
         else:
-            others = [orjson.loads(each.value) for each in self._stored.store.list(BUCKET)]
+            # Read only if it comes to that: a definition whose names are accepted asks nobody.
+            others = (orjson.loads(each.value) for each in self._stored.store.list(BUCKET))
             following = conditions.next_status(crd, others, self._clock())
             if following is not None:
                 self._write(following)

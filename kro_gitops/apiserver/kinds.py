@@ -96,6 +96,8 @@ class Registry:
     def __init__(self) -> None:
         self._served: dict[tuple[str, str, str], Served] = {}
         self.generation = 0  # changes whenever anything here does
+        self._kinds: dict[Kind, Served] = {}  # as of the generation below
+        self._kinds_of = 0
 
     def __iter__(self) -> Iterator[Served]:
         return iter(tuple(self._served.values()))
@@ -118,4 +120,8 @@ class Registry:
 
     def of_kind(self, kind: Kind) -> Served | None:
         """Return how a kind is served, or `None`."""
-        return next((each for each in self._served.values() if each.kind == kind), None)
+        if self._kinds_of != self.generation:
+            # The first that has a kind is meant, so what came later must not hide it.
+            self._kinds = {each.kind: each for each in reversed(self._served.values())}
+            self._kinds_of = self.generation
+        return self._kinds.get(kind)

@@ -67,6 +67,10 @@ class Strategy(Protocol):
     def creates_on_update(self) -> bool:
         """Say whether a PUT of an object that is not there creates it."""
 
+    @property
+    def allows_unconditional_update(self) -> bool:
+        """Say whether a PUT may leave out the version it means to replace."""
+
 
 def counts_generation(new: KubeObject, old: KubeObject, *parts: str) -> None:
     """Raise the generation if one of these top-level parts changed; else keep it."""

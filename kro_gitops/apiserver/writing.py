@@ -31,24 +31,6 @@ from kro_gitops.apiserver.stored_objects import StoredObjects
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.objects.times import format_time
 
-# Kinds of which a PUT must say which version it replaces.
-_CONDITIONAL = frozenset(
-    (
-        "customresourcedefinitions.apiextensions.k8s.io",
-        "csidrivers.storage.k8s.io",
-        "csinodes.storage.k8s.io",
-        "csistoragecapacities.storage.k8s.io",
-        "leasecandidates.coordination.k8s.io",
-        "leases.coordination.k8s.io",
-        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
-        "poddisruptionbudgets.policy",
-        "runtimeclasses.node.k8s.io",
-        "validatingadmissionpolicies.admissionregistration.k8s.io",
-        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
-        "validatingwebhookconfigurations.admissionregistration.k8s.io",
-        "volumeattachments.storage.k8s.io",
-    )
-)
 _STALE = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
@@ -267,7 +249,7 @@ class Writer:
         version = version_of(new)
         if not version:
             served = errand.served
-            if served.is_custom or served.bucket in _CONDITIONAL:
+            if not served.strategy.allows_unconditional_update:
                 text = "must be specified for an update"
                 error = invalid("metadata.resourceVersion", 0, text)
                 raise statuses.invalid(served.kind.group, served.plural, errand.name, [error])

@@ -33,6 +33,11 @@ class DefinitionStrategy:
         """Say that a PUT of a definition that is not there creates none."""
         return False
 
+    @property
+    def allows_unconditional_update(self) -> bool:
+        """Say that a PUT must name the version it means to replace."""
+        return False
+
     def decode(self, obj: KubeObject) -> list[str]:
         """
         Bring a definition into the form in which it is kept; changes it.

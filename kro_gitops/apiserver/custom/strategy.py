@@ -108,6 +108,11 @@ class CustomStrategy:
         """Say that a PUT of an object that is not there creates none."""
         return False
 
+    @property
+    def allows_unconditional_update(self) -> bool:
+        """Say that a PUT must name the version it means to replace."""
+        return False
+
     # Reading
 
     def decode(self, obj: KubeObject) -> list[str]:
