@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 from kro_gitops.apiserver import statuses
 from kro_gitops.apiserver.access import RBAC, Access
+from kro_gitops.apiserver.deeds import Deed
 from kro_gitops.apiserver.grants import check_grant
 from kro_gitops.apiserver.kinds import Served
-from kro_gitops.apiserver.policies import Deed
+from kro_gitops.apiserver.plugins.plugin import Plugins
 from kro_gitops.apiserver.requests import Asker
 from kro_gitops.objects.refs import KubeObject
 
@@ -33,10 +34,12 @@ class Admission:
         namespace: Callable[[str], KubeObject | None],
         access: Access,
         judge: Callable[[Deed], list[str]] = lambda deed: [],
+        plugins: Plugins | None = None,
     ) -> None:
         self._namespace = namespace
         self._access = access
-        self.judge = judge  # asks the policies; returns warnings
+        self._judge = judge  # asks the policies; returns warnings
+        self._plugins = plugins or {}
 
     def create(self, served: Served, namespace: str, obj: KubeObject, asker: Asker) -> None:
         """Refuse what cannot be made where it is to be, or grants more than its author has."""
@@ -44,6 +47,20 @@ class Admission:
         self._check_namespace(served, namespace, obj)
         if served.kind.group == RBAC:
             check_grant(self._access, asker, served.plural, obj)
+
+    def mutate(self, deed: Deed) -> None:
+        """Have plugins change what is written."""
+        for plugin in self._plugins.get(deed.served.bucket, ()):
+            plugin.mutate(deed)
+
+    def judge(self, deed: Deed) -> list[str]:
+        """Refuse what a policy or a plugin does not let in; return what its author should know."""
+        warnings = [
+            text
+            for plugin in self._plugins.get(deed.served.bucket, ())
+            for text in plugin.validate(deed)
+        ]
+        return warnings + self._judge(deed)
 
     def _check_namespace(self, served: Served, namespace: str, obj: KubeObject) -> None:
         if not served.namespaced or served.bucket in _ALWAYS:

@@ -17,6 +17,7 @@ from kro_gitops.apiserver.access import Access, Attributes
 from kro_gitops.apiserver.answers import Answer
 from kro_gitops.apiserver.bodies import Bodies, parse_apply
 from kro_gitops.apiserver.calls import Call, Stream
+from kro_gitops.apiserver.deeds import Deed
 from kro_gitops.apiserver.deleting import Deleter
 from kro_gitops.apiserver.errands import Errand
 from kro_gitops.apiserver.json_words import go_complaint
@@ -36,7 +37,7 @@ from kro_gitops.apiserver.patches import (
     json_patch,
     merge_patch,
 )
-from kro_gitops.apiserver.policies import Deed, Policies
+from kro_gitops.apiserver.policies import Policies
 from kro_gitops.apiserver.reading import Reader
 from kro_gitops.apiserver.requests import Asker, Query, Request, Target, parse_target, verb_of
 from kro_gitops.apiserver.strategic import strategic_patch

@@ -9,12 +9,12 @@ from typing import Any
 
 from kro_gitops.apiserver import statuses
 from kro_gitops.apiserver.custom.strategy import CustomStrategy
+from kro_gitops.apiserver.deeds import Deed
 from kro_gitops.apiserver.field_errors import quoted
 from kro_gitops.apiserver.kinds import Served
 from kro_gitops.apiserver.managedfields.manager import Types, Write
 from kro_gitops.apiserver.options import WriteOptions, manager_or_agent
 from kro_gitops.apiserver.own_kinds import storage_key
-from kro_gitops.apiserver.policies import Deed
 from kro_gitops.apiserver.requests import Asker, Request
 from kro_gitops.apiserver.strategy import Occasion
 from kro_gitops.objects.refs import Kind, KubeObject

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kro_gitops.apiserver import statuses
+from kro_gitops.apiserver.deeds import Deed
 from kro_gitops.apiserver.kinds import Served
-from kro_gitops.apiserver.requests import Asker
 from kro_gitops.objects.refs import Kind, KubeObject
 from kro_gitops.objects.selection import Selector
 
@@ -24,39 +24,6 @@ GROUP = "admissionregistration.k8s.io"
 _POLICIES = f"validatingadmissionpolicies.{GROUP}"
 _BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """A write that asks to be let in; `old` is what is there, `obj` what is to be."""
-
-    operation: str  # CREATE, UPDATE or DELETE
-    served: Served
-    namespace: str
-    name: str
-    subresource: str
-    obj: KubeObject | None
-    old: KubeObject | None
-    asker: Asker
-    dry_run: bool = False
-
-    def request(self) -> KubeObject:
-        """Return what expressions see of the request."""
-        kind, asker = self.served.kind, self.asker
-        shown = {"group": kind.group, "version": kind.version, "kind": kind.kind}
-        place = {"group": kind.group, "version": kind.version, "resource": self.served.plural}
-        user = {"username": asker.user, "uid": asker.uid, "groups": list(asker.groups)}
-        extra = {key: list(values) for key, values in asker.extra.items()}
-        part = {"subResource": self.subresource, "requestSubResource": self.subresource}
-        return {
-            **{"kind": shown, "requestKind": shown, "resource": place, "requestResource": place},
-            **({key: value for key, value in part.items() if value}),
-            **({"name": self.name} if self.name else {}),
-            **({"namespace": self.namespace} if self.namespace else {}),
-            "operation": self.operation,
-            "userInfo": {**user, "extra": extra},
-            "dryRun": self.dry_run,
-        }
 
 
 @dataclass(frozen=True, slots=True)

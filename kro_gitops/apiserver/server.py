@@ -48,6 +48,8 @@ from kro_gitops.apiserver.openapi_documents import OpenAPIDocuments
 from kro_gitops.apiserver.options import WriteOptions
 from kro_gitops.apiserver.own_kinds import served_builtins
 from kro_gitops.apiserver.own_objects import own_objects
+from kro_gitops.apiserver.plugins.plugin import Surroundings
+from kro_gitops.apiserver.plugins.table import plugins
 from kro_gitops.apiserver.policies import GROUP as POLICIES
 from kro_gitops.apiserver.policies import Policies, Sources
 from kro_gitops.apiserver.reading import Reader, asked_of
@@ -122,7 +124,8 @@ class EmbeddedCluster:
         if not options.ephemeral:
             self._journal, self.store = Journal.open(options.folder / "store.db")
             self._journal.follow(self.store)
-        parts = _Parts(self.store, self._keys, self._token)
+        has_accounts = options.collects and options.workloads is not None
+        parts = _Parts(self.store, self._keys, self._token, accounts=has_accounts)
         self._wire = Wire(parts)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self._keys.certificate, self._keys.key)
@@ -151,7 +154,7 @@ class EmbeddedCluster:
 class _Parts:
     """All parts of an API over one store."""
 
-    def __init__(self, store: Store, keys: Keys, token: str) -> None:
+    def __init__(self, store: Store, keys: Keys, token: str, *, accounts: bool) -> None:
         self._store = store
         self._registry = Registry()
         self._book = AddressBook()
@@ -160,7 +163,10 @@ class _Parts:
         self._access = Access(self._objects)
         namespace = partial(self._stored.look, "namespaces", "")
         self._policies = Policies(Sources(self._objects, namespace, self._registry.of_kind))
-        admission = Admission(namespace, self._access, self._policies.judge)
+        around = Surroundings(self._stored.look, self._objects)
+        admission = Admission(
+            namespace, self._access, self._policies.judge, plugins(around, accounts=accounts)
+        )
         self._writer = Writer(self._stored, Bodies(), admission, _new_uid, _suffix)
         marks = {DEFINITIONS: delete_definition, "namespaces": delete_namespace}
         self._deleter = Deleter(self._stored, admission, marks)
@@ -260,8 +266,8 @@ class _Parts:
             begin, partial(reached, self._store, needed) if needed > self._store.version else None
         )
 
-    def _objects(self, bucket: str) -> Iterable[KubeObject]:
-        return [orjson.loads(each.value) for each in self._store.list(bucket)]
+    def _objects(self, bucket: str, namespace: str = "") -> Iterable[KubeObject]:
+        return [orjson.loads(each.value) for each in self._store.list(bucket, namespace)]
 
     def _heard(self, change: Change) -> None:
         if change.bucket.endswith(RBAC):

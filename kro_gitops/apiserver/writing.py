@@ -164,6 +164,7 @@ class Writer:
         if is_update:
             version_of(obj)
         self._admission.create(errand.served, errand.namespace, obj, errand.asker)
+        self._admission.mutate(errand.deed("CREATE", obj, None))
         metadata = obj["metadata"]
         metadata["uid"] = self._new_uid()
         metadata["creationTimestamp"] = format_time(errand.now)
@@ -219,6 +220,7 @@ class Writer:
         self._check_version(errand, new, live)
         metadata, former = new["metadata"], live["metadata"]
         _keep_generation(metadata, former)
+        self._admission.mutate(errand.deed("UPDATE", new, live))
         served.strategy.prepare_update(new, live, errand.subresource, occasion)
         _keep_identity(metadata, former)
         new = settled(live, new)

@@ -6,9 +6,10 @@ import pytest
 
 from kro_gitops.apiserver.builtins.registry import strategies
 from kro_gitops.apiserver.builtins.service_addresses import AddressBook
+from kro_gitops.apiserver.deeds import Deed
 from kro_gitops.apiserver.kinds import Served
 from kro_gitops.apiserver.own_kinds import served_builtins
-from kro_gitops.apiserver.policies import GROUP, Deed, Policies, Sources
+from kro_gitops.apiserver.policies import GROUP, Policies, Sources
 from kro_gitops.apiserver.requests import Asker
 from kro_gitops.apiserver.statuses import StatusError
 from kro_gitops.objects.refs import Kind, KubeObject
