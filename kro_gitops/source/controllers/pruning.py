@@ -6,7 +6,8 @@ took over, is forgotten. One that another source wants is left for it to take. W
 by group; the next group waits until the one before is gone, which the watch tells.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kro_gitops.engine.management import is_going
@@ -75,7 +76,7 @@ class Pruner:
         if not entries:
             return
         candidates = await self._candidates(errand, entries)
-        counts = await self._counts(candidates)
+        counts = await instance_counts(candidates, self._known.instances_of, self._live.count)
         if errand.spec.prune and candidates:
             plan = decide(
                 candidates,
@@ -102,7 +103,7 @@ class Pruner:
     async def take_down(self, errand: Errand) -> bool:
         """Delete everything a source made; say whether nothing is left to do."""
         candidates = await self._candidates(errand, list(errand.held.inventory))
-        counts = await self._counts(candidates)
+        counts = await instance_counts(candidates, self._known.instances_of, self._live.count)
         plan = decide(
             candidates,
             total=len(candidates),
@@ -195,20 +196,6 @@ class Pruner:
             errand.account.warnings.append(Fault("foreign-owner", text, str(entry.ref)))
         return owner is None
 
-    async def _counts(self, candidates: list[Candidate]) -> dict[Kind, int]:
-        """
-        Count the instances of definitions that may go.
-
-        That none is known may mean that the engine does not watch the kind: it is asked itself.
-        """
-        counts: dict[Kind, int] = {}
-        for each in candidates:
-            is_definition = stage_of(each.ref.kind) is Stage.DEFINITIONS
-            kind = generated_kind(each.live) if is_definition and each.live is not None else None
-            if kind is not None:
-                counts[kind] = self._known.instances_of(kind) or await self._live.count(kind)
-        return counts
-
     def _lingering(self, plan: PrunePlan) -> Iterator[Kind]:
         for candidate, _ in plan.kept:
             if candidate.stage is Stage.DEFINITIONS and candidate.live is not None:
@@ -250,6 +237,29 @@ class Pruner:
         for candidate, reason in plan.kept:
             text = f"not deleted, though it is no longer in git: {reason}"
             errand.account.warnings.append(Fault("kept", text, str(candidate.ref)))
+
+
+async def instance_counts(
+    candidates: Iterable[Candidate],
+    known: Callable[[Kind], int],
+    ask: Callable[[Kind], Awaitable[int]],
+) -> dict[Kind, int]:
+    """
+    Count the instances of definitions that may go.
+
+    That none is known may mean that the engine does not watch the kind; and some that are known,
+    though they are not about to go, may be gone already: the cluster itself is asked.
+    """
+    candidates = [each for each in candidates if each.live is not None]
+    going = Counter(each.ref.kind for each in candidates)
+    counts: dict[Kind, int] = {}
+    for each in candidates:
+        is_definition = stage_of(each.ref.kind) is Stage.DEFINITIONS
+        kind = generated_kind(each.live) if is_definition and each.live is not None else None
+        if kind is not None:
+            seen = known(kind)
+            counts[kind] = seen if 0 < seen <= going[kind] else await ask(kind)
+    return counts
 
 
 def _instances_left(definition: KubeObject, counts: Mapping[Kind, int]) -> int:
