@@ -16,11 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ("tests.git_fixtures",)
 
 _TALLY = "tally: "
 _GOLDEN = Path(__file__).parent / "golden"
+
+# How long an example takes says something about what else the machine does; a test that hangs
+# meets the limit that all tests have.
+settings.register_profile("kro-gitops", deadline=None)
+settings.load_profile("kro-gitops")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

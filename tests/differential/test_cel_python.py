@@ -124,7 +124,7 @@ def test_the_known_expressions_agree_or_differ_for_a_reason(record_property: Rec
         record_property(SUBJECT, f"differ: {one.reason(EXPLANATIONS)}")
 
 
-@settings(max_examples=GENERATED, derandomize=True, deadline=None)
+@settings(max_examples=GENERATED, derandomize=True)
 @given(expression=expressions(depth=3))
 def test_generated_expressions_agree_or_differ_for_a_reason(expression: str) -> None:
     found = find_disagreement(expression)

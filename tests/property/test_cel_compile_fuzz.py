@@ -49,7 +49,7 @@ def mutated(draw: st.DrawFn) -> tuple[str, str]:
     return name, text
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(mutated())
 def test_every_expression_gets_an_answer(sample: tuple[str, str]) -> None:
     name, text = sample

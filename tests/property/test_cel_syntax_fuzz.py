@@ -18,7 +18,7 @@ from kro_gitops.cel.syntax import parse
 from kro_gitops.cel.tree import Node, children
 from tests.budgets import examples
 
-BUDGET = settings(max_examples=examples(200), deadline=None)
+BUDGET = settings(max_examples=examples(200))
 
 PIECES = (
     *("a", "b.c", "x", "f", "has", "map", "all", "cel", "bind", "runtime", "newCondition", "type"),

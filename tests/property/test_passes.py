@@ -18,9 +18,7 @@ from tests.budgets import examples
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster
 
-SLOW = settings(
-    max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+SLOW = settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite

@@ -49,7 +49,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(mutated())
 def test_every_finding_has_a_place_inside_its_file(text: str) -> None:
     found = compile_repository(read([("a.yaml", text.encode())]), catalog)

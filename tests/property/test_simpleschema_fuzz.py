@@ -85,7 +85,7 @@ def test_markers_and_their_problems_have_a_place(text: str) -> None:
 
 
 @given(fields, types)
-@settings(max_examples=examples(200), deadline=2000)
+@settings(max_examples=examples(200))
 def test_every_schema_is_built_or_explained(spec: dict[str, Any], custom: dict[str, Any]) -> None:
     result = build_schema(spec, custom)
     assert (result.schema is None) == bool(result.problems)
@@ -94,7 +94,7 @@ def test_every_schema_is_built_or_explained(spec: dict[str, Any], custom: dict[s
 
 
 @given(fields, types)
-@settings(max_examples=examples(50), deadline=2000)
+@settings(max_examples=examples(50))
 def test_the_answer_depends_on_nothing_but_the_question(
     spec: dict[str, Any], custom: dict[str, Any]
 ) -> None:

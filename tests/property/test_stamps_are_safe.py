@@ -16,7 +16,7 @@ from tests.budgets import examples
 TRACKING = "argocd.argoproj.io/tracking-id"
 INSTALLATION = "argocd.argoproj.io/installation-id"
 SYNC = "argocd.argoproj.io/sync-options"
-BUDGET = settings(max_examples=examples(200), deadline=None)
+BUDGET = settings(max_examples=examples(200))
 
 namespaces = st.sampled_from(("", "town", "city"))
 ids = st.sampled_from(

@@ -24,7 +24,7 @@ def test_whether_delays_have_stopped_growing() -> None:
     assert Backoff().is_capped(10**9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.builds(Backoff, st.floats(0.001, 10), st.floats(10, 1e6), st.floats(0, 1)),
     st.integers(0, 10**12),

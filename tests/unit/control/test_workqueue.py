@@ -304,7 +304,7 @@ class Model:
         return {k for k, due in self.wanted.items() if due <= self.now and k not in self.working}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(operations)
 def test_whatever_happens_a_key_is_taken_when_it_is_due_and_never_twice_at_once(
     script: list[tuple[str, str, int]],

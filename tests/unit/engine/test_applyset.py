@@ -286,13 +286,13 @@ group_kinds = st.builds(
 inventories = st.builds(Inventory, st.frozensets(group_kinds), st.frozensets(labels))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(inventories)
 def test_an_inventory_survives_being_written_and_read(inventory: Inventory) -> None:
     assert parse_inventory(inventory.annotations(SHOP, "v0.9.4")) == inventory
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(inventories, inventories)
 def test_a_changed_inventory_is_always_noticed(before: Inventory, after: Inventory) -> None:
     same = before.digest(SHOP_ID) == after.digest(SHOP_ID)

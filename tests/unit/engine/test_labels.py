@@ -106,7 +106,7 @@ def test_long_values_that_differ_at_the_end_stay_apart() -> None:
     assert label_value("a" * 200 + "b") != label_value("a" * 200 + "c")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=100) | st.text(alphabet="ab.-_", max_size=253))
 def test_whatever_the_text_its_label_value_is_legal(text: str) -> None:
     assert is_label_value(label_value(text))

@@ -151,7 +151,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(json_values, max_size=4), st.randoms())
 def test_no_order_of_resources_changes_the_hash(templates: list[Any], random: Any) -> None:
     resources = [{"id": f"r{i}", "template": each} for i, each in enumerate(templates)]

@@ -256,13 +256,13 @@ stored_conditions = st.lists(conditions_of_any_type, unique_by=lambda each: each
 said = st.lists(conditions_of_any_type, max_size=8)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(conditions_of_any_type)
 def test_a_condition_survives_the_wire(condition: Condition) -> None:
     assert Condition.parse(condition.to_json()) == condition
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(stored_conditions, said, st.booleans())
 def test_whatever_is_said_ready_means_all_dependents_are_true_for_this_generation(
     stored: list[Condition], said: list[Condition], is_deleting: bool
@@ -279,7 +279,7 @@ def test_whatever_is_said_ready_means_all_dependents_are_true_for_this_generatio
     assert len(set(types_of(conditions))) == len(conditions.all)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(stored_conditions, said)
 def test_what_was_written_and_read_back_is_taken_over_without_a_change(
     stored: list[Condition], said: list[Condition]

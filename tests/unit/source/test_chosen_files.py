@@ -254,7 +254,7 @@ def test_what_is_left_out_is_what_git_leaves_out(tmp_path: Path, seed: int) -> N
     assert sorted(ours) == kept_by_git(tmp_path, files, ignore_files, own)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_commit_after_commit_is_chosen_as_each_by_itself(data: st.DataObject) -> None:
     chooser = FileChooser()

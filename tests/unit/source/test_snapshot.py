@@ -134,7 +134,7 @@ def told(found: Snapshot) -> list[object]:
     return [items, found.findings, found.commit]
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(FILES, min_size=2, max_size=5), st.sampled_from([2, 3, 100]), st.booleans())
 def test_commit_after_commit_gives_what_each_gives_by_itself(
     commits: list[dict[str, bytes]], most: int, is_small: bool

@@ -135,13 +135,13 @@ part = st.text(st.characters(exclude_characters=":/"), max_size=8)
 names = st.text(st.characters(exclude_characters="/"), max_size=8)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.builds(TrackingId, part, part, part, part, names))
 def test_an_id_survives_being_written_and_read(tracking_id: TrackingId) -> None:
     assert parse_tracking_id(str(tracking_id)) == tracking_id
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet=":/ab", max_size=12))
 def test_what_can_be_read_is_written_the_same_again(text: str) -> None:
     found = parse_tracking_id(text)

@@ -91,7 +91,7 @@ def trees(digits: int) -> st.SearchStrategy[Files]:
     return st.dictionaries(paths(), places, max_size=9).map(parted)
 
 
-@settings(max_examples=examples(120), deadline=None)
+@settings(max_examples=examples(120))
 @given(data=st.data(), digits=st.sampled_from([40, 64]))
 def test_what_follows_from_another_tree_is_what_is_there(data: st.DataObject, digits: int) -> None:
     store = Store(digits)
