@@ -26,9 +26,9 @@ _HEAD = """\
 
 `run` and the verbs about what is in a cluster (`get`, `tree`, `explain`, `why`, `history`, `sync`,
 `suspend`, `resume`, `rollback`) work with a cluster, all others with files alone. `run` brings
-[one of its own](../embedded.md) unless it is told which one; the rest find it as kubectl does, and
-only the last four change something: the source that is named. Results go to standard output,
-everything else to standard error.
+[one of its own](../embedded.md) unless it is told which one, which `snapshot` saves and restores;
+the rest find it as kubectl does, and only the last four change something: the source that is named.
+Results go to standard output, everything else to standard error.
 
 | code | meaning |
 |---|---|

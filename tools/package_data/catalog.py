@@ -6,7 +6,7 @@ Starts an API server, reads discovery and the OpenAPI v3 documents, stops it, an
 for the components that all of them share. What neither validation nor CEL typing needs, such as
 descriptions, is left out. The same server gives the same bytes.
 
-    tools/kube/build.sh etcd kube-apiserver && python -m tools.update_catalog
+    tools/kube/build.sh etcd kube-apiserver && python -m tools.package_data.catalog
 """
 
 import argparse
@@ -23,7 +23,7 @@ from tools.cluster.control_plane import ControlPlane, control_plane, leave_on_si
 from tools.cluster.parts import ToolError
 from tools.cluster.plane import START_LIMIT
 
-DATA = Path(__file__).resolve().parents[1] / "kro_gitops" / "objects" / "builtins" / "data"
+DATA = Path(__file__).resolve().parents[2] / "kro_gitops" / "objects" / "builtins" / "data"
 
 REF_PREFIX = "#/components/schemas/"
 # Components of this package are used by every document; they are kept once.
@@ -82,7 +82,7 @@ def main() -> None:
             documents = list(read_documents(server))
         files = catalogue(version, documents)
     except ToolError as failure:
-        sys.exit(f"update_catalog: {failure}")
+        sys.exit(f"catalog: {failure}")
     if arguments.raw:
         keep_raw(arguments.raw, documents)
     replace_files(arguments.data, files)

@@ -6,17 +6,15 @@ makes for itself, stops it, and writes what `kro_gitops.apiserver` reads. A cust
 made for a moment, since what the documents of all custom kinds have in common is taken from its.
 The same server gives the same bytes.
 
-    tools/kube/build.sh etcd kube-apiserver && python -m tools.update_api_documents
+    tools/kube/build.sh etcd kube-apiserver && python -m tools.package_data.documents
 """
 
 import argparse
 import hashlib
 import json
 import lzma
-import ssl
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,14 +22,15 @@ from typing import Any, TypeVar
 from tools.cluster.control_plane import ControlPlane, control_plane, leave_on_signals
 from tools.cluster.parts import ToolError
 from tools.cluster.plane import START_LIMIT
-from tools.update_catalog import group_versions
+from tools.package_data.catalog import group_versions
 
-DATA = Path(__file__).resolve().parents[1] / "kro_gitops" / "apiserver" / "documents"
+DATA = Path(__file__).resolve().parents[2] / "kro_gitops" / "apiserver" / "documents"
 
 Json = dict[str, Any]
 Found = TypeVar("Found")
 
 GROUP = "documents.example.com"
+CRDS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CUSTOM = f"apis/{GROUP}/v1"
 # Everything that a CustomResourceDefinition can add to the paths of its document.
 DEFINITION: Json = {
@@ -86,7 +85,9 @@ OWN_OBJECTS = (
     "api/v1/services",
 )
 # Given by the server that holds them.
-OF_THE_MOMENT = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation")
+OF_THE_MOMENT = ("uid", "resourceVersion", "creationTimestamp")
+# Kinds whose status says a while later how they fare.
+REPORTING = ("APIService", "FlowSchema", "ServiceCIDR")
 
 
 def main() -> None:
@@ -99,7 +100,7 @@ def main() -> None:
         with control_plane() as server:
             files = read_files(server)
     except ToolError as failure:
-        sys.exit(f"update_api_documents: {failure}")
+        sys.exit(f"documents: {failure}")
     arguments.data.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (arguments.data / name).write_bytes(content)
@@ -120,7 +121,7 @@ def read_files(server: ControlPlane) -> dict[str, bytes]:
         },
         "resources": {path: list(read_resources(server, path)) for path in paths},
     }
-    create(server, "apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
+    server.send("POST", CRDS, compact(DEFINITION).encode(), "application/json")
     wait_for(lambda: CUSTOM in server.get("openapi/v3")["paths"], "the custom document")
     documents["custom"] = compact(common_parts(server.get(f"openapi/v3/{CUSTOM}"))).encode()
     index, packed = pack(documents)
@@ -146,10 +147,11 @@ def read_openapi(server: ControlPlane, paths: Iterable[str]) -> Iterator[tuple[s
 
 
 def read_objects(server: ControlPlane) -> list[Json]:
-    """Return the objects that the server made for itself; empty while some are missing."""
+    """Return the objects that the server made for itself; empty while any is not yet whole."""
     found = [own_object(each) for path in OWN_OBJECTS for each in items(server, path)]
     kinds = {each["kind"] for each in found}
-    return found if len(kinds) == len(OWN_OBJECTS) else []
+    reports = [each["status"].get("conditions") for each in found if each["kind"] in REPORTING]
+    return found if len(kinds) == len(OWN_OBJECTS) and all(reports) else []
 
 
 def items(server: ControlPlane, path: str) -> Iterator[Json]:
@@ -161,13 +163,16 @@ def items(server: ControlPlane, path: str) -> Iterator[Json]:
 
 
 def own_object(found: Json) -> Json:
-    """Return an object as it would be written by hand."""
-    metadata = {key: value for key, value in found["metadata"].items() if key not in OF_THE_MOMENT}
-    kept = {key: value for key, value in found.items() if key != "status"}
+    """Blank what is of the moment: whoever makes the object again fills it in where it stands."""
+    metadata = found["metadata"]
+    metadata |= dict.fromkeys(OF_THE_MOMENT, "")
+    for each in metadata["managedFields"]:
+        each["time"] = ""
+    for each in found.get("status", {}).get("conditions", ()):
+        each["lastTransitionTime"] = ""
     if found["kind"] == "Service":
-        # Where the server listened; whoever makes the object says where it listens now.
-        del kept["spec"]["ports"][0]["targetPort"]
-    return {**kept, "metadata": metadata}
+        found["spec"]["ports"][0]["targetPort"] = 0
+    return found
 
 
 def common_parts(document: Json) -> Json:
@@ -215,22 +220,6 @@ def pack(documents: Mapping[str, bytes]) -> tuple[Json, bytes]:
     # The window must hold all of it: what documents have in common is most of them.
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 23}]
     return index, lzma.compress(b"".join(documents.values()), filters=filters)
-
-
-def create(server: ControlPlane, path: str, obj: Json) -> None:
-    """Create an object."""
-    config = json.loads(server.kubeconfig.read_text())
-    request = urllib.request.Request(
-        f"{server.url}/{path}",
-        data=compact(obj).encode(),
-        headers={
-            "Authorization": f"Bearer {config['users'][0]['user']['token']}",
-            "Content-Type": "application/json",
-        },
-    )
-    authority = config["clusters"][0]["cluster"]["certificate-authority"]
-    context = ssl.create_default_context(cafile=authority)
-    urllib.request.urlopen(request, timeout=START_LIMIT, context=context).close()
 
 
 def wait_for(read: Callable[[], Found], what: str) -> Found:

@@ -1,10 +1,12 @@
 """
 Write how Kubernetes' internal types look as JSON: the order and the names of their fields.
 
-The API server prints them in messages about fields that may not be changed. Reads the Go sources:
-`python tools/update_internal_types.py GOMODCACHE/k8s.io/kubernetes@vX GOMODCACHE/k8s.io/api@vY`.
+The API server prints them in messages about fields that may not be changed. Reads the Go sources.
+
+    python -m tools.package_data.internal_types
 """
 
+import argparse
 import json
 import re
 import sys
@@ -13,7 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-OUT = Path("kro_gitops/apiserver/builtins/data/internal_types.json.zlib")
+from tools.cluster.parts import ToolError
+from tools.package_data import go_sources
+from tools.package_data.typed_form import DATA
+
 PACKAGES = {"core": "v1", "apps": "v1", "batch": "v1", "policy": "v1", "autoscaling": "v2"}
 ROOTS = (
     "core.PodTemplateSpec",
@@ -102,7 +107,7 @@ class Tables:
             if field.name:
                 key = f"^{lowered(field.name)}" if is_moved(short, field) else keys.get(field.name)
                 if key is None:
-                    sys.exit(f"{package}.{short}.{field.name} is not in the API")
+                    raise ToolError(f"{package}.{short}.{field.name} is not in the API")
                 yield (field.name, key, *self.shape(package, field.type))
             elif field.type == "metav1.ObjectMeta":
                 yield ("", "metadata", "", "meta")
@@ -141,15 +146,29 @@ def lowered(name: str) -> str:
     return name[0].lower() + name[1:]
 
 
-def main(kubernetes: str, api: str) -> None:
-    """Write the table."""
-    tables = Tables(Path(kubernetes), Path(api))
+def main() -> None:
+    """Parse the command line and run."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
+    parser.add_argument("--data", type=Path, default=DATA, help="folder to write to")
+    go_sources.add_flag(parser)
+    arguments = parser.parse_args()
+    try:
+        found = read_types(arguments.modules)
+    except ToolError as failure:
+        sys.exit(f"internal_types: {failure}")
+    text = json.dumps(found, separators=(",", ":"), sort_keys=True)
+    content = zlib.compress(text.encode(), 9)
+    (arguments.data / "internal_types.json.zlib").write_bytes(content)
+    print(f"{arguments.data}: {len(found)} types, {len(content) / 1024:.0f} KiB")
+
+
+def read_types(modules: Path | None) -> dict[str, list[Row]]:
+    """Return the rows of all types that are printed."""
+    tables = Tables(go_sources.module(modules, "kubernetes"), go_sources.module(modules, "api"))
     for root in ROOTS:
         tables.add(root)
-    text = json.dumps(tables.found, separators=(",", ":"), sort_keys=True)
-    OUT.write_bytes(zlib.compress(text.encode(), 9))
-    print(f"{len(tables.found)} types, {OUT.stat().st_size} bytes")
+    return tables.found
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

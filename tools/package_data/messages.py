@@ -5,7 +5,7 @@ kubectl sends what it creates itself (`kubectl create namespace`, `kubectl auth 
 and cannot be talked out of it. Numbers and types of fields stand in the `generated.proto` files of
 the Kubernetes modules, their names in JSON and whether nothing is told from zero in the Go types.
 
-    python -m tools.update_api_messages --modules "$(go env GOMODCACHE)/k8s.io"
+    python -m tools.package_data.messages
 """
 
 import argparse
@@ -16,9 +16,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from kro_gitops.objects.builtins.catalog import catalog
-from tools.update_api_documents import DATA
-from tools.update_catalog import DATA as CATALOGUE
+from tools.cluster.parts import ToolError
+from tools.package_data import go_sources
+from tools.package_data.catalog import DATA as CATALOGUE
+from tools.package_data.documents import DATA
 
 MODULES = ("api", "apimachinery", "apiextensions-apiserver", "kube-aggregator")
 META = "k8s.io.apimachinery.pkg.apis.meta.v1"
@@ -44,24 +45,24 @@ def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA, help="folder to write to")
-    parser.add_argument("--modules", type=Path, required=True, help="where the Go modules are")
+    go_sources.add_flag(parser)
     arguments = parser.parse_args()
     served = packages()
-    messages = reachable(dict(read_messages(arguments.modules)), served.values())
-    if not messages:
-        sys.exit(f"update_api_messages: no module of Kubernetes in {arguments.modules}")
+    try:
+        messages = reachable(dict(read_messages(arguments.modules)), served.values())
+    except ToolError as failure:
+        sys.exit(f"messages: {failure}")
     content = {"packages": served, "messages": messages}
     text = json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
     packed = lzma.compress(text, preset=9)
     (arguments.data / "messages.json.xz").write_bytes(packed)
-    print(f"{len(messages)} messages, {len(packed) / 1024:.0f} KiB")
+    print(f"{arguments.data}: {len(messages)} messages, {len(packed) / 1024:.0f} KiB")
 
 
-def read_messages(modules: Path) -> Iterator[tuple[str, Message]]:
+def read_messages(modules: Path | None) -> Iterator[tuple[str, Message]]:
     """Yield the messages of all packages of the version that the catalogue describes."""
-    minor = catalog.version.partition(".")[2]
-    for module in MODULES:
-        for file in sorted((modules / f"{module}@v0.{minor}").rglob("generated.proto")):
+    for name in MODULES:
+        for file in sorted(go_sources.module(modules, name).rglob("generated.proto")):
             text = file.read_text()
             package = PACKAGE.search(text)
             if package is not None:

@@ -2,7 +2,7 @@
 // fields of every struct, their types, and what an encoder writes of a field that holds nothing.
 //
 // It reads "group/version kind" lines from standard input and prints one JSON document. It is run
-// by update_typed_form.py, with the module that pins Kubernetes.
+// by typed_form.py, with the module that pins Kubernetes.
 package main
 
 import (

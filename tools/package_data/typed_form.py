@@ -5,7 +5,7 @@ The published schemas do not tell a pointer from a value, so a zero that is kept
 dropped; the Go types do. A small Go program walks them, with the Kubernetes that `tools/kube`
 pins, for every kind of the catalogue. The same Kubernetes gives the same bytes.
 
-    python -m tools.update_typed_form
+    python -m tools.package_data.typed_form
 """
 
 import argparse
@@ -18,8 +18,8 @@ from typing import Any
 
 from kro_gitops.objects.builtins.catalog import catalog
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT / "kro_gitops" / "apiserver" / "builtins" / "data" / "typed_form.json.zlib"
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "kro_gitops" / "apiserver" / "builtins" / "data"
 # What is sent to subresources, and with a deletion.
 MORE_KINDS = (
     "authentication.k8s.io/v1 TokenRequest",
@@ -34,18 +34,17 @@ Json = dict[str, Any]
 def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
-    parser.add_argument("--data", type=Path, default=DATA, help="file to write")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder to write to")
     arguments = parser.parse_args()
     table = printed(sorted({*map(str, catalog.kinds()), *MORE_KINDS}))
     content = zlib.compress(json.dumps(compact(table), separators=(",", ":")).encode(), 9)
-    arguments.data.parent.mkdir(parents=True, exist_ok=True)
-    arguments.data.write_bytes(content)
+    (arguments.data / "typed_form.json.zlib").write_bytes(content)
     print(f"{arguments.data}: {len(table['Kinds'])} kinds, {len(content) / 1024:.0f} KiB")
 
 
 def printed(kinds: list[str]) -> Json:
     """Return what the Go program prints of some kinds."""
-    command = ["go", "run", str(ROOT / "tools" / "typed_form" / "main.go")]
+    command = ["go", "run", str(Path(__file__).with_suffix(".go"))]
     try:
         answer = subprocess.run(
             command,
@@ -55,9 +54,9 @@ def printed(kinds: list[str]) -> Json:
             cwd=ROOT / "tools" / "kube",
         )
     except FileNotFoundError:
-        sys.exit("update_typed_form: Go is not installed (see https://go.dev/dl/)")
+        sys.exit("typed_form: Go is not installed (see https://go.dev/dl/)")
     except subprocess.CalledProcessError as failure:
-        sys.exit(f"update_typed_form: {failure.stderr.decode().strip()}")
+        sys.exit(f"typed_form: {failure.stderr.decode().strip()}")
     table: Json = json.loads(answer.stdout)
     return table
 

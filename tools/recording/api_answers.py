@@ -1,148 +1,24 @@
 """
 Record how a real API server tells what it serves, and to whom it refuses what.
 
-Starts an API server, makes a few custom kinds, roles and bindings, and writes what was asked and
-answered for the tests of the embedded one to play again.
+Makes a few custom kinds, roles and bindings, and keeps what was asked and answered. It wants a
+server that serves nothing else.
 
-    tools/kube/build.sh etcd kube-apiserver && python -m tools.record_api_answers
+    python -m tools.recording.api_answers
 """
 
-import argparse
-import json
-import lzma
-import ssl
-import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tools.cluster.control_plane import ControlPlane, control_plane, leave_on_signals
-from tools.cluster.parts import ToolError
-from tools.cluster.plane import START_LIMIT
+from tools.recording.api_definitions import DEFINITIONS
+from tools.recording.client import CRDS, Answer, Client, Json
+from tools.recording.command import TESTS, command_line, run
 
-DATA = Path(__file__).resolve().parents[1] / "tests" / "unit" / "apiserver" / "data"
+DOCUMENTS = TESTS / "data" / "api_documents.json.xz"
+ACCESS = TESTS / "data" / "api_access.json.xz"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-
-Json = dict[str, Any]
-OBJECT: Json = {"type": "object"}
-
-RICH: Json = {
-    "type": "object",
-    "description": "A widget & a <thing>.",
-    "required": ["spec"],
-    "x-kubernetes-validations": [{"rule": "has(self.spec)", "message": "no spec"}],
-    "externalDocs": {"url": "https://example.com"},
-    "properties": {
-        "apiVersion": {"type": "string"},
-        "metadata": {"type": "object", "properties": {"name": {"type": "string"}}},
-        "spec": {
-            "type": "object",
-            "title": "The spec",
-            "example": {"a": 1},
-            "required": ["size"],
-            "properties": {
-                "size": {"type": "integer", "format": "int32", "minimum": 0, "default": 3},
-                "ratio": {"type": "number", "exclusiveMinimum": True, "minimum": 0.5},
-                "color": {"type": "string", "enum": ["red"], "nullable": True, "minLength": 0},
-                "any": {"x-kubernetes-preserve-unknown-fields": True, "nullable": False},
-                "port": {"x-kubernetes-int-or-string": True},
-                "quantity": {
-                    "x-kubernetes-int-or-string": True,
-                    "anyOf": [{"type": "integer"}, {"type": "string"}],
-                    "pattern": "^[0-9]+$",
-                },
-                "strange": {"x-kubernetes-int-or-string": True, "anyOf": [{"pattern": "^1"}]},
-                "list": {
-                    "type": "array",
-                    "x-kubernetes-list-type": "map",
-                    "x-kubernetes-list-map-keys": ["name"],
-                    "items": {
-                        "type": "object",
-                        "required": ["name"],
-                        "properties": {"name": {"type": "string"}},
-                    },
-                },
-                "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-                "open": {"type": "object", "additionalProperties": True},
-                "inner": {
-                    "type": "object",
-                    "x-kubernetes-embedded-resource": True,
-                    "x-kubernetes-preserve-unknown-fields": True,
-                    "required": ["kind"],
-                },
-                "one": {
-                    "type": "object",
-                    "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
-                    "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
-                    "not": {"required": ["a", "b"]},
-                    "allOf": [{"properties": {"a": {"minLength": 2}}}],
-                },
-            },
-        },
-        "status": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
-    },
-}
-
-
-def version(name: str, schema: Json = OBJECT, **more: Any) -> Json:
-    """Return a version of a definition."""
-    schemas = {"openAPIV3Schema": schema}
-    return {"name": name, "served": True, "storage": False, "schema": schemas, **more}
-
-
-def definition(group: str, scope: str, names: Json, versions: list[Json]) -> Json:
-    """Return a CustomResourceDefinition."""
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{names['plural']}.{group}"},
-        "spec": {"group": group, "scope": scope, "names": names, "versions": versions},
-    }
-
-
-SCALE = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.replicas"}
-DEFINITIONS = (
-    definition(
-        "g.example.com",
-        "Namespaced",
-        {
-            "plural": "widgets",
-            "kind": "Widget",
-            "shortNames": ["wi", "w"],
-            "categories": ["all", "things"],
-        },
-        [
-            version(
-                "v1",
-                RICH,
-                storage=True,
-                subresources={"status": {}, "scale": SCALE},
-                selectableFields=[{"jsonPath": ".spec.color"}],
-            ),
-            version("v1beta1", {**OBJECT, "x-kubernetes-preserve-unknown-fields": True}),
-            version("v1alpha1", served=False),
-        ],
-    ),
-    definition(
-        "g.example.com",
-        "Cluster",
-        {"plural": "anvils", "kind": "Anvil", "singular": "ambos"},
-        [version("v1", storage=True, subresources={"status": {}})],
-    ),
-    definition(
-        "gv.k8s.example.com",
-        "Namespaced",
-        {"plural": "glasses", "kind": "Glasses", "listKind": "GlassesCollection"},
-        [
-            version("v1"),
-            version("v2", storage=True),
-            *(version(each) for each in ("v10", "v11beta1", "v3alpha2", "zoo", "bar")),
-        ],
-    ),
-)
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 HERE = f"{RBAC}/namespaces/here"
@@ -308,42 +184,10 @@ def grants() -> Iterator[Case]:
                 yield sending(f"{RBAC}/clusterrolebindings", bound, user=name)
 
 
-class Client:
-    """Sends requests as the administrator, or as whom they want to be."""
-
-    def __init__(self, server: ControlPlane) -> None:
-        config = json.loads(server.kubeconfig.read_text())
-        self._url = server.url
-        self._token = config["users"][0]["user"]["token"]
-        authority = config["clusters"][0]["cluster"]["certificate-authority"]
-        self._context = ssl.create_default_context(cafile=authority)
-
-    def send(self, case: Case, accept: str = "application/json") -> tuple[int, str, Json]:
-        """Return code, text and headers of an answer."""
-        method, path, body, who = case
-        request = urllib.request.Request(f"{self._url}{path}", method=method)
-        request.add_header("Authorization", f"Bearer {self._token}")
-        request.add_header("Accept", accept)
-        for name, value in impersonation(who):
-            request.add_header(name, value)
-        if body is not None:
-            request.data = json.dumps(body).encode()
-            request.add_header("Content-Type", "application/json")
-        try:
-            with urllib.request.urlopen(
-                request, timeout=START_LIMIT, context=self._context
-            ) as answer:
-                return answer.status, answer.read().decode(), dict(answer.headers)
-        except urllib.error.HTTPError as refusal:
-            return refusal.code, refusal.read().decode(), dict(refusal.headers)
-
-    def read(self, path: str, accept: str) -> bytes:
-        """Return what is at a path in some other form."""
-        headers = {"Authorization": f"Bearer {self._token}", "Accept": accept}
-        request = urllib.request.Request(f"{self._url}{path}", headers=headers)
-        with urllib.request.urlopen(request, timeout=START_LIMIT, context=self._context) as answer:
-            content: bytes = answer.read()
-        return content
+def answered(client: Client, case: Case) -> Answer:
+    """Ask a question as whom it wants to be asked."""
+    method, path, body, who = case
+    return client.ask(method, path, body, headers=dict(impersonation(who)))
 
 
 def impersonation(who: Json) -> Iterator[tuple[str, str]]:
@@ -357,31 +201,26 @@ def impersonation(who: Json) -> Iterator[tuple[str, str]]:
 
 def record_documents(client: Client) -> Json:
     """Return what is told of what is served."""
-    crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     for each in DEFINITIONS:
-        code, text, _ = client.send(sending(crds, each))
-        if code != 201:
-            raise ToolError(text)
+        client.create(CRDS, each)
     time.sleep(5)  # until every document is published
-    documents = {}
-    groups = json.loads(client.send(asking("/apis"))[1])["groups"]
+    groups = client.ask("GET", "/apis").body["groups"]
     versions = [f"/apis/{v['groupVersion']}" for group in groups for v in group["versions"]]
-    for path in ("/apis", "/api/v1", *(f"/apis/{group['name']}" for group in groups), *versions):
-        documents[path] = client.send(asking(path))[1]
+    paths = ("/apis", "/api/v1", *(f"/apis/{group['name']}" for group in groups), *versions)
     aggregated = {}
     for path in ("/api", "/apis"):
-        _, text, headers = client.send(asking(path), AGGREGATED)
-        aggregated[path] = {"text": text, "etag": headers["Etag"]}
+        answer = client.ask("GET", path, headers={"Accept": AGGREGATED})
+        aggregated[path] = {"text": answer.text, "etag": answer.headers["Etag"]}
     openapi = {
-        path: json.loads(client.send(asking(f"/openapi/v3{path}"))[1])
+        path: client.ask("GET", f"/openapi/v3{path}").body
         for path in versions
         if "example.com" in path
     }
     return {
-        "definitions": json.loads(client.send(asking(crds))[1])["items"],
-        "documents": documents,
+        "definitions": client.ask("GET", CRDS).body["items"],
+        "documents": {path: client.ask("GET", path).text for path in paths},
         "aggregated": aggregated,
-        "index": json.loads(client.send(asking("/openapi/v3"))[1]),
+        "index": client.ask("GET", "/openapi/v3").body,
         "openapi": openapi,
     }
 
@@ -389,40 +228,31 @@ def record_documents(client: Client) -> Json:
 def record_access(client: Client) -> Json:
     """Return who was refused what."""
     for path, body in MADE:
-        code, text, _ = client.send(sending(path, body))
-        if code != 201:
-            raise ToolError(text)
+        client.create(path, body)
     time.sleep(2)  # until the authorizer has heard of it
     found = []
     for case in cases():
-        code, text, _ = client.send(case)
-        try:
-            answer = json.loads(text) if code != 200 else None
-        except ValueError:
-            answer = None
-        found.append({"case": case, "code": code, "answer": answer})
+        answer = answered(client, case)
+        found.append({"case": case, "code": answer.code, "answer": refusal(answer)})
     return {"made": MADE, "cases": found}
 
 
+def refusal(answer: Answer) -> Json | None:
+    """Return the Status of an answer that is no plain success."""
+    if answer.code == 200 or not answer.content.startswith(b"{"):
+        return None
+    found: Json = answer.body
+    return found
+
+
+def record(client: Client) -> dict[Path, Json]:
+    """Return both."""
+    return {DOCUMENTS: record_documents(client), ACCESS: record_access(client)}
+
+
 def main() -> None:
-    """Parse the command line and run."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
-    parser.add_argument("--data", type=Path, default=DATA, help="folder to write to")
-    arguments = parser.parse_args()
-    leave_on_signals()
-    try:
-        with control_plane() as server:
-            client = Client(server)
-            recorded = {
-                "api_documents": record_documents(client),
-                "api_access": record_access(client),
-            }
-    except ToolError as failure:
-        sys.exit(f"record_api_answers: {failure}")
-    for name, content in recorded.items():
-        text = json.dumps(content, separators=(",", ":")).encode()
-        (arguments.data / f"{name}.json.xz").write_bytes(lzma.compress(text))
-    print(f"{arguments.data}: {len(recorded['api_access']['cases'])} cases of access")
+    """Record, and write the files."""
+    run(record, command_line(__doc__).parse_args())
 
 
 if __name__ == "__main__":

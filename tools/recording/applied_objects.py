@@ -10,6 +10,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from tools.recording.definitions import definition, version
+
 GROUP = "recorded.example.com"
 
 Json = dict[str, Any]
@@ -80,26 +82,13 @@ OTHER: Json = copy.deepcopy(CUSTOM)
 OTHER["properties"]["spec"]["properties"]["words"]["x-kubernetes-list-type"] = "atomic"
 OTHER["properties"]["spec"]["properties"]["whole"].pop("x-kubernetes-map-type")
 
-CRD: Json = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": f"gears.{GROUP}"},
-    "spec": {
-        "group": GROUP,
-        "scope": "Namespaced",
-        "names": {"plural": "gears", "kind": "Gear"},
-        "versions": [
-            {
-                "name": version,
-                "served": True,
-                "storage": version == "v1",
-                "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": schema},
-            }
-            for version, schema in (("v1", CUSTOM), ("v2", OTHER))
-        ],
-    },
-}
+CRD = definition(
+    GROUP,
+    "Namespaced",
+    {"plural": "gears", "kind": "Gear"},
+    version("v1", CUSTOM, storage=True, subresources={"status": {}}),
+    version("v2", OTHER, subresources={"status": {}}),
+)
 
 
 def some(chance: Chance, *values: Any) -> Any:

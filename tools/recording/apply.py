@@ -5,25 +5,16 @@ Plays random sequences (server-side apply with and without force, PUT, merge pat
 on the status) of objects of built-in kinds and of a custom kind that has lists and maps of all
 sorts, and writes every request with its answer. The same seed plays the same requests.
 
-    tools/kube/build.sh etcd kube-apiserver && python -m tools.record_apply
+    python -m tools.recording.apply [--seed N] [--rounds N] [--objects N]
 """
 
-import argparse
-import gzip
-import json
 import random
-import ssl
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-from tools.applied_objects import (
+from tools.recording.applied_objects import (
     CRD,
     CUSTOM,
     GROUP,
@@ -39,12 +30,12 @@ from tools.applied_objects import (
     some,
     spoiled,
 )
-from tools.cluster.control_plane import control_plane, leave_on_signals
+from tools.recording.client import APPLY_PATCH, JSON, MERGE_PATCH, Answer, Client
+from tools.recording.command import TESTS, command_line, run
 
-DATA = Path(__file__).resolve().parents[1] / "tests/unit/apiserver/managedfields/cases.json.gz"
+FILE = TESTS / "managedfields" / "cases.json.gz"
+NAMESPACE = "recorded"
 MANAGERS = ("alpha", "beta", "kubectl")
-APPLY = "application/apply-patch+yaml"
-MERGE = "application/merge-patch+json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,35 +63,6 @@ PLAYED = (
 )
 
 
-class Server:
-    """An API server that is asked."""
-
-    def __init__(self, kubeconfig: Json) -> None:
-        self._url = kubeconfig["clusters"][0]["cluster"]["server"]
-        self._token = kubeconfig["users"][0]["user"]["token"]
-        # The server is ours, started for this, with a certificate it made itself.
-        self._tls = ssl._create_unverified_context()
-
-    def ask(self, method: str, path: str, body: Any = None, form: str = "") -> tuple[int, Json]:
-        """Send a request; return code and body of the answer."""
-        request = urllib.request.Request(
-            f"{self._url}{path}",
-            None if body is None else json.dumps(body).encode(),
-            {
-                "Authorization": f"Bearer {self._token}",
-                "Content-Type": form or "application/json",
-                "Accept": "application/json",
-            },
-            method=method,
-        )
-        try:
-            with urllib.request.urlopen(request, context=self._tls) as answer:
-                return answer.status, json.load(answer)
-        except urllib.error.HTTPError as refusal:
-            text = refusal.read()  # plain where nothing is served
-            return refusal.code, json.loads(text) if text.startswith(b"{") else {}
-
-
 @dataclass(slots=True)
 class Sequence:
     """What happens to one object."""
@@ -112,15 +74,20 @@ class Sequence:
     last: dict[str, Json] = field(default_factory=dict)  # what each manager applied last
     steps: list[Json] = field(default_factory=list)
 
-    def play(self, server: Server, step: Json) -> None:
+    @property
+    def path(self) -> str:
+        """Return where the object is."""
+        return self.played.path(self.played.api_versions[0], self.namespace, self.name)
+
+    def play(self, client: Client, step: Json) -> None:
         """Write the object as a script says."""
         head = {"apiVersion": self.played.api_versions[0], "kind": self.played.kind}
         told = step["sent"]
         sent = {**head, **told, "metadata": {**told.get("metadata", {}), "name": self.name}}
         start = {"apiVersion": head["apiVersion"], "subresource": "", "force": False}
-        self._do(server, {**start, **step, "sent": sent})
+        self._do(client, {**start, **step, "sent": sent})
 
-    def step(self, server: Server, chance: Chance) -> None:
+    def step(self, client: Client, chance: Chance) -> None:
         """Write the object once more, somehow."""
         verb = chance.choices(("apply", "update", "patch"), (6, 2, 2))[0]
         if self.live is None and verb == "patch":
@@ -140,13 +107,13 @@ class Sequence:
             "force": force,
             "sent": sent,
         }
-        self._do(server, record)
+        self._do(client, record)
 
-    def _do(self, server: Server, record: Json) -> None:
-        code, answer = self._send(server, record)
-        self.steps.append({**record, "code": code, "answer": answer})
-        if code < 300:
-            self.live = answer
+    def _do(self, client: Client, record: Json) -> None:
+        answer = self._send(client, record)
+        self.steps.append({**record, "code": answer.code, "answer": answer.body})
+        if answer.code < 300:
+            self.live = answer.body
             if record["verb"] == "apply":
                 self.last[record["manager"]] = record["sent"]
 
@@ -178,7 +145,7 @@ class Sequence:
                 sent |= {key: made[key] for key in list(made)[:1]}
         return sent
 
-    def _send(self, server: Server, record: Json) -> tuple[int, Json]:
+    def _send(self, client: Client, record: Json) -> Answer:
         query = {"fieldManager": record["manager"]}
         if record["force"]:
             query["force"] = "true"
@@ -187,60 +154,52 @@ class Sequence:
         if record["subresource"]:
             path += f"/{record['subresource']}"
         method = {"apply": "PATCH", "patch": "PATCH"}.get(record["verb"], "PUT" if name else "POST")
-        form = {"apply": APPLY, "patch": MERGE}.get(record["verb"], "")
-        return server.ask(method, f"{path}?{urllib.parse.urlencode(query)}", record["sent"], form)
+        form = {"apply": APPLY_PATCH, "patch": MERGE_PATCH}.get(record["verb"], JSON)
+        return client.ask(method, f"{path}?{urllib.parse.urlencode(query)}", record["sent"], form)
 
 
-def record(server: Server, chance: Chance, namespace: str, rounds: int, objects: int) -> Json:
-    """Play all sequences side by side, a second apart so that times tell steps apart."""
-    server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
-    server.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRD)
-    while server.ask("GET", f"/apis/{GROUP}/v2/gears")[0] != 200:
-        time.sleep(0.2)
-    names = [f"{chance.randrange(16**8):08x}" for _ in range(objects)]
-    found = [
-        Sequence(PLAYED[max(0, place % 6 - 2)], namespace, f"o{name}")
-        for place, name in enumerate(names)
-    ]
-    kinds = {each.kind: each for each in PLAYED}
-    scripts = [
-        (Sequence(kinds[kind], namespace, f"s{place}"), steps)
-        for place, (kind, steps) in enumerate(SCRIPTS)
-    ]
-    for turn in range(max(rounds, *(len(steps) for _, steps in scripts))):
-        begin = time.monotonic()
-        for sequence in found if turn < rounds else ():
-            sequence.step(server, chance)
-        for sequence, steps in scripts:
-            if turn < len(steps):
-                sequence.play(server, steps[turn])
-        time.sleep(max(0.0, 1.05 - (time.monotonic() - begin)))
-    found += [sequence for sequence, _ in scripts]
+def record(client: Client, seed: int, rounds: int, objects: int) -> Json:
+    """Play all sequences, to objects that are not there yet."""
+    with client.namespace(NAMESPACE), client.definition(CRD, f"/apis/{GROUP}/v2/gears"):
+        found = play(client, random.Random(seed), rounds, objects)
+        for each in found:
+            client.remove(each.path)
     schemas = {f"{GROUP}/v1": CUSTOM, f"{GROUP}/v2": OTHER}
     sequences = [{"kind": each.played.kind, "steps": each.steps} for each in found]
     return {"schemas": schemas, "sequences": sequences}
 
 
+def play(client: Client, chance: Chance, rounds: int, objects: int) -> list[Sequence]:
+    """Play all sequences side by side, a second apart so that times tell steps apart."""
+    names = [f"{chance.randrange(16**8):08x}" for _ in range(objects)]
+    found = [
+        Sequence(PLAYED[max(0, place % 6 - 2)], NAMESPACE, f"o{name}")
+        for place, name in enumerate(names)
+    ]
+    kinds = {each.kind: each for each in PLAYED}
+    scripts = [
+        (Sequence(kinds[kind], NAMESPACE, f"s{place}"), steps)
+        for place, (kind, steps) in enumerate(SCRIPTS)
+    ]
+    for turn in range(max(rounds, *(len(steps) for _, steps in scripts))):
+        begin = time.monotonic()
+        for sequence in found if turn < rounds else ():
+            sequence.step(client, chance)
+        for sequence, steps in scripts:
+            if turn < len(steps):
+                sequence.play(client, steps[turn])
+        time.sleep(max(0.0, 1.05 - (time.monotonic() - begin)))
+    return [*found, *(sequence for sequence, _ in scripts)]
+
+
 def main() -> None:
-    """Parse the command line and run."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
-    parser.add_argument("--data", type=Path, default=DATA, help="file to write")
-    parser.add_argument("--kubeconfig", type=Path, help="of a server to use instead of a new one")
-    parser.add_argument("--namespace", default="recorded", help="one that is not there yet")
+    """Record, and write the file."""
+    parser = command_line(__doc__)
     parser.add_argument("--seed", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--objects", type=int, default=60)
-    arguments = parser.parse_args()
-    leave_on_signals()
-    chance = random.Random(arguments.seed)
-    with ExitStack() as stack:
-        kubeconfig = arguments.kubeconfig or stack.enter_context(control_plane()).kubeconfig
-        server = Server(json.loads(kubeconfig.read_text()))
-        found = record(server, chance, arguments.namespace, arguments.rounds, arguments.objects)
-    text = json.dumps(found, separators=(",", ":")).encode()
-    arguments.data.write_bytes(gzip.compress(text, mtime=0))
-    steps = sum(len(each["steps"]) for each in found["sequences"])
-    print(f"{arguments.data}: {steps} steps, {arguments.data.stat().st_size / 1024:.0f} KiB")
+    told = parser.parse_args()
+    run(lambda client: {FILE: record(client, told.seed, told.rounds, told.objects)}, told)
 
 
 if __name__ == "__main__":

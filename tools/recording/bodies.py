@@ -1,24 +1,21 @@
 """
 Record objects as a real API server tells them, in protobuf and in JSON.
 
-    tools/kube/build.sh etcd kube-apiserver && python -m tools.record_bodies
+It wants a server that serves nothing else.
+
+    python -m tools.recording.bodies
 """
 
-import argparse
-import json
-import lzma
-import sys
 import time
 from base64 import b64encode
 from pathlib import Path
-from typing import Any
 
-from tools.cluster.control_plane import control_plane, leave_on_signals
-from tools.cluster.parts import ToolError
-from tools.record_api_answers import DATA, DEFINITIONS, Client, asking, sending
+from tools.recording.api_definitions import DEFINITIONS
+from tools.recording.client import CRDS, Client, Json
+from tools.recording.command import TESTS, command_line, run
 
-Json = dict[str, Any]
-
+FILE = TESTS / "data" / "api_bodies.json.xz"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 HERE = "namespaces/default"
 TEMPLATE: Json = {
     "metadata": {"labels": {"a": "b"}},
@@ -96,39 +93,26 @@ OBJECTS: tuple[tuple[str, Json], ...] = (
         f"/apis/policy/v1/{HERE}/poddisruptionbudgets",
         {"metadata": {"name": "x"}, "spec": {"minAvailable": "50%", "selector": {}}},
     ),
-    ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITIONS[0]),
+    (CRDS, DEFINITIONS[0]),
 )
 
 
-def record(client: Client) -> list[Json]:
+def record(client: Client) -> dict[Path, Json]:
     """Return the lists of what was made, in both forms."""
     for path, body in OBJECTS:
-        code, text, _ = client.send(sending(path, body))
-        if code != 201:
-            raise ToolError(text)
+        client.create(path, body)
     time.sleep(3)  # until nobody changes them any more
     found = []
     for path, _ in OBJECTS:
-        _, told, _ = client.send(asking(path))
-        raw = client.read(path, "application/vnd.kubernetes.protobuf")
-        found.append({"protobuf": b64encode(raw).decode(), "json": json.loads(told)})
-    return found
+        raw = client.ask("GET", path, headers={"Accept": PROTOBUF}).content
+        told = client.ask("GET", path).body
+        found.append({"protobuf": b64encode(raw).decode(), "json": told})
+    return {FILE: {"bodies": found}}
 
 
 def main() -> None:
-    """Parse the command line and run."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
-    parser.add_argument("--data", type=Path, default=DATA, help="folder to write to")
-    arguments = parser.parse_args()
-    leave_on_signals()
-    try:
-        with control_plane() as server:
-            recorded = record(Client(server))
-    except ToolError as failure:
-        sys.exit(f"record_bodies: {failure}")
-    text = json.dumps({"bodies": recorded}, separators=(",", ":")).encode()
-    (arguments.data / "api_bodies.json.xz").write_bytes(lzma.compress(text))
-    print(f"{arguments.data}: {len(recorded)} bodies")
+    """Record, and write the file."""
+    run(record, command_line(__doc__).parse_args())
 
 
 if __name__ == "__main__":

@@ -5,19 +5,9 @@ The cases are in a YAML file: for each kind a body, changes to it that are tried
 and changes that are tried on an object that is there. Nothing but that object is stored, everything
 else is a dry run. What is written is replayed by the tests of `kro_gitops.apiserver.builtins`.
 
-    KUBECONFIG=… python -m tools.record_builtins
-
-The kubeconfig is one that `python -m tools.cluster` writes: JSON, with a token.
+    python -m tools.recording.builtins
 """
 
-import argparse
-import json
-import os
-import ssl
-import sys
-import urllib.error
-import urllib.request
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,108 +17,53 @@ import yaml
 from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.objects.kinds import KindSchema
 from kro_gitops.objects.refs import Kind
+from tools.cluster.parts import ToolError
+from tools.recording.client import Answer, Client, Json
+from tools.recording.command import TESTS, command_line, run
 
-FOLDER = Path(__file__).resolve().parents[1] / "tests" / "unit" / "apiserver" / "builtins" / "data"
+CASES = TESTS / "builtins" / "data" / "cases.yaml"
+FILE = TESTS / "builtins" / "data" / "recorded.json.zlib"
 NAMESPACE = "e-recorded"
 DRY = "?dryRun=All&fieldManager=recorder"
 
-Json = dict[str, Any]
-# Code, body, warnings.
-Answer = tuple[int, Json, list[str]]
+
+def record(client: Client) -> dict[Path, list[Json]]:
+    """Return all cases with their answers."""
+    groups = yaml.safe_load(CASES.read_text())
+    with client.namespace(NAMESPACE):
+        return {FILE: [each for group in groups for each in recorded(client, group)]}
 
 
-class Server:
-    """A real API server."""
-
-    def __init__(self, kubeconfig: Path) -> None:
-        config = json.loads(kubeconfig.read_text())
-        self._url = config["clusters"][0]["cluster"]["server"]
-        self._token = config["users"][0]["user"]["token"]
-        # Loopback, for as long as the recording lasts.
-        self._context = ssl._create_unverified_context()
-
-    def send(self, method: str, path: str, body: Any = None) -> Answer:
-        """Return the code, the answer, and the warnings."""
-        request = urllib.request.Request(
-            f"{self._url}{path}",
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={
-                "Authorization": f"Bearer {self._token}",
-                "Content-Type": "application/json",
-            },
-        )
-        try:
-            with urllib.request.urlopen(request, context=self._context, timeout=30) as answer:
-                return answer.status, json.loads(answer.read()), warnings(answer.headers)
-        except urllib.error.HTTPError as error:
-            return error.code, json.loads(error.read()), warnings(error.headers)
-
-
-def main() -> None:
-    """Parse the command line and run."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
-    parser.add_argument("--cases", type=Path, default=FOLDER / "cases.yaml")
-    parser.add_argument("--recorded", type=Path, default=FOLDER / "recorded.json.zlib")
-    parser.add_argument("--kubeconfig", type=Path, default=os.environ.get("KUBECONFIG"))
-    arguments = parser.parse_args()
-    if arguments.kubeconfig is None:
-        sys.exit("record_builtins: name a kubeconfig")
-    server = Server(arguments.kubeconfig)
-    remove(server, f"/api/v1/namespaces/{NAMESPACE}")
-    server.send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-    groups = yaml.safe_load(arguments.cases.read_text())
-    found = [each for group in groups for each in recorded(server, group)]
-    remove(server, f"/api/v1/namespaces/{NAMESPACE}")
-    text = json.dumps(found, separators=(",", ":"))
-    arguments.recorded.write_bytes(zlib.compress(text.encode(), 9))
-    size = arguments.recorded.stat().st_size / 1024
-    print(f"{arguments.recorded}: {len(found)} cases, {size:.0f} KiB")
-
-
-def remove(server: Server, path: str) -> None:
-    """Remove an object, also where no controller takes its finalizers away."""
-    code, live, _ = server.send("GET", path)
-    if code != 200:
-        return
-    server.send("PUT", path, merged(live, {"metadata": {"finalizers": None}}))
-    _, live, _ = server.send("DELETE", path)
-    if live["kind"] == "Namespace":
-        server.send("PUT", f"{path}/finalize", {**live, "spec": {}})
-
-
-def recorded(server: Server, group: Json) -> Iterator[Json]:
+def recorded(client: Client, group: Json) -> Iterator[Json]:
     """Yield what the server answers to the cases of one kind."""
     version, _, name = group["kind"].rpartition(" ")
     found = catalog.find(Kind.of(version, name))
     if found is None:
-        sys.exit(f"record_builtins: there is no {group['kind']}")
+        raise ToolError(f"there is no {group['kind']}")
     base = {"apiVersion": version, "kind": name, **group["base"]}
     path = path_of(found)
     for change in group.get("create", ()):
         body = merged(base, change)
-        yield case(group, "create", body, server.send("POST", path + DRY, body))
+        yield case(group, "create", body, client.ask("POST", path + DRY, body))
     for update in group.get("update", ()):
-        yield from updates(server, group, merged(base, update.get("over", {})), path, update)
+        yield from updates(client, group, merged(base, update.get("over", {})), path, update)
 
 
-def updates(server: Server, group: Json, body: Json, path: str, update: Json) -> Iterator[Json]:
+def updates(client: Client, group: Json, body: Json, path: str, update: Json) -> Iterator[Json]:
     """Yield what the server answers to changes of an object that is there."""
     where = f"{path}/{body['metadata']['name']}"
-    remove(server, where)
-    code, live, _ = server.send("POST", path, body)
-    if code != 201:
-        sys.exit(f"record_builtins: {group['kind']}: {live['message']}")
+    client.remove(where)
+    live = client.create(path, body)
     if "first" in update:
-        code, live, _ = server.send("PUT", f"{where}/status", merged(live, update["first"]))
+        live = client.ask("PUT", f"{where}/status", merged(live, update["first"])).body
     for subresource in ("", "status", "finalize"):
         for change in update.get(subresource or "then", ()):
             changed = merged(live, change)
             target = f"{where}/{subresource}" if subresource else where
-            answer = server.send("PUT", target + DRY, changed)
+            answer = client.ask("PUT", target + DRY, changed)
             more = {"live": without_managers(live), "subresource": subresource}
             yield {**case(group, "update", changed, answer), **more}
-    remove(server, where)
+    client.remove(where)
 
 
 def case(group: Json, verb: str, body: Json, answer: Answer) -> Json:
@@ -137,9 +72,9 @@ def case(group: Json, verb: str, body: Json, answer: Answer) -> Json:
         "kind": group["kind"],
         "verb": verb,
         "body": without_managers(body),
-        "code": answer[0],
-        "answer": without_managers(answer[1]),
-        "warnings": answer[2],
+        "code": answer.code,
+        "answer": without_managers(answer.body),
+        "warnings": answer.warnings,
     }
 
 
@@ -161,12 +96,6 @@ def path_of(found: KindSchema) -> str:
     )
 
 
-def warnings(headers: Any) -> list[str]:
-    """Return the warnings of an answer."""
-    found = headers.get_all("Warning") or []
-    return [json.loads(each.split(" ", 2)[2]) for each in found]
-
-
 def merged(base: Any, change: Any) -> Any:
     """Apply a merge patch."""
     if not isinstance(change, dict):
@@ -180,6 +109,11 @@ def merged(base: Any, change: Any) -> Any:
         else:
             found[key] = merged(found.get(key), value)
     return found
+
+
+def main() -> None:
+    """Record, and write the file."""
+    run(record, command_line(__doc__).parse_args())
 
 
 if __name__ == "__main__":

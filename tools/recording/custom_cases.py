@@ -1,8 +1,8 @@
 """
 Definitions and objects to try: tables of what people get wrong, and random ones.
 
-`record_custom` asks a real API server what it makes of them. Random cases come from a seed, so that
-a recording can be made again.
+`tools.recording.custom` asks a real API server what it makes of them. Random cases come from a
+seed, so that a recording can be made again.
 """
 
 import random
@@ -10,35 +10,30 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
+from tools.recording import definitions
+
 Json = Any
 GROUP = "recorded.example.com"
 
 STRINGS = ("", "a", "abc", "b-c", "A_b", "2024-01-02T03:04:05Z", "2024-01-02", "10.0.0.1", "x" * 12)
 FORMATS = ("date-time", "date", "ipv4", "uri", "email", "byte", "uuid", "duration", "int-or-x")
 
+# Parts of schemas.
+TEXT: Json = {"type": "string", "maxLength": 10}
+PARTS: Json = {"type": "object", "properties": {"x": {"type": "string", "maxLength": 5}}}
+ITEM: Json = {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}}}
+MAP: Json = {
+    "type": "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["k"],
+}
 
-def definition(kind: str, schema: Json, **version: Json) -> Json:
+
+def definition(kind: str, schema: Json, **more: Json) -> Json:
     """Make a definition with one version."""
-    plural = f"{kind.lower()}s"
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": schema},
-                    **version,
-                }
-            ],
-        },
-    }
+    names = {"kind": kind, "plural": f"{kind.lower()}s"}
+    stored = definitions.version("v1", schema, **{"storage": True, **more})
+    return definitions.definition(GROUP, "Namespaced", names, stored)
 
 
 def spec(**properties: Json) -> Json:

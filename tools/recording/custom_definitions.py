@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tools.custom_cases import definition, spec
+from tools.recording.custom_cases import ITEM, MAP, PARTS, TEXT, definition, spec
 
 Json = Any
 
@@ -27,16 +27,6 @@ def _named(**names: Json) -> Json:
 
 def _rule(schema: Json, *rules: Json) -> Json:
     return definition("Told", spec(a={**schema, "x-kubernetes-validations": list(rules)}))
-
-
-_TEXT: Json = {"type": "string", "maxLength": 10}
-_PARTS: Json = {"type": "object", "properties": {"x": {"type": "string", "maxLength": 5}}}
-_ITEM: Json = {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}}}
-_MAP: Json = {
-    "type": "array",
-    "x-kubernetes-list-type": "map",
-    "x-kubernetes-list-map-keys": ["k"],
-}
 
 
 def _root(**keywords: Json) -> Json:
@@ -267,14 +257,14 @@ DEFINITIONS: list[Json] = [
                 "x-kubernetes-list-type": "set",
             },
             {"type": "array", "x-kubernetes-list-type": "map"},
-            {**_MAP, "items": {"type": "string"}},
-            {**_MAP, "items": {"type": "object", "properties": {"k": {"type": "string"}}}},
-            {**_MAP, "items": {"type": "object", "properties": {"j": {"type": "string"}}}},
-            {**_MAP, "items": {**_ITEM, "nullable": True}},
-            {**_MAP, "items": {**_ITEM, "properties": {"k": {"type": "object"}}}},
-            {**_MAP, "items": {**_ITEM, "properties": {"k": {"type": "string", "nullable": True}}}},
-            {**_MAP, "items": _ITEM, "x-kubernetes-list-map-keys": ["k", "k"]},
-            {**_MAP, "items": _ITEM},
+            {**MAP, "items": {"type": "string"}},
+            {**MAP, "items": {"type": "object", "properties": {"k": {"type": "string"}}}},
+            {**MAP, "items": {"type": "object", "properties": {"j": {"type": "string"}}}},
+            {**MAP, "items": {**ITEM, "nullable": True}},
+            {**MAP, "items": {**ITEM, "properties": {"k": {"type": "object"}}}},
+            {**MAP, "items": {**ITEM, "properties": {"k": {"type": "string", "nullable": True}}}},
+            {**MAP, "items": ITEM, "x-kubernetes-list-map-keys": ["k", "k"]},
+            {**MAP, "items": ITEM},
             # Defaults
             {"type": "string", "default": 1},
             {"type": "string", "default": None},
@@ -336,33 +326,33 @@ DEFINITIONS: list[Json] = [
         )
     ),
     # Rules
-    _rule(_TEXT, {"rule": ""}),
-    _rule(_TEXT, {"rule": "true", "message": " "}),
-    _rule(_TEXT, {"rule": "true", "message": "a\nb"}),
-    _rule(_TEXT, {"rule": "true &&\ntrue"}),
-    _rule(_TEXT, {"rule": "true &&\ntrue", "message": "x"}),
-    _rule(_TEXT, {"rule": "true", "messageExpression": " "}),
-    _rule(_TEXT, {"rule": "true", "reason": "Other"}),
-    _rule(_TEXT, {"rule": "true", "fieldPath": ".x"}),
-    _rule(_PARTS, {"rule": "true", "fieldPath": ".x"}),
-    _rule(_PARTS, {"rule": "true", "fieldPath": "['x']"}, {"rule": "true", "fieldPath": ".y"}),
-    _rule(_PARTS, {"rule": "true", "fieldPath": " "}, {"rule": "true", "fieldPath": ".x\n"}),
-    _rule(_TEXT, {"rule": "self"}),
-    _rule(_TEXT, {"rule": "self.x == 1"}),
-    _rule(_TEXT, {"rule": "self =="}),
-    _rule(_TEXT, {"rule": "other == 1"}),
-    _rule(_TEXT, {"rule": "self == 1", "messageExpression": "1"}),
-    _rule(_TEXT, {"rule": "self == 'a'", "messageExpression": "1"}),
-    _rule(_TEXT, {"rule": "self == 'a'", "messageExpression": "self + x"}),
-    _rule(_TEXT, {"rule": "self == oldSelf", "optionalOldSelf": True}),
-    _rule(_TEXT, {"rule": "self == 'a'", "optionalOldSelf": True}),
-    _rule(_TEXT, {"rule": "self == 'a'", "optionalOldSelf": False}),
-    _rule(_TEXT, {"rule": "self == oldSelf.orValue(self)", "optionalOldSelf": True}),
-    _rule(_PARTS, {"rule": "self == oldSelf && self.x == oldSelf.x"}),
-    _rule(_PARTS, {"rule": "self.y == 1"}, {"rule": "self == 1"}, {"rule": "has(self.x.y)"}),
-    _rule(_TEXT, {"rule": "quantity(self).isGreaterThan(quantity('1'))"}),
-    _rule(_TEXT, {"rule": "isIP(self) && ip(self).family() == 4"}),
-    _rule(_TEXT, {"rule": "self.matches('^a')", "message": "must begin with a"}),
+    _rule(TEXT, {"rule": ""}),
+    _rule(TEXT, {"rule": "true", "message": " "}),
+    _rule(TEXT, {"rule": "true", "message": "a\nb"}),
+    _rule(TEXT, {"rule": "true &&\ntrue"}),
+    _rule(TEXT, {"rule": "true &&\ntrue", "message": "x"}),
+    _rule(TEXT, {"rule": "true", "messageExpression": " "}),
+    _rule(TEXT, {"rule": "true", "reason": "Other"}),
+    _rule(TEXT, {"rule": "true", "fieldPath": ".x"}),
+    _rule(PARTS, {"rule": "true", "fieldPath": ".x"}),
+    _rule(PARTS, {"rule": "true", "fieldPath": "['x']"}, {"rule": "true", "fieldPath": ".y"}),
+    _rule(PARTS, {"rule": "true", "fieldPath": " "}, {"rule": "true", "fieldPath": ".x\n"}),
+    _rule(TEXT, {"rule": "self"}),
+    _rule(TEXT, {"rule": "self.x == 1"}),
+    _rule(TEXT, {"rule": "self =="}),
+    _rule(TEXT, {"rule": "other == 1"}),
+    _rule(TEXT, {"rule": "self == 1", "messageExpression": "1"}),
+    _rule(TEXT, {"rule": "self == 'a'", "messageExpression": "1"}),
+    _rule(TEXT, {"rule": "self == 'a'", "messageExpression": "self + x"}),
+    _rule(TEXT, {"rule": "self == oldSelf", "optionalOldSelf": True}),
+    _rule(TEXT, {"rule": "self == 'a'", "optionalOldSelf": True}),
+    _rule(TEXT, {"rule": "self == 'a'", "optionalOldSelf": False}),
+    _rule(TEXT, {"rule": "self == oldSelf.orValue(self)", "optionalOldSelf": True}),
+    _rule(PARTS, {"rule": "self == oldSelf && self.x == oldSelf.x"}),
+    _rule(PARTS, {"rule": "self.y == 1"}, {"rule": "self == 1"}, {"rule": "has(self.x.y)"}),
+    _rule(TEXT, {"rule": "quantity(self).isGreaterThan(quantity('1'))"}),
+    _rule(TEXT, {"rule": "isIP(self) && ip(self).family() == 4"}),
+    _rule(TEXT, {"rule": "self.matches('^a')", "message": "must begin with a"}),
     _rule({"x-kubernetes-preserve-unknown-fields": True}, {"rule": "true"}),
     definition(
         "Told",
@@ -370,7 +360,7 @@ DEFINITIONS: list[Json] = [
             a={
                 "type": "array",
                 "maxItems": 3,
-                "items": {**_TEXT, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]},
+                "items": {**TEXT, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]},
             }
         ),
     ),
@@ -378,7 +368,7 @@ DEFINITIONS: list[Json] = [
         "Told",
         {
             "type": "object",
-            "properties": {"spec": _PARTS},
+            "properties": {"spec": PARTS},
             "x-kubernetes-validations": [
                 {"rule": "self.metadata.name.size() < 5 && self.spec.x == 'a'"},
                 {"rule": "self.metadata.labels.size() > 1"},

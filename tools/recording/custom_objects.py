@@ -2,18 +2,9 @@
 
 from typing import Any
 
-from tools.custom_cases import definition, obj, spec
+from tools.recording.custom_cases import ITEM, MAP, PARTS, TEXT, definition, obj, spec
 
 Json = Any
-
-_TEXT: Json = {"type": "string", "maxLength": 10}
-_PARTS: Json = {"type": "object", "properties": {"x": {"type": "string", "maxLength": 5}}}
-_ITEM: Json = {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}}}
-_MAP: Json = {
-    "type": "array",
-    "x-kubernetes-list-type": "map",
-    "x-kubernetes-list-map-keys": ["k"],
-}
 
 
 def _each(*values: Json) -> tuple[Json, ...]:
@@ -39,7 +30,7 @@ _EVERYTHING = definition(
         },
         l={"type": "array", "minItems": 1, "maxItems": 2, "items": {"type": "string"}},
         t={"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
-        k={**_MAP, "items": _ITEM},
+        k={**MAP, "items": ITEM},
         y={"x-kubernetes-int-or-string": True},
         u={"x-kubernetes-preserve-unknown-fields": True},
         z={"type": "object", "additionalProperties": False},
@@ -100,7 +91,7 @@ _SCALED = definition(
     {
         "type": "object",
         "properties": {
-            "spec": _PARTS | {"x-kubernetes-preserve-unknown-fields": True},
+            "spec": PARTS | {"x-kubernetes-preserve-unknown-fields": True},
             "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
         },
     },
@@ -133,7 +124,7 @@ _RULED = definition(
                 ],
                 "properties": {
                     "a": {
-                        **_TEXT,
+                        **TEXT,
                         "x-kubernetes-validations": [
                             {"rule": "self.size() < 4", "reason": "FieldValueDuplicate"},
                             {
@@ -171,7 +162,7 @@ _RULED = definition(
                             {"rule": "type(self) == int ? self > 1 : self == 'a'"}
                         ],
                     },
-                    "namespace": _TEXT,
+                    "namespace": TEXT,
                     "e": {
                         "type": "object",
                         "x-kubernetes-embedded-resource": True,

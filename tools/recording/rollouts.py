@@ -1,27 +1,28 @@
 """
-Ask real controllers how they roll out: ``python -m tools.record_rollouts KUBECONFIG FILE``.
+Record how real controllers roll out.
 
-The control plane should have kube-controller-manager, but neither scheduler nor nodes: the script
-(tests/unit/apiserver/workloads/rollout_script.py) says itself which pods are ready. The file is
-JSON, compressed with zlib.
+The control plane has kube-controller-manager, but neither scheduler nor nodes: the script
+(tests/unit/apiserver/workloads/rollout_script.py) says itself which pods are ready.
+
+    python -m tools.recording.rollouts
 """
 
-import argparse
-import json
 import time
-import zlib
 from pathlib import Path
 from typing import Any
 
 from tests.unit.apiserver.workloads import rollout_script as script
-from tools.record_patches import Api
+from tools.recording.client import MERGE_PATCH, Client, Json
+from tools.recording.command import TESTS, command_line, run
+
+FILE = TESTS / "data" / "rollouts.json.zlib"
 
 
 class RealCluster:
     """A cluster that is asked over HTTP."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
+    def __init__(self, client: Client) -> None:
+        self._client = client
 
     @staticmethod
     def _path(bucket: str, name: str = "") -> str:
@@ -32,22 +33,20 @@ class RealCluster:
 
     def add(self, bucket: str, obj: dict[str, Any]) -> None:
         """Create an object."""
-        code, answer = self._api.ask("POST", self._path(bucket), obj)
-        if code != 201:
-            raise SystemExit(answer["message"])
+        self._client.create(self._path(bucket), obj)
 
     def change(self, bucket: str, name: str, spec: dict[str, Any]) -> None:
         """Merge into an object's spec."""
-        self._api.ask("PATCH", self._path(bucket, name), {"spec": spec}, "merge")
+        self._client.ask("PATCH", self._path(bucket, name), {"spec": spec}, MERGE_PATCH)
 
     def set_status(self, bucket: str, name: str, status: dict[str, Any]) -> None:
         """Merge into an object's status."""
         path = f"{self._path(bucket, name)}/status"
-        self._api.ask("PATCH", path, {"status": status}, "merge")
+        self._client.ask("PATCH", path, {"status": status}, MERGE_PATCH)
 
     def all(self, bucket: str) -> list[dict[str, Any]]:
         """Return the objects of a bucket."""
-        found: list[dict[str, Any]] = self._api.ask("GET", self._path(bucket))[1]["items"]
+        found: list[dict[str, Any]] = self._client.ask("GET", self._path(bucket)).body["items"]
         return found
 
     def rest(self) -> None:
@@ -63,32 +62,28 @@ class RealCluster:
 
     def clear(self, bucket: str, name: str) -> None:
         """Delete an object and all that it owns."""
-        self._api.ask("DELETE", f"{self._path(bucket, name)}?propagationPolicy=Foreground")
+        self._client.ask("DELETE", f"{self._path(bucket, name)}?propagationPolicy=Foreground")
         while self.all("pods") or self.all("replicasets.apps") or self.all(bucket):
             time.sleep(0.3)
 
 
-def main() -> None:
-    """Record, and write the file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kubeconfig", type=Path)
-    parser.add_argument("file", type=Path)
-    arguments = parser.parse_args()
-    api = Api(arguments.kubeconfig)
-    api.ask("POST", "/api/v1/namespaces", {"metadata": {"name": script.NAMESPACE}})
-    time.sleep(2)
-    cluster = RealCluster(api)
-    try:
+def record(client: Client) -> dict[Path, Json]:
+    """Return what is seen after each step."""
+    with client.namespace(script.NAMESPACE):
+        time.sleep(2)
+        cluster = RealCluster(client)
         found = {
             "deployments": [list(script.roll_deployment(cluster, *e)) for e in script.DEPLOYMENTS],
             "statefulsets": [
                 list(script.roll_stateful_set(cluster, *each)) for each in script.STATEFUL_SETS
             ],
         }
-    finally:
-        api.ask("DELETE", f"/api/v1/namespaces/{script.NAMESPACE}")
-    text = json.dumps(found, separators=(",", ":"), sort_keys=True)
-    arguments.file.write_bytes(zlib.compress(text.encode(), 9))
+    return {FILE: found}
+
+
+def main() -> None:
+    """Record, and write the file."""
+    run(record, command_line(__doc__).parse_args(), controllers=True)
 
 
 if __name__ == "__main__":
