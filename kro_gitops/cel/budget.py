@@ -41,7 +41,8 @@ class Budget:
     `iterations` bounds the rounds of all loops together; large values count by their size.
     `elements` bounds one list or map and the whole result, `characters` one text, `depth` the
     nesting of the result. `deadline` is asked every few hundred steps and ends the evaluation
-    by returning True: the engine has no clock of its own.
+    by returning True: the engine has no clock of its own. `meter` is told after each evaluation
+    how many of its iterations it took, for who bounds several together.
     """
 
     iterations: int = 1_000_000
@@ -49,6 +50,7 @@ class Budget:
     characters: int = MAX_SIZE
     depth: int = 10_000
     deadline: Callable[[], bool] | None = None
+    meter: Callable[[int], None] | None = None
 
 
 DEFAULT_BUDGET = Budget()

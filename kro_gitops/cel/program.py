@@ -62,6 +62,9 @@ class Program:
             raise EvaluationStopped("nested too deeply") from None
         except Exception as error:
             raise EvaluationError(f"internal error: {type(error).__name__}: {error}") from error
+        finally:
+            if budget.meter is not None:
+                budget.meter(budget.iterations - frame[LEFT])
 
     def evaluate(self, data: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """Evaluate to JSON; raise `ConversionError` for a value that JSON cannot hold."""

@@ -19,6 +19,9 @@ _PREFIX = "#/components/schemas/"
 # What a component is replaced by inside itself: anything may stand there.
 RECURSION: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
+# Where a schema can refer to others; most have none of these.
+_REFERRING = frozenset(("$ref", "allOf", "items", "additionalProperties", "properties"))
+
 
 class Components:
     """Named schemas that refer to each other, and to those of `base`."""
@@ -52,6 +55,8 @@ class Components:
 
     def _resolve(self, schema: Schema) -> Schema:
         """Return `schema` itself if nothing in it refers anywhere."""
+        if _REFERRING.isdisjoint(schema):
+            return schema
         name = _reference(schema)
         if name is not None:
             beside = {key: schema[key] for key in schema if key not in ("$ref", "allOf")}

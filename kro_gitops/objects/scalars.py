@@ -112,10 +112,14 @@ def _integer(digits: str) -> int | float | None:
 
 def _float(digits: str, text: str) -> int | float | str:
     number = float(digits)
-    if math.isinf(number):
-        return text
-    if not number.is_integer():
+    return text if math.isinf(number) else json_number(number)
+
+
+def json_number(number: float) -> int | float:
+    """Return what becomes of a number that Go writes as JSON and reads again."""
+    if not math.isfinite(number) or not float(number).is_integer():
         return number
     # Go prints a float with the fewest digits that identify it, and reads them as an integer.
-    whole = int(number) if abs(number) < _EXACT_FLOATS else int(Decimal(repr(number)))
-    return whole if -(2**63) <= whole < 2**63 else number
+    is_exact = isinstance(number, int) or abs(number) < _EXACT_FLOATS
+    whole = int(number) if is_exact else int(Decimal(repr(number)))
+    return whole if -(2**63) <= whole < 2**63 else float(number)

@@ -23,6 +23,7 @@ from kro_gitops.apiserver.field_errors import (
 )
 from kro_gitops.apiserver.names import dns_1035_label, dns_subdomain, name_is_subdomain
 from kro_gitops.apiserver.strategy import Errors
+from kro_gitops.objects.kinds import Schema
 from kro_gitops.objects.refs import KubeObject
 
 _SHARED = {
@@ -48,14 +49,14 @@ def check_definition(crd: KubeObject) -> Errors:
         return wrong if name == wanted else [*wrong, 'must be spec.names.plural+"."+spec.group']
 
     found = object_meta.validate_plain(crd, False, name_rule)
-    return [*found, *_check_spec(spec), *_check_rest(crd, None)]
+    return [*found, *_check_spec(spec, None), *_check_rest(crd, None)]
 
 
 def check_change(new: KubeObject, old: KubeObject) -> Errors:
     """Return what is wrong with a changed definition."""
     found = object_meta.validate_plain_update(new, old)
     spec, before = new["spec"], old["spec"]
-    found += _check_spec(spec)
+    found += _check_spec(spec, before)
     if is_established(old):
         found += object_meta.immutable(spec["scope"], before["scope"], "spec.scope")
         found += _same_name(spec, before, "kind")
@@ -158,7 +159,17 @@ def _shared(versions: list[KubeObject]) -> dict[str, Any]:
     }
 
 
-def _check_spec(spec: KubeObject) -> Iterator[FieldError]:
+def _stored_schema(before: KubeObject | None, name: str) -> Schema | None:
+    """Return the schema a version had; one that all had counts as that of a new version, too."""
+    versions: list[KubeObject] = (before or {}).get("versions") or []
+    shared = _shared(versions)
+    if "validation" in shared:
+        return schema_of(shared["validation"])
+    named = (each.get("schema") for each in versions if each["name"] == name)
+    return schema_of(next(named, None))
+
+
+def _check_spec(spec: KubeObject, before: KubeObject | None) -> Iterator[FieldError]:
     versions: list[KubeObject] = spec["versions"] or []
     shared = _shared(versions)
     own = [{k: v for k, v in each.items() if _SHARED.get(k) not in shared} for each in versions]
@@ -172,13 +183,15 @@ def _check_spec(spec: KubeObject) -> Iterator[FieldError]:
     has_status = any("status" in (each.get("subresources") or {}) for each in versions)
     for index, version in enumerate(own):
         status = "status" in (versions[index].get("subresources") or {})
-        yield from _check_version(version, f"spec.versions[{index}]", status)
+        stored = _stored_schema(before, version["name"])
+        yield from _check_version(version, f"spec.versions[{index}]", status, stored)
     yield from _check_versions(own, spec["versions"])
     for key in ("plural", "singular", "kind", "listKind"):
         if not spec["names"].get(key):
             yield required(f"spec.names.{key}")
     yield from _check_names(spec["names"], "spec.names")
-    yield from check_parts(shared, "spec", "validation", has_status)
+    stored = _stored_schema(before, versions[0]["name"]) if versions else None
+    yield from check_parts(shared, "spec", "validation", has_status, stored)
     yield from check_conversion(spec)
 
 
@@ -218,12 +231,14 @@ def _check_versions(
         yield invalid("spec.version", names[0], ",".join(wrong))
 
 
-def _check_version(version: KubeObject, path: str, has_status: bool) -> Iterator[FieldError]:
+def _check_version(
+    version: KubeObject, path: str, has_status: bool, before: Schema | None
+) -> Iterator[FieldError]:
     if wrong := dns_1035_label(version["name"]):
         yield invalid(f"{path}.name", version["name"], ",".join(wrong))
     for told in _about_warning(version):
         yield invalid(f"{path}.deprecationWarning", version["deprecationWarning"], told)
-    yield from check_parts(version, path, "schema", has_status)
+    yield from check_parts(version, path, "schema", has_status, before)
 
 
 def _about_warning(version: KubeObject) -> list[str]:

@@ -3,17 +3,22 @@ The expressions of validation rules, compiled: what a rule asks, and how it word
 
 A rule sees `self`, the value at its place, and `oldSelf`, what was there before; both are of one
 type. With `optionalOldSelf` the old value is an optional, and the rule is asked of new values, too.
+
+What an expression may cost is estimated only for who says how large values can be: whoever writes
+the rule has to know, whoever asks it does not.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 from kro_gitops.apiserver.custom.field_paths import BadPath, follow
+from kro_gitops.cel.check import check
+from kro_gitops.cel.costs.estimate import estimate_cost
+from kro_gitops.cel.costs.sizes import SizeAt
 from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.engine import compile_text
 from kro_gitops.cel.failures import BuildProblem
 from kro_gitops.cel.issues import CheckProblem, SyntaxProblem
-from kro_gitops.cel.program import Program
+from kro_gitops.cel.program import Program, compile_program
 from kro_gitops.cel.references import find_references
 from kro_gitops.cel.syntax import parse
 from kro_gitops.cel.types import BOOL, STRING, Type, optional_of
@@ -32,6 +37,7 @@ class Rule:
     One rule.
 
     `problem` says why it cannot be asked, `message_problem` why its message cannot be worked out.
+    `cost` and `message_cost` are what they may cost at worst, if that was estimated.
     """
 
     text: str
@@ -44,6 +50,8 @@ class Rule:
     uses_old: bool = False
     problem: str = ""
     message_problem: str = ""
+    cost: int = 0
+    message_cost: int = 0
 
     @property
     def named(self) -> str:
@@ -66,7 +74,7 @@ def view_of(schema: Schema) -> Shape:
     return shape_of(schema)
 
 
-def compile_rules(schema: Schema, *, is_root: bool) -> list[Rule]:
+def compile_rules(schema: Schema, *, is_root: bool, size_at: SizeAt | None = None) -> list[Rule]:
     """Compile the rules of a part of a schema, as far as that is possible."""
     rules: list[dict[str, Any]] = schema.get(RULES) or []
     if not rules:
@@ -77,7 +85,7 @@ def compile_rules(schema: Schema, *, is_root: bool) -> list[Rule]:
     own = environment.variables.get(SELF)
     if own is None:
         return [_rule(raw, schema) for raw in rules]
-    return [_compiled(raw, schema, environment, own) for raw in rules]
+    return [_compiled(raw, schema, environment, own, size_at) for raw in rules]
 
 
 def _rule(raw: dict[str, Any], schema: Schema, **found: Any) -> Rule:
@@ -98,45 +106,67 @@ def _blamed(path: str, schema: Schema) -> str:
         return ""
 
 
-def _compiled(raw: dict[str, Any], schema: Schema, environment: Environment, own: Type) -> Rule:
+def _compiled(
+    raw: dict[str, Any], schema: Schema, environment: Environment, own: Type, size_at: SizeAt | None
+) -> Rule:
     text = raw.get("rule", "")
     if not text.strip():
         return _rule(raw, schema)
     old = optional_of(own) if raw.get("optionalOldSelf") is True else own
     scope = environment.extend(types={OLD_SELF: old})
-    program, problem = _program(text, scope, BOOL, "cel expression must evaluate to a bool", "")
-    if program is None:
-        return _rule(raw, schema, problem=problem)
+    asked = _expression(text, scope, _QUESTION, size_at)
+    if asked.program is None:
+        return _rule(raw, schema, problem=asked.problem)
     names = find_references(parse(text), scope.variables, scope.functions)
-    message, message_problem = None, ""
+    told = _Expression()
     if raw.get("messageExpression"):
-        message, message_problem = _program(
-            raw["messageExpression"],
-            scope,
-            STRING,
-            "messageExpression must evaluate to a string",
-            "messageExpression ",
-        )
+        told = _expression(raw["messageExpression"], scope, _MESSAGE, size_at)
     return _rule(
         raw,
         schema,
-        program=program,
+        program=asked.program,
+        cost=asked.cost,
         uses_old=OLD_SELF in names.identifiers,
-        message_program=message,
-        message_problem=message_problem,
+        message_program=told.program,
+        message_problem=told.problem,
+        message_cost=told.cost,
     )
 
 
-def _program(
-    text: str, scope: Environment, wanted: Type, complaint: str, what: str
-) -> tuple[Program | None, str]:
+@dataclass(frozen=True, slots=True)
+class _Purpose:
+    """What an expression is for: what it must yield, and how its problems are told."""
+
+    wanted: Type
+    complaint: str
+    name: str = ""
+
+
+_QUESTION = _Purpose(BOOL, "cel expression must evaluate to a bool")
+_MESSAGE = _Purpose(STRING, "messageExpression must evaluate to a string", "messageExpression ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Expression:
+    program: Program | None = None
+    problem: str = ""
+    cost: int = 0
+
+
+def _expression(
+    text: str, scope: Environment, purpose: _Purpose, size_at: SizeAt | None
+) -> _Expression:
+    name = purpose.name
     try:
-        program = compile_text(text, scope)
+        tree = parse(text)
+        if check(tree, scope, text) != purpose.wanted:
+            return _Expression(problem=purpose.complaint)
+        cost = estimate_cost(tree, scope.profile.library, size_at) if size_at is not None else 0
+        return _Expression(compile_program(tree, scope, text), cost=cost)
     except (SyntaxProblem, CheckProblem) as error:
         told = error.message.replace(_TYPE_PREFIX, _TYPE_SHOWN)
-        return None, f"{what}compilation failed: {told}"
+        return _Expression(problem=f"{name}compilation failed: {told}")
     except BuildProblem as error:
-        return None, f"{what or 'program '}instantiation failed: {error.message}"
+        return _Expression(problem=f"{name or 'program '}instantiation failed: {error.message}")
     except ExpressionError as error:
-        return None, f"{what}compilation failed: {error.message}"
-    return (program, "") if program.type == wanted else (None, complaint)
+        return _Expression(problem=f"{name}compilation failed: {error.message}")

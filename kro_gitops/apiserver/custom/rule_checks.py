@@ -1,10 +1,12 @@
-"""The validation rules of a part of a schema: whether they are complete, and compile."""
+"""The validation rules of a part of a schema: whether they are complete, compile, and end soon."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from kro_gitops.apiserver.custom.field_paths import BadPath, follow
 from kro_gitops.apiserver.custom.inner_form import inner_rule, printed
+from kro_gitops.apiserver.custom.rule_costs import Bill, multiplied
 from kro_gitops.apiserver.custom.structural import unsupported
 from kro_gitops.apiserver.field_errors import (
     FieldError,
@@ -14,6 +16,9 @@ from kro_gitops.apiserver.field_errors import (
     required,
 )
 from kro_gitops.objects.kinds import Schema
+
+if TYPE_CHECKING:
+    from kro_gitops.apiserver.custom.expressions import Rule
 
 RULES = "x-kubernetes-validations"
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
@@ -82,35 +87,57 @@ def has_type(schema: Schema) -> bool:
     return kind in ("object", "string", "boolean", "integer", "number")
 
 
-def check_rules(
-    schema: Schema, path: str, untied: str | None, *, is_root: bool
-) -> Iterator[FieldError]:
+@dataclass(frozen=True, slots=True)
+class Place:
     """
-    Yield what is wrong with the expressions of rules.
+    Where rules stand.
 
     `untied` names a part of which there are no old values; it is None if nothing can be seen.
+    `repeats` is how often there can be such a part, or None if nothing bounds it.
     """
-    if untied is None:
+
+    path: str
+    untied: str | None
+    repeats: int | None
+    is_root: bool
+
+
+def check_rules(schema: Schema, place: Place, bill: Bill) -> Iterator[FieldError]:
+    """Yield what is wrong with the expressions of rules, and add to the bill what they cost."""
+    # The expression engine takes a while to load, and most schemas have no rules.
+    from kro_gitops.apiserver.custom.expressions import compile_rules  # noqa: PLC0415
+    from kro_gitops.apiserver.custom.rule_sizes import extent_of  # noqa: PLC0415
+
+    extent = extent_of(schema, is_root=place.is_root)
+    if place.untied is None or extent is None:
         told = (
             "internal error: failed to construct type information for x-kubernetes-validations "
             "rules: unable to convert structural schema to CEL declarations"
         )
-        yield internal(f"{path}.{RULES}", told)
+        yield internal(f"{place.path}.{RULES}", told)
         return
-    # The expression engine takes a while to load, and most schemas have no rules.
-    from kro_gitops.apiserver.custom.expressions import compile_rules  # noqa: PLC0415
-
-    compiled = compile_rules(schema, is_root=is_root)
+    compiled = compile_rules(schema, is_root=place.is_root, size_at=extent.at)
+    repeats = extent.repetitions if place.repeats is None else place.repeats
     for index, (rule, raw) in enumerate(zip(compiled, schema[RULES], strict=True)):
-        where = f"{path}.{RULES}[{index}]"
-        shown = printed(inner_rule(raw))
-        if rule.problem:
-            yield invalid(f"{where}.rule", shown, rule.problem)
-        if rule.message_problem:
-            yield invalid(f"{where}.messageExpression", shown, rule.message_problem)
-        if rule.uses_old and untied:
+        where = f"{place.path}.{RULES}[{index}]"
+        yield from bill.add(f"{where}.rule", multiplied(rule.cost, repeats), "rule")
+        yield from _check_expressions(rule, raw, where, bill)
+        if rule.uses_old and place.untied:
             told = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
-            yield invalid(f"{where}.rule", rule.text, f"{told} {untied}")
+            yield invalid(f"{where}.rule", rule.text, f"{told} {place.untied}")
         elif not rule.uses_old and raw.get("optionalOldSelf") is not None:
             told = "may not be set if oldSelf is not used in rule"
             yield invalid(f"{where}.optionalOldSelf", raw["optionalOldSelf"], told)
+
+
+def _check_expressions(
+    rule: "Rule", raw: dict[str, Any], where: str, bill: Bill
+) -> Iterator[FieldError]:
+    shown = printed(inner_rule(raw))
+    if rule.problem:
+        yield invalid(f"{where}.rule", shown, rule.problem)
+    if rule.message_problem:
+        yield invalid(f"{where}.messageExpression", shown, rule.message_problem)
+    elif rule.message_program is not None:
+        path = f"{where}.messageExpression"
+        yield from bill.add(path, rule.message_cost, "messageExpression")

@@ -5,15 +5,16 @@ A tree of rules follows the schema, without the parts that have none. Errors of 
 look at the old value are forgiven (told as warnings) for a part that did not change.
 
 What rules may do is bounded: each evaluation by the expression engine, all of one object together
-by a count of their loops. Who exceeds it is told so in the API server's words, and nothing more is
-asked.
+here, with a real server's numbers. It counts units of cost, of which a step here is at least one
+but for comparisons of long lists. Who exceeds a bound is told so in the API server's words, and
+nothing more is asked.
 """
 
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kro_gitops.apiserver.custom.embedded import child
 from kro_gitops.apiserver.custom.flaws import NOWHERE, shown_number
@@ -35,10 +36,15 @@ if TYPE_CHECKING:
     from kro_gitops.cel.views import Shape
 
 RULES = "x-kubernetes-validations"
-_MOST_LOOPS = 300_000
+_MOST_STEPS = 10_000_000
+_STEPS_OF_RULE = 2  # besides its loops
 _MOST_IN_MESSAGE = 5 * 1024
 _STOPPED = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+_STOPPED_ONE = (
+    "'operation cancelled: actual cost limit exceeded': no further validation rules will be run "
+    "due to call cost exceeds limit for rule"
 )
 
 
@@ -149,18 +155,17 @@ def ask_rules(
 
 
 class _Asking:
-    __slots__ = ("_budget", "_loops", "verdict")
+    __slots__ = ("_budget", "_steps", "verdict")
 
     def __init__(self) -> None:
         from kro_gitops.cel.budget import Budget  # noqa: PLC0415
 
         self.verdict = Verdict()
-        self._loops = 0
-        self._budget = Budget(deadline=self._is_over)
+        self._steps = 0
+        self._budget = Budget(meter=self._count)
 
-    def _is_over(self) -> bool:
-        self._loops += 1
-        return self._loops > _MOST_LOOPS
+    def _count(self, steps: int) -> None:
+        self._steps += steps + _STEPS_OF_RULE
 
     def ask(self, tree: RuleTree, value: Any, old: Any, path: str, ties: _Ties) -> None:
         """Ask the rules of a part, then those of the parts below."""
@@ -204,11 +209,12 @@ class _Asking:
 
         if rule.program is None:
             return True
+        if self._steps > _MOST_STEPS:
+            self._stop(tree, path, _STOPPED)
         try:
             return rule.program.value(_seen(rule, tree, known), self._budget) is True
         except EvaluationStopped:
-            self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, _STOPPED))
-            raise _OutOfBudget from None
+            self._stop(tree, path, f"{_STOPPED_ONE}: {rule.named}")
         except ExpressionError as error:
             told = f"{error.message} evaluating rule: {rule.named}"
             if error.message.startswith("no such overload"):
@@ -218,6 +224,10 @@ class _Asking:
                 )
             self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
             return True
+
+    def _stop(self, tree: RuleTree, path: str, told: str) -> NoReturn:
+        self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
+        raise _OutOfBudget from None
 
     def _tell(
         self, rule: "Rule", tree: RuleTree, known: dict[str, Any], path: str, ties: _Ties

@@ -2,9 +2,8 @@
 The schema of a version in a CustomResourceDefinition: whether it is one that can be served.
 
 Besides being structural it must keep to what the API server supports of OpenAPI, its lists must say
-how they merge, its defaults must be values that it accepts, its validation rules must compile.
-Rules are looked at only where everything else is in order. How much a rule may cost is not
-estimated.
+how they merge, its defaults must be values that it accepts, its validation rules must compile and
+not cost too much. Rules are looked at only where everything else is in order.
 """
 
 from collections.abc import Iterator
@@ -17,10 +16,12 @@ from kro_gitops.apiserver.custom.inner_form import inner_schema, printed
 from kro_gitops.apiserver.custom.list_checks import check_lists
 from kro_gitops.apiserver.custom.rule_checks import (
     RULES,
+    Place,
     check_rule_texts,
     check_rules,
     has_type,
 )
+from kro_gitops.apiserver.custom.rule_costs import Bill, repeated
 from kro_gitops.apiserver.custom.structural import structural_errors, unsupported
 from kro_gitops.apiserver.field_errors import FieldError, forbidden, invalid, not_supported
 from kro_gitops.apiserver.strategy import Errors
@@ -40,8 +41,10 @@ _KEEPS = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 
 
-def check_schema(schema: Schema, path: str, *, has_status: bool) -> Errors:
-    """Return what is wrong with a schema."""
+def check_schema(
+    schema: Schema, path: str, *, has_status: bool, is_unchanged: bool = False
+) -> Errors:
+    """Return what is wrong with a schema; `is_unchanged` if it is stored already."""
     found = _check_root(schema, path) if has_status else []
     if schema.get("nullable"):
         found.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
@@ -51,9 +54,9 @@ def check_schema(schema: Schema, path: str, *, has_status: bool) -> Errors:
         wrong = structural_errors(schema, path) or check_defaults(schema, path)
         found += wrong
         may_ask = not wrong
-    checks = _Checks(may_ask)
+    checks = _Checks(may_ask, Bill(is_unchanged))
     checks.check(schema, path, _Around(), is_root=True)
-    found += [*checks.errors, *checks.rule_errors]
+    found += [*checks.errors, *checks.rule_errors, *checks.bill.errors(path)]
     if not found and why:
         found.append(invalid(path, "", why))
     return found
@@ -83,6 +86,7 @@ class _Around:
     untied: str = ""  # the part around it whose old values cannot be found again
     has_rules: bool = False  # a part around it has
     is_unseen: bool = False  # expressions cannot see a part around it, though they should
+    repeats: int | None = 1  # how often there can be values of it; None if nothing bounds that
 
 
 @dataclass(slots=True)
@@ -90,6 +94,7 @@ class _Checks:
     """The errors found so far; those of rules are told last."""
 
     may_ask: bool
+    bill: Bill
     errors: list[FieldError] = field(default_factory=list)
     rule_errors: list[FieldError] = field(default_factory=list)
 
@@ -107,7 +112,8 @@ class _Checks:
         self.errors += _check_keywords(schema, path, around)
         has_rules = around.has_rules or bool(schema.get(RULES))
         is_unseen = around.is_unseen or (has_rules and not has_type(schema))
-        inside = replace(around, has_rules=has_rules, is_unseen=is_unseen)
+        repeats = repeated(around.repeats, schema)
+        inside = replace(around, has_rules=has_rules, is_unseen=is_unseen, repeats=repeats)
         for part, where, below in self._parts(schema, path, inside, is_root):
             self.check(part, where, below, is_described=is_described)
         for part, where in _restrictions(schema, path):
@@ -118,7 +124,8 @@ class _Checks:
             if len(self.errors) == before and self.may_ask and is_described:
                 is_whole = is_root or schema.get(_EMBEDDED) is True
                 untied = None if is_unseen else around.untied
-                self.rule_errors += check_rules(schema, path, untied, is_root=is_whole)
+                place = Place(path, untied, around.repeats, is_whole)
+                self.rule_errors += check_rules(schema, place, self.bill)
 
     def _parts(
         self, schema: Schema, path: str, around: _Around, is_root: bool

@@ -81,7 +81,7 @@ def _served(
         kind=known.kind,
         plural=known.plural,
         namespaced=known.namespaced,
-        schema=known.schema,
+        find_schema=lambda: known.schema,
         strategy=strategy,
         singular=names.get("singular", ""),
         short_names=tuple(names.get("shortNames", ())),

@@ -33,13 +33,18 @@ def schema_of(part: Mapping[str, Any] | None) -> Schema | None:
 
 
 def check_parts(
-    parts: Mapping[str, Any], path: str, key: str, has_status: bool
+    parts: Mapping[str, Any], path: str, key: str, has_status: bool, before: Schema | None
 ) -> Iterator[FieldError]:
-    """Check what stands in a version or, if all have it alike, beside the versions."""
+    """
+    Check what stands in a version or, if all have it alike, beside the versions.
+
+    `before` is the schema that is stored for it.
+    """
     schema = schema_of(parts.get(key))
     if schema is not None:
         where = f"{path}.{key}.openAPIV3Schema"
-        yield from check_schema(schema, where, has_status=has_status)
+        same = schema == before
+        yield from check_schema(schema, where, has_status=has_status, is_unchanged=same)
     yield from _check_subresources(parts.get("subresources"), f"{path}.subresources")
     for index, column in enumerate(parts.get("additionalPrinterColumns") or ()):
         yield from _check_column(column, f"{path}.additionalPrinterColumns[{index}]")

@@ -52,6 +52,10 @@ class Catalog:
         """List every kind, in order."""
         return tuple(self._entries)
 
+    def places(self) -> Iterable[tuple[Kind, str, bool]]:
+        """List every kind with its plural, and whether it is namespaced; reads no schema."""
+        return [(kind, each.plural, each.namespaced) for kind, each in self._entries.items()]
+
     def find(self, kind: Kind) -> KindSchema | None:
         """Return what the catalogue has on `kind`, or `None`; the same answer every time."""
         found = self._found.get(kind)

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -167,3 +168,14 @@ def test_library_functions_ask_before_they_build() -> None:
     check_size(MAX_SIZE)
     with pytest.raises(EvaluationError, match="evaluation stopped"):
         check_size(MAX_SIZE + 1)
+
+
+@pytest.mark.parametrize("ending", ["true", "1 / 0 == 1"])
+def test_a_meter_is_told_what_an_evaluation_took(ending: str) -> None:
+    told: list[int] = []
+    budget = Budget(iterations=100, meter=told.append)
+    loop = compile_text(f"[1, 2, 3].all(i, i > 0) && {ending}", ENV)
+    for _ in range(2):
+        with suppress(EvaluationError):
+            loop.evaluate({}, budget)
+    assert told == [3, 3]

@@ -1,4 +1,4 @@
-"""What a real API server answered, for hundreds of definitions and objects (`record_custom`)."""
+"""What a real API server answered to definitions and objects (`tools/recording/custom.py`)."""
 
 import gzip
 from copy import deepcopy

@@ -192,6 +192,15 @@ def test_a_field_has_the_form_typing_rules_look_for(
     assert field(api_version, kind, path) == expected
 
 
+def test_places_are_known_without_schemas() -> None:
+    found = {kind: (plural, namespaced) for kind, plural, namespaced in catalog.places()}
+    assert list(found) == list(catalog.kinds())
+    for kind, place in found.items():
+        known = catalog.find(kind)
+        assert known is not None
+        assert (known.plural, known.namespaced) == place
+
+
 def test_lists_keep_how_they_merge() -> None:
     ports = field("v1", "Service", "spec.ports")
     assert ports["x-kubernetes-list-type"] == "map"
