@@ -1,8 +1,8 @@
 """
 What is checked of every write besides the object itself: its place, and what it grants.
 
-As the plugins of a real API server that are on by default; what they add to objects of a kind is
-in that kind's strategy.
+As the plugins of a real API server that are on by default; those that are about certain kinds are
+in `plugins`.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from kro_gitops.apiserver.access import RBAC, Access
 from kro_gitops.apiserver.deeds import Deed
 from kro_gitops.apiserver.grants import check_grant
 from kro_gitops.apiserver.kinds import Served
-from kro_gitops.apiserver.plugins.plugin import Plugins
+from kro_gitops.apiserver.plugins.plugin import LAST, Plugins, shown_name
 from kro_gitops.apiserver.requests import Asker
 from kro_gitops.objects.refs import KubeObject
 
@@ -40,6 +40,7 @@ class Admission:
         self._access = access
         self._judge = judge  # asks the policies; returns warnings
         self._plugins = plugins or {}
+        self._last = self._plugins.get(LAST, ())
 
     def create(self, served: Served, namespace: str, obj: KubeObject, asker: Asker) -> None:
         """Refuse what cannot be made where it is to be, or grants more than its author has."""
@@ -60,7 +61,10 @@ class Admission:
             for plugin in self._plugins.get(deed.served.bucket, ())
             for text in plugin.validate(deed)
         ]
-        return warnings + self._judge(deed)
+        warnings += self._judge(deed)
+        if deed.served.namespaced:
+            warnings += [text for plugin in self._last for text in plugin.validate(deed)]
+        return warnings
 
     def _check_namespace(self, served: Served, namespace: str, obj: KubeObject) -> None:
         if not served.namespaced or served.bucket in _ALWAYS:
@@ -70,7 +74,7 @@ class Admission:
             raise statuses.not_found("", "namespaces", namespace)
         if "deletionTimestamp" not in found["metadata"]:
             return
-        name = obj["metadata"].get("name", "")
+        name = shown_name(obj)
         why = (
             f"unable to create new content in namespace {namespace} because it is being terminated"
         )

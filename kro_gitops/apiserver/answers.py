@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-import yaml
 
 from kro_gitops.apiserver.kinds import Served
 from kro_gitops.apiserver.negotiation import JSON, YAML, Form, Shape
@@ -128,7 +127,9 @@ class Rendering:
 
     def _answer(self, code: int, obj: KubeObject, warnings: Sequence[str]) -> Answer:
         if self.form.media_type == YAML:
-            return Answer(code, yaml.safe_dump(obj).encode(), YAML, warnings)
+            from kro_gitops.apiserver import yaml_bodies  # noqa: PLC0415 - nearly nobody needs it
+
+            return Answer(code, yaml_bodies.printed(obj), YAML, warnings)
         if self.form.shape is Shape.OBJECT:
             return Answer(code, dumped(self.served, obj), warnings=warnings)
         return Answer(code, orjson.dumps(obj), warnings=warnings)

@@ -46,7 +46,8 @@ from kro_gitops.objects.refs import KubeObject
 
 _UNROUTED = frozenset((404, 405, 406, 415))
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
-_OWN_PARTS = frozenset(("", "status"))  # what is read and written as the object itself
+# What is read and written as the object itself.
+_OWN_PARTS = frozenset(("", "status", "ephemeralcontainers", "resize"))
 
 # A subresource that is no view of the object, or a kind that is never stored.
 Special = Callable[[Served, Request], Answer]

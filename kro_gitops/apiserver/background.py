@@ -7,35 +7,33 @@ through the verbs, as a controller's requests would, and comes back as the next 
 """
 
 import asyncio
-import heapq
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeVar
 
 import orjson
 
 from kro_gitops.apiserver import garbage
 from kro_gitops.apiserver.acting import Actor, Target
+from kro_gitops.apiserver.agenda import Agenda, Key
 from kro_gitops.apiserver.garbage import Graph, Node, Places
+from kro_gitops.apiserver.notices import Notice, Notices, refusals
 from kro_gitops.apiserver.records import Change, ChangeType, Record
 from kro_gitops.apiserver.statuses import StatusError
 from kro_gitops.apiserver.storage import Store
-from kro_gitops.apiserver.workloads import namespaces, plans
+from kro_gitops.apiserver.workloads import namespaces, plans, quotas
 from kro_gitops.apiserver.workloads.plans import Controller, Moment, Plan, Seen, Settings
 from kro_gitops.apiserver.workloads.registry import controllers, standing_controllers
 from kro_gitops.objects.refs import KubeObject
-from kro_gitops.objects.times import format_time
 
 COLLECTOR = "garbage-collector-controller"
 MANAGER = "kube-controller-manager"
-_RETRY = 1.0  # seconds until something that was refused is tried again
 _SLICE = 100  # steps that are done before requests have their turn again
 _PASSED = frozenset((404, 409))  # the world went on meanwhile; the next change says how
 
 log = logging.getLogger(__name__)
-Key = tuple[str, str, str]  # bucket, namespace, name
 T = TypeVar("T")
 
 
@@ -59,8 +57,8 @@ class Background:
         self._duties = duties
         self._graph = Graph(duties.places)
         self._litter: dict[str, None] = {}
-        self._awake: dict[Key, None] = {}
-        self._due: list[tuple[datetime, Key]] = []
+        self._agenda = Agenda()
+        self._notices = Notices()
         found = {**standing_controllers(), **(controllers() if duties.workloads else {})}
         self._controllers = {b: c for b, c in found.items() if b not in duties.left_alone}
         self._settings = duties.workloads or Settings()
@@ -72,6 +70,7 @@ class Background:
         for bucket in list(self._store.buckets()):
             for record in self._store.list(bucket):
                 self._note(bucket, record, orjson.loads(record.value))
+        self._wake_quotas("")
         return self._store.listen(self.changed)
 
     def changed(self, change: Change) -> None:
@@ -82,32 +81,43 @@ class Background:
             self._wake_others(change.bucket, change.record, obj)
         else:
             self._note(change.bucket, change.record, obj)
+        if change.record.namespace and change.before is not None:
+            is_gone = change.type is ChangeType.DELETED
+            if quotas.gives_back(change.bucket, obj, is_gone=is_gone):
+                self._wake_quotas(change.record.namespace)
         self._wake.set()
 
     def served(self, api_version: str, kind: str) -> None:
         """Look again at objects whose owners may be of a kind that is served now."""
         self._litter |= dict.fromkeys(self._graph.served(api_version, kind))
+        self._wake_quotas("")
         self._wake.set()
 
     def _note(self, bucket: str, record: Record, obj: KubeObject) -> None:
         self._litter |= dict.fromkeys(self._graph.put(Node.of(bucket, obj)))
-        if bucket in self._controllers or bucket == "namespaces":
-            self._awake[(bucket, record.namespace, record.name)] = None
+        controller = self._controllers.get(bucket)
+        if bucket == "namespaces" or (controller and not controller.is_settled(obj)):
+            self._agenda.wake((bucket, record.namespace, record.name))
         self._wake_others(bucket, record, obj)
 
     def _wake_others(self, bucket: str, record: Record, obj: KubeObject) -> None:
         """Wake the controller of an object, and all that look at its bucket."""
         if record.namespace:
-            self._awake[("namespaces", "", record.namespace)] = None
+            self._agenda.wake(("namespaces", "", record.namespace))
         owner = plans.controller_of(obj)
         place = self._duties.places(owner["apiVersion"], owner["kind"]) if owner else None
         if owner and place and bucket in self._owned_by(place.bucket):
-            self._awake[(place.bucket, record.namespace, owner["name"])] = None
+            self._agenda.wake((place.bucket, record.namespace, owner["name"]))
         for each in self._controllers.values():
             if bucket in each.sees:
                 for seen in self._store.list(each.bucket):
                     if seen.namespace in ("", record.namespace):
-                        self._awake[(each.bucket, seen.namespace, seen.name)] = None
+                        self._agenda.wake((each.bucket, seen.namespace, seen.name))
+
+    def _wake_quotas(self, namespace: str) -> None:
+        """Have the quotas of a namespace counted, or all; most namespaces have none."""
+        for each in self._store.list(quotas.BUCKET, namespace):
+            self._agenda.wake((quotas.BUCKET, each.namespace, each.name))
 
     def _owned_by(self, bucket: str) -> tuple[str, ...]:
         found = self._controllers.get(bucket)
@@ -136,18 +146,17 @@ class Background:
 
     def run(self, now: datetime) -> float | None:
         """Do what is due, or a part of it; return in how many seconds there is more."""
-        while self._due and self._due[0][0] <= now:
-            self._awake[heapq.heappop(self._due)[1]] = None
+        self._agenda.ripen(now)
         done = 0
-        while (self._litter or self._awake) and done < _SLICE:
+        while (self._litter or self._agenda) and done < _SLICE:
             done += 1
             if self._litter:
                 self._collect(_first(self._litter), now)
             else:
-                self._look_after(_first(self._awake), now)
-        if self._litter or self._awake:
+                self._look_after(self._agenda.take(), now)
+        if self._litter or self._agenda:
             return 0.0
-        return (self._due[0][0] - now).total_seconds() if self._due else None
+        return self._agenda.wait(now)
 
     # Garbage
 
@@ -167,9 +176,19 @@ class Background:
             case garbage.Complain():
                 if (told := (node.uid, step.owner.uid)) not in self._complaints:
                     self._complaints.add(told)
-                    self._actor.create(MANAGER, "events", _event(step, now))
+                    self._complain(step, now)
             case _:
                 self._strip(step, node)
+
+    def _complain(self, step: garbage.Complain, now: datetime) -> None:
+        node = step.node
+        place = {"namespace": node.namespace} if node.namespace else {}
+        about = {
+            "kind": node.kind,
+            "apiVersion": node.api_version,
+            "metadata": {**place, "name": node.name, "uid": node.uid},
+        }
+        self._warn(about, Notice(COLLECTOR, "OwnerRefInvalidNamespace", step.message), now)
 
     def _strip(
         self, step: garbage.StripOwners | garbage.Unblock | garbage.RemoveFinalizer, node: Node
@@ -194,24 +213,56 @@ class Background:
 
     def _look_after(self, key: Key, now: datetime) -> None:
         obj = self._find(key)
-        if obj is None:
-            return
-        moment = Moment(now, self._settings)
-        manager = MANAGER
-        if key[0] == "namespaces":
-            plan = self._plan_namespace(obj, moment)
-        else:
-            controller = self._controllers[key[0]]
-            manager = controller.manager
-            plan = controller.plan(obj, self._seen(controller, obj), moment)
+        plan = self._planned(key, obj, Moment(now, self._settings))
+        manager = MANAGER if key[0] == "namespaces" else self._controllers[key[0]].manager
         again = plan.next
         for step in plan.steps:
-            if not self._carry_out(manager, step):
-                again = plans.soonest(again, _RETRY)
+            if (refusal := self._carry_out(manager, step)) is not None:
+                again = plans.soonest(again, self._agenda.refused(key))
+                if obj is not None and isinstance(step, plans.Create):
+                    self._tell_refused(key, obj, step, refusal, now)
                 break
+        else:
+            self._agenda.succeeded(key)
         if again is not None:
-            # Times in objects have whole seconds: a moment later they are sure to have passed.
-            heapq.heappush(self._due, (now + timedelta(seconds=max(again, 0.01)), key))
+            self._agenda.postpone(key, now, again)
+
+    def _planned(self, key: Key, obj: KubeObject | None, moment: Moment) -> Plan:
+        if obj is None:
+            return Plan()
+        if key[0] == "namespaces":
+            return self._plan_namespace(obj, moment)
+        controller = self._controllers[key[0]]
+        if not controller.minds(obj):
+            return Plan()
+        return controller.plan(obj, self._seen(controller, obj), moment)
+
+    def _tell_refused(
+        self, key: Key, owner: KubeObject, step: plans.Create, error: StatusError, now: datetime
+    ) -> None:
+        """Say that an object cannot be made: in events, and in the status of its owner."""
+        causes = error.details.get("causes") or ()
+        if any(each.get("reason") == "NamespaceTerminating" for each in causes):
+            return
+        for notice in refusals(key[0], owner, step, error.message):
+            self._warn(owner, notice, now)
+        moment = Moment(now, self._settings, error.message)
+        for each in self._planned(key, self._find(key), moment).steps:
+            if isinstance(each, plans.SetStatus) and each.bucket == key[0]:
+                self._carry_out(self._controllers[key[0]].manager, each)
+
+    def _warn(self, about: KubeObject, notice: Notice, now: datetime) -> None:
+        event: KubeObject = orjson.loads(orjson.dumps(self._notices.event(about, notice, now)))
+        metadata = event["metadata"]
+        known = self._find(("events", metadata["namespace"], metadata["name"]))
+        try:
+            if known is None:
+                self._actor.create(MANAGER, "events", event)
+            else:
+                event["metadata"] = known["metadata"]
+                self._actor.replace(MANAGER, "events", event)
+        except StatusError as error:
+            _tell(error, "events", metadata["name"])
 
     def _plan_namespace(self, obj: KubeObject, moment: Moment) -> Plan:
         name = obj["metadata"]["name"]
@@ -232,18 +283,19 @@ class Background:
                 owned[node.bucket].append(found)
         mine = {bucket: plans.owned_by(obj, found) for bucket, found in owned.items()}
         namespace = obj["metadata"].get("namespace", "")
-        return {**mine, **{each: self._list(each, namespace) for each in controller.sees}}
+        more = controller.looks(obj, self._duties.namespaced()) if controller.looks else ()
+        return {**mine, **{each: self._list(each, namespace) for each in (*controller.sees, *more)}}
 
-    def _carry_out(self, manager: str, step: plans.Step) -> bool:
-        """Do a step; say whether to go on with those that follow it."""
+    def _carry_out(self, manager: str, step: plans.Step) -> StatusError | None:
+        """Do a step; return why those that follow it cannot be done now."""
         try:
             self._do(manager, step)
         except StatusError as error:
             if error.code in _PASSED:
-                return True
+                return None
             _tell(error, getattr(step, "bucket", ""), step.obj["metadata"].get("name", ""))
-            return False
-        return True
+            return error
+        return None
 
     def _do(self, manager: str, step: plans.Step) -> None:
         # Plans share parts of objects; the verbs change what they are given.
@@ -297,31 +349,3 @@ def _tell(error: StatusError, bucket: str, name: str) -> None:
             "background step refused",
             extra={"bucket": bucket, "object": name, "refusal": error.message},
         )
-
-
-def _event(step: garbage.Complain, now: datetime) -> KubeObject:
-    node, text = step.node, format_time(now)
-    place = {"namespace": node.namespace} if node.namespace else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {
-            "name": f"{node.name}.{int(now.timestamp() * 1e9):x}",
-            "namespace": node.namespace or "default",
-        },
-        "involvedObject": {
-            "kind": node.kind,
-            **place,
-            "name": node.name,
-            "uid": node.uid,
-            "apiVersion": node.api_version,
-        },
-        "reason": "OwnerRefInvalidNamespace",
-        "message": step.message,
-        "source": {"component": COLLECTOR},
-        "firstTimestamp": text,
-        "lastTimestamp": text,
-        "count": 1,
-        "type": "Warning",
-        "reportingComponent": COLLECTOR,
-    }

@@ -6,10 +6,10 @@ fields (types, unknown ones, nulls) is up to `typed_form` for built-in kinds, an
 custom ones.
 """
 
+import re
 from typing import Any
 
 import orjson
-import yaml
 
 from kro_gitops.apiserver import statuses
 from kro_gitops.apiserver.builtins.strict_fields import duplicate_fields, has_duplicates
@@ -23,12 +23,16 @@ from kro_gitops.apiserver.negotiation import ACCEPTED
 from kro_gitops.apiserver.own_kinds import internal_type
 from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.objects.refs import Kind, KubeObject
+from kro_gitops.objects.scalars import json_number
 
 _JSON = "application/json"
 _YAML = "application/yaml"
 _ACCEPTED = (_JSON, _YAML)
 # Groups whose servers know no kinds but their own.
 _APART = frozenset(("apiextensions.k8s.io", "apiregistration.k8s.io"))
+# What may be a number that is written otherwise than Go writes it: with a point, an exponent or
+# more digits than fit.
+_ODD_NUMBERS = re.compile(rb"\d[.eE]|\d{19}")
 _SHOWN = 30  # characters of a body that makes no sense
 
 
@@ -127,6 +131,8 @@ def _doubles(served: Served, data: bytes, mistakes: list[str]) -> list[str]:
 def parse_apply(data: bytes) -> KubeObject:
     """Read the body of an apply: YAML, of which JSON is a part."""
     found = _loaded(data, is_yaml=True)
+    if _ODD_NUMBERS.search(data):
+        found = _renumbered(found)
     if not isinstance(found, dict):
         text = "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
         kind = _json_kind(found)
@@ -136,39 +142,26 @@ def parse_apply(data: bytes) -> KubeObject:
     return found
 
 
+def _renumbered(value: Any) -> Any:
+    """Return data with numbers as Go has them after JSON: `2.0` is 2."""
+    if isinstance(value, dict):
+        return {key: _renumbered(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_renumbered(each) for each in value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return json_number(value)
+
+
 def _loaded(data: bytes, *, is_yaml: bool) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
         if not is_yaml:
             raise statuses.bad_request(go_complaint(data) or str(error)) from error
-    try:
-        return yaml.load(data, Loader=_plain_loader())
-    except yaml.YAMLError as error:
-        text = f"error converting YAML to JSON: yaml: {_yaml_complaint(error)}"
-        raise statuses.bad_request(f"error decoding YAML: {text}") from error
+    from kro_gitops.apiserver import yaml_bodies  # noqa: PLC0415 - nearly nobody needs it
 
-
-def _yaml_complaint(error: yaml.YAMLError) -> str:
-    """Say what is wrong with YAML, and in which line, as Go counts them."""
-    if not isinstance(error, yaml.MarkedYAMLError):
-        return " ".join(str(error).split())
-    line = error.problem_mark.line if error.problem_mark is not None else 0
-    if line and isinstance(error, yaml.scanner.ScannerError):
-        line += 1
-    if not line and error.context_mark is not None:
-        line = error.context_mark.line
-    return f"line {line}: {error.problem}" if line else f"{error.problem}"
-
-
-def _plain_loader() -> Any:
-    """Return a loader that leaves dates as they are written."""
-    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # as it was built
-    resolvers = {
-        first: [(tag, regexp) for tag, regexp in known if not tag.endswith(":timestamp")]
-        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers})
+    return yaml_bodies.parsed(data)
 
 
 def _parsed(served: Served, data: bytes, *, is_yaml: bool) -> KubeObject:

@@ -14,6 +14,7 @@ from kro_gitops.apiserver.errands import Errand
 from kro_gitops.apiserver.garbage import Place
 from kro_gitops.apiserver.kinds import Registry, Served
 from kro_gitops.apiserver.options import DeleteOptions, WriteOptions
+from kro_gitops.apiserver.plugins.nodes import topology
 from kro_gitops.apiserver.requests import Asker
 from kro_gitops.apiserver.stored_objects import StoredObjects
 from kro_gitops.apiserver.writing import Writer
@@ -108,6 +109,9 @@ class ControllerVerbs:
         _check_uid("pods", pod, live)
         bound = StoredObjects.copy(live)
         bound["spec"]["nodeName"] = node
+        if labels := topology(self._writer.stored.look, node):
+            metadata = bound["metadata"]
+            metadata["labels"] = {**metadata.get("labels", {}), **labels}
         status = bound.setdefault("status", {})
         others = [c for c in status.get("conditions") or () if c["type"] != "PodScheduled"]
         scheduled = {
@@ -146,7 +150,9 @@ class ControllerVerbs:
 
 
 def _is_stored(served: Served) -> bool:
-    return served.storage_version in ("", served.kind.version)
+    # Events are served in two groups, and are stored as the core one has them.
+    is_own = served.storage_group in (None, served.kind.group)
+    return is_own and served.storage_version in ("", served.kind.version)
 
 
 def _check_uid(bucket: str, obj: KubeObject, live: KubeObject) -> None:

@@ -5,7 +5,7 @@ All versions of a kind share one bucket of the store; each version is served by 
 own. The registry changes while it runs, as CustomResourceDefinitions come and go.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kro_gitops.apiserver.statuses import qualified
@@ -62,7 +62,7 @@ class Served:
     kind: Kind
     plural: str
     namespaced: bool
-    schema: Schema = field(repr=False)
+    find_schema: Callable[[], Schema] = field(repr=False)  # the same dict every time
     strategy: Strategy = field(repr=False)
     singular: str = ""
     short_names: tuple[str, ...] = ()
@@ -77,6 +77,11 @@ class Served:
     list_kind: str = ""
     selectable: tuple[str, ...] = ()  # JSONPaths of fields that a custom kind can be selected by
     deprecation: str = ""  # a warning to whoever uses it
+
+    @property
+    def schema(self) -> Schema:
+        """Return what its objects look like; found when asked for, since most kinds never are."""
+        return self.find_schema()
 
     @property
     def bucket(self) -> str:

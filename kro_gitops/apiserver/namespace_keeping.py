@@ -1,11 +1,25 @@
 """
-A namespace that goes: everything in it first, itself last.
+A namespace that comes or goes: furnished before anything is asked of it, and empty before it ends.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
+import orjson
+
+from kro_gitops.apiserver.acting import Actor
+from kro_gitops.apiserver.records import Change
+from kro_gitops.apiserver.statuses import StatusError
+from kro_gitops.apiserver.workloads import namespaces
+from kro_gitops.apiserver.workloads.plans import Create
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.objects.times import format_time
+
+BUCKET = "namespaces"
+_MANAGER = "kube-controller-manager"
 
 
 def delete_namespace(namespace: KubeObject, now: datetime) -> bool:
@@ -16,3 +30,29 @@ def delete_namespace(namespace: KubeObject, now: datetime) -> bool:
         namespace.setdefault("status", {})["phase"] = "Terminating"
         return True
     return bool(namespace.get("spec", {}).get("finalizers"))
+
+
+@dataclass(frozen=True, slots=True)
+class Furnisher:
+    """
+    Has the account that pods need in a new namespace before the first of them can come.
+
+    A real API server lets a pod wait a second or two for that account; nothing waits here, and
+    other controllers may have much to do. They put back what gets lost later.
+    """
+
+    actor: Actor
+    authority: str  # the CA's certificate
+    soon: Callable[[Callable[[], None]], None]  # does something before the next request
+
+    def heard(self, change: Change) -> None:
+        """Take note of a change."""
+        if change.bucket == BUCKET and change.before is None:
+            self.soon(partial(self._furnish, orjson.loads(change.record.value)))
+
+    def _furnish(self, namespace: KubeObject) -> None:
+        for step in namespaces.furniture(namespace, {}, self.authority):
+            # Somebody may have been faster, or it goes already.
+            with suppress(StatusError):
+                assert isinstance(step, Create), "nothing is in it yet"
+                self.actor.create(_MANAGER, step.bucket, step.obj)

@@ -1,14 +1,14 @@
 """
 The built-in kinds: how each is served, as a real API server tells it in its discovery.
 
-Read from `documents/discovery.json`. Schemas come from the catalogue; resolving all of them takes
-some 50 ms and 2 MB, since equal parts are shared.
+Read from `documents/discovery.json`. Schemas come from the catalogue, each when its kind is first
+written: resolving all of them would take a noticeable part of a start.
 """
 
 import hashlib
 import json
 from base64 import b64encode
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -16,6 +16,7 @@ from kro_gitops.apiserver.kinds import Served, Subresource
 from kro_gitops.apiserver.statuses import qualified
 from kro_gitops.apiserver.strategy import Strategies, Strategy
 from kro_gitops.objects.builtins.catalog import catalog
+from kro_gitops.objects.kinds import Schema
 from kro_gitops.objects.refs import Kind
 
 Json = dict[str, Any]
@@ -41,6 +42,8 @@ _DEPRECATED = {
     "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
     "endpoints": ("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
 }
+
+_ANYTHING: Schema = {}  # the schema of kinds that have none
 
 
 def served_builtins(strategies: Strategies) -> list[Served]:
@@ -124,12 +127,11 @@ def _group_version(path: str) -> tuple[str, str]:
 def _served(
     kind: Kind, resource: Json, subresources: dict[str, Subresource], strategy: Strategy
 ) -> Served:
-    known = catalog.find(kind)
     return Served(
         kind=kind,
         plural=resource["name"],
         namespaced=resource["namespaced"],
-        schema=known.schema if known is not None else {},
+        find_schema=partial(_schema, kind),
         strategy=strategy,
         singular=resource["singularName"],
         short_names=tuple(resource.get("shortNames", ())),
@@ -140,6 +142,11 @@ def _served(
         storage_group="" if kind in _OF_CORE else None,
         deprecation="" if kind.group else _DEPRECATED.get(resource["name"], ""),
     )
+
+
+def _schema(kind: Kind) -> Schema:
+    known = catalog.find(kind)
+    return known.schema if known is not None else _ANYTHING
 
 
 def _storage_version(kind: Kind, told: str) -> str:

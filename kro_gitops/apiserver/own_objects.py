@@ -1,25 +1,37 @@
 """
 The objects that an API server makes for itself when it first starts.
 
-Namespaces, roles and bindings, priorities, the service that is the API server: read from a real
-one (`documents/objects.json`), without what the server that holds them gives.
+Namespaces, roles and bindings, priorities, the service that is the API server: as a real one stores
+them (`documents/objects.json`), with blanks for what is of the moment. So nobody has to work out
+and judge again at every first start what was worked out and judged there.
 """
 
-import json
 from importlib.resources import files
+
+import orjson
 
 from kro_gitops.apiserver.access import aggregated_rules
 from kro_gitops.objects.refs import KubeObject
 
 
 def own_objects(port: int) -> list[KubeObject]:
-    """Return them in the order they can be made; `port` is where this server listens."""
+    """Return them in the order they are made; `port` is where this server listens."""
     file = files("kro_gitops.apiserver") / "documents" / "objects.json"
-    found: list[KubeObject] = json.loads(file.read_bytes())["objects"]
+    found: list[KubeObject] = orjson.loads(file.read_bytes())["objects"]
     for each in found:
         if each["kind"] == "Service":
             each["spec"]["ports"][0]["targetPort"] = port
     return found
+
+
+def fill_in(obj: KubeObject, uid: str, time: str) -> None:
+    """Give an own object what it has from the moment it is made; its version is the store's."""
+    metadata = obj["metadata"]
+    metadata["uid"], metadata["creationTimestamp"] = uid, time
+    for each in metadata["managedFields"]:
+        each["time"] = time
+    for each in (obj.get("status") or {}).get("conditions", ()):
+        each["lastTransitionTime"] = time
 
 
 def gathered(roles: list[KubeObject]) -> list[KubeObject]:

@@ -141,7 +141,7 @@ class Scales:
 
 def _served(served: Served) -> Served:
     """Return a scale as if it were served by itself."""
-    return Served(_SCALE, served.plural, served.namespaced, _schema(), Plain(Ways()))
+    return Served(_SCALE, served.plural, served.namespaced, _schema, Plain(Ways()))
 
 
 @cache

@@ -1,77 +1,28 @@
 """
 `EmbeddedCluster`: a store, an API over it, and a port where it is served.
 
-The only place where the parts meet. What is random or reads a clock is made here and handed down.
+It opens the store, begins to listen, and has its controllers at work until it is closed.
 """
 
 import asyncio
 import logging
 import secrets
 import ssl
-import uuid
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
-import orjson
-
-from kro_gitops.apiserver.access import MASTERS, RBAC, Access
-from kro_gitops.apiserver.admission import Admission
-from kro_gitops.apiserver.answers import Answer, Rendering
-from kro_gitops.apiserver.api import Api, Hands
 from kro_gitops.apiserver.audit import Audit
-from kro_gitops.apiserver.background import Background, Duties
-from kro_gitops.apiserver.bodies import Bodies
-from kro_gitops.apiserver.bookmarks import bookmarks
-from kro_gitops.apiserver.builtins import autoscaler_versions, events
-from kro_gitops.apiserver.builtins.registry import strategies
-from kro_gitops.apiserver.builtins.service_addresses import AddressBook
-from kro_gitops.apiserver.calls import Call, Stream
 from kro_gitops.apiserver.certificates import Keys, ensure_keys, kubeconfig
-from kro_gitops.apiserver.controller_verbs import ControllerVerbs
-from kro_gitops.apiserver.custom.definitions import DefinitionStrategy
-from kro_gitops.apiserver.definition_keeping import BUCKET as DEFINITIONS
-from kro_gitops.apiserver.definition_keeping import Definitions, delete_definition
-from kro_gitops.apiserver.deleting import Deleter
-from kro_gitops.apiserver.discovery import Discovery
-from kro_gitops.apiserver.documents_served import Documents
-from kro_gitops.apiserver.errands import Errand
-from kro_gitops.apiserver.identities import Identities, impersonated
 from kro_gitops.apiserver.journal import Journal
-from kro_gitops.apiserver.kinds import Registry, Served
-from kro_gitops.apiserver.names import SUFFIX_LETTERS
-from kro_gitops.apiserver.namespace_keeping import delete_namespace
-from kro_gitops.apiserver.openapi_documents import OpenAPIDocuments
-from kro_gitops.apiserver.options import WriteOptions
-from kro_gitops.apiserver.own_kinds import served_builtins
-from kro_gitops.apiserver.own_objects import own_objects
-from kro_gitops.apiserver.plugins.plugin import Surroundings
-from kro_gitops.apiserver.plugins.table import plugins
-from kro_gitops.apiserver.policies import GROUP as POLICIES
-from kro_gitops.apiserver.policies import Policies, Sources
-from kro_gitops.apiserver.reading import Reader, asked_of
-from kro_gitops.apiserver.records import Change, ChangeType, Record
-from kro_gitops.apiserver.requests import Asker, Request
-from kro_gitops.apiserver.reviews import Reviews
-from kro_gitops.apiserver.special_parts import SpecialParts
+from kro_gitops.apiserver.parts import Parts, new_uid, now
 from kro_gitops.apiserver.storage import Store
-from kro_gitops.apiserver.stored_objects import Convert, StoredObjects
-from kro_gitops.apiserver.streams import OpenWatches, WatchStream, reached
-from kro_gitops.apiserver.tokens import Tokens
-from kro_gitops.apiserver.watching import Watch, Watched, needed_version, timeout
+from kro_gitops.apiserver.store_file import NAME
 from kro_gitops.apiserver.wire import Wire
 from kro_gitops.apiserver.workloads.plans import Settings
-from kro_gitops.apiserver.writing import Writer
-from kro_gitops.objects.refs import Kind, KubeObject
 
 log = logging.getLogger(__name__)
 
-_OURSELVES = Asker("system:apiserver", (MASTERS, "system:authenticated"))
-_ADMIN = Asker("admin", (MASTERS, "system:authenticated"))
-_SUFFIX = 5  # letters
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where it is reached from here
 
 
@@ -86,6 +37,7 @@ class ServerOptions:
     audit: Path | None = None  # where it is written down who asked for what
     collects: bool = True  # garbage, and what is in namespaces that go
     workloads: Settings | None = field(default_factory=Settings)  # how workloads fare; `None`: not
+    snapshot: Path | None = None  # what to begin with; the store must have nothing in it yet
 
 
 class EmbeddedCluster:
@@ -119,26 +71,39 @@ class EmbeddedCluster:
         """Load the store and begin to listen."""
         options = self._options
         options.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._keys = ensure_keys(options.folder / "keys", _now())
+        self._keys = ensure_keys(options.folder / "keys", now())
         self._token = _token(options.folder / "token")
-        if not options.ephemeral:
-            self._journal, self.store = Journal.open(options.folder / "store.db")
-            self._journal.follow(self.store)
+        self._open_store()
         has_accounts = options.collects and options.workloads is not None
-        parts = _Parts(self.store, self._keys, self._token, accounts=has_accounts)
+        parts = Parts(self.store, self._keys, self._token, accounts=has_accounts)
         self._wire = Wire(parts)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self._keys.certificate, self._keys.key)
         await self._wire.open(options.host, options.port, context)
         if options.audit is not None:
             log = self._files.enter_context(options.audit.open("ab", buffering=0))
-            parts.note = Audit(log.write, _now, _new_uid).note
-        parts.open(self.url.removeprefix("https://"), self._wire.port)
+            parts.note = Audit(log.write, now, new_uid).note
+        parts.open(self.url.removeprefix("https://"))
+        with self._journal.together() if self._journal else nullcontext():
+            parts.furnish(self._wire.port)
         if options.collects:
             background = parts.background(options.workloads, self._keys.authority.read_text())
             background.start()
-            self._controllers = asyncio.create_task(background.serve(_now), name="controllers")
+            self._controllers = asyncio.create_task(background.serve(now), name="controllers")
             self._controllers.add_done_callback(_tell_end)
+
+    def _open_store(self) -> None:
+        options, path = self._options, self._options.folder / NAME
+        if options.snapshot is not None:
+            from kro_gitops.apiserver import snapshots  # noqa: PLC0415 - few begin with one
+
+            if options.ephemeral:
+                self.store = snapshots.read(options.snapshot)
+            else:
+                snapshots.restore(options.snapshot, path)
+        if not options.ephemeral:
+            self._journal, self.store = Journal.open(path)
+            self._journal.follow(self.store)
 
     async def close(self) -> None:
         """Stop listening, and let go of the store."""
@@ -149,186 +114,6 @@ class EmbeddedCluster:
         if self._journal is not None:
             self._journal.close()
         self._files.close()
-
-
-class _Parts:
-    """All parts of an API over one store."""
-
-    def __init__(self, store: Store, keys: Keys, token: str, *, accounts: bool) -> None:
-        self._store = store
-        self._registry = Registry()
-        self._book = AddressBook()
-        self._watches = OpenWatches()
-        self._stored = StoredObjects(store, _CONVERSIONS)
-        self._access = Access(self._objects)
-        namespace = partial(self._stored.look, "namespaces", "")
-        self._policies = Policies(Sources(self._objects, namespace, self._registry.of_kind))
-        around = Surroundings(self._stored.look, self._objects)
-        admission = Admission(
-            namespace, self._access, self._policies.judge, plugins(around, accounts=accounts)
-        )
-        self._writer = Writer(self._stored, Bodies(), admission, _new_uid, _suffix)
-        marks = {DEFINITIONS: delete_definition, "namespaces": delete_namespace}
-        self._deleter = Deleter(self._stored, admission, marks)
-        self._tokens = Tokens(keys.token_key.read_bytes(), self._stored.look)
-        self._identities = Identities({token: _ADMIN}, self._tokens)
-        self._reader = Reader(self._stored, _now)
-        ways = {**strategies(self._book), DEFINITIONS: DefinitionStrategy()}
-        for served in served_builtins(ways):
-            self._registry.add(served)
-        self._definitions = Definitions(self._registry, self._writer, self._deleter, _soon, _now)
-        self._api: Api | None = None
-        self.note: Callable[[Call, Asker, int, datetime], None] | None = None
-
-    def open(self, address: str, port: int) -> None:
-        """Begin to answer at an address; make what every cluster has."""
-        self._store.listen(self._heard)
-        for record in self._store.list("services"):
-            self._note_service(record, is_there=True)
-        self._definitions.changed = self._watches.end
-        self._definitions.open()
-        reviews = Reviews(self._access, self._identities)
-        specials = SpecialParts(self._writer, reviews, self._tokens, _now, _new_uid)
-        documents = Documents(
-            Discovery(self._registry, address),
-            OpenAPIDocuments(self._registry, lambda served: served.selectable),
-            self._tokens,
-            address,
-            _now,
-        )
-        self._api = Api(
-            Hands(
-                self._registry,
-                self._reader,
-                self._writer,
-                self._deleter,
-                Bodies(),
-                self._access,
-                self._identify,
-                self._watch,
-                documents.find,
-                specials.table(),
-                _now,
-                self._policies,
-                self.note,
-            )
-        )
-        for obj in own_objects(port):
-            self._ensure(obj)
-
-    def background(self, workloads: Settings | None, authority: str) -> Background:
-        """Return what happens in this cluster without being asked for."""
-        verbs = ControllerVerbs(self._registry, self._writer, self._deleter, _now)
-        authority = authority if workloads is not None else ""
-        duties = Duties(verbs.place, verbs.namespaced, workloads, authority)
-        found = Background(self._store, verbs, duties)
-        self._definitions.serves = found.served
-        return found
-
-    def answer(self, call: Call) -> Answer | Stream:
-        """Answer a request."""
-        assert self._api is not None, "it is open"
-        return self._api.answer(call)
-
-    async def reached(self, version: int) -> None:
-        """Return when a version is there, or when it was waited for long enough."""
-        await reached(self._store, version)
-
-    def _identify(self, headers: Mapping[str, str]) -> Asker:
-        asker = self._identities.asker(headers.get("Authorization", ""), _now())
-        return impersonated(asker, headers.items(), self._access)
-
-    def _watch(self, served: Served, request: Request) -> WatchStream:
-        asked = asked_of(request.query, watch=True)
-        selected = self._reader.selected(served, request)
-        rendering = self._reader.rendering(served, request)
-        loop = asyncio.get_running_loop()
-        is_all = selected.is_all and not selected.scope.name
-        watched = Watched(
-            served.bucket,
-            bookmarks(served.kind, is_custom=served.is_custom),
-            request.target.namespace,
-            None if is_all else selected.matches,
-            _Events(rendering).show,
-            bool(request.query.flag("allowWatchBookmarks")),
-        )
-        seconds = request.query.get("timeoutSeconds")
-        lasts = timeout(
-            int(seconds) if seconds.isdecimal() else None, secrets.randbelow(1000) / 1000
-        )
-
-        def begin() -> Watch:
-            watch = Watch(self._store, watched, asked, loop.time(), lasts)
-            return self._watches.add(served.bucket, watch)
-
-        needed = needed_version(asked)
-        return WatchStream(
-            begin, partial(reached, self._store, needed) if needed > self._store.version else None
-        )
-
-    def _objects(self, bucket: str, namespace: str = "") -> Iterable[KubeObject]:
-        return [orjson.loads(each.value) for each in self._store.list(bucket, namespace)]
-
-    def _heard(self, change: Change) -> None:
-        if change.bucket.endswith(RBAC):
-            self._access.forget()
-        elif change.bucket.endswith(POLICIES):
-            self._policies.forget()
-        elif change.bucket == "services":
-            self._note_service(change.record, is_there=change.type is not ChangeType.DELETED)
-
-    def _note_service(self, record: Record, *, is_there: bool) -> None:
-        if is_there:
-            self._book.put(record.namespace, record.name, orjson.loads(record.value))
-        else:
-            self._book.remove(record.namespace, record.name)
-
-    def _ensure(self, obj: KubeObject) -> None:
-        kind = Kind.of(obj["apiVersion"], obj["kind"])
-        served = self._registry.of_kind(kind)
-        if served is None:
-            return
-        metadata = obj["metadata"]
-        namespace, name = metadata.get("namespace", ""), metadata["name"]
-        if self._stored.record(served, namespace, name) is not None:
-            return
-        errand = Errand(
-            served, namespace, name, "", WriteOptions(), "kube-apiserver", _OURSELVES, _now()
-        )
-        self._writer.create(errand, obj)
-
-
-class _Events:
-    """The objects of one watch's events: the first row of a table has headers."""
-
-    def __init__(self, rendering: Rendering) -> None:
-        self._rendering = rendering
-        self._is_first = True
-
-    def show(self, record: Record) -> bytes:
-        """Show one."""
-        headers, self._is_first = self._is_first, False
-        return self._rendering.event(record.value, headers=headers)
-
-
-def _autoscaler(obj: KubeObject, api_version: str) -> KubeObject:
-    if obj["apiVersion"] == api_version:
-        return obj
-    to_v1 = api_version.endswith("/v1")
-    return autoscaler_versions.to_v1(obj) if to_v1 else autoscaler_versions.to_v2(obj)
-
-
-def _event(obj: KubeObject, api_version: str) -> KubeObject:
-    if obj["apiVersion"] == api_version:
-        return obj
-    return events.to_core(obj) if api_version == "v1" else events.from_core(obj)
-
-
-_CONVERSIONS: Mapping[str, Convert] = {
-    "horizontalpodautoscalers.autoscaling": _autoscaler,
-    "events": _event,
-    "events.events.k8s.io": _event,
-}
 
 
 def _token(path: Path) -> str:
@@ -345,19 +130,3 @@ def _tell_end(controllers: asyncio.Task[None]) -> None:
     """Say it loudly if controllers end by themselves: nothing goes on without them."""
     if not controllers.cancelled() and controllers.exception() is not None:
         log.critical("the controllers have ended", exc_info=controllers.exception())
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _new_uid() -> str:
-    return str(uuid.uuid4())
-
-
-def _suffix() -> str:
-    return "".join(secrets.choice(SUFFIX_LETTERS) for _ in range(_SUFFIX))
-
-
-def _soon(work: Callable[[], None]) -> None:
-    asyncio.get_running_loop().call_soon(work)

@@ -79,6 +79,7 @@ class Writer:
         place(errand, obj)
         self._drop_doubles(errand, obj)
         obj = updated(None, obj, _types(errand.served), errand.write)
+        self._let_in(errand, obj)
         if metadata.get("name") or not metadata.get("generateName"):
             return self._create(errand, obj)
         return self._create_named(errand, obj)
@@ -97,7 +98,7 @@ class Writer:
             raise errand.conflict(other_uid(errand, uid, actual))
         new = updated(live, obj, _types(errand.served), errand.write)
         if live is None:
-            return self._create(errand, new, is_update=True)
+            return self._create_in_place(errand, new)
         return self.replace(errand, new, live)
 
     def patch(
@@ -136,7 +137,7 @@ class Writer:
         check_name(errand, new)
         self._drop_doubles(errand, new, _AFTER_ADMISSION)
         if live is None:
-            return self._create(errand, new, is_update=True)
+            return self._create_in_place(errand, new)
         return self.replace(errand, new, live)
 
     def require(self, errand: Errand) -> None:
@@ -145,6 +146,17 @@ class Writer:
             raise errand.not_found()
 
     # A new object
+
+    def _let_in(self, errand: Errand, obj: KubeObject) -> None:
+        """Ask whether an object may be there; plugins change it before it is given a name."""
+        self._admission.create(errand.served, errand.namespace, obj, errand.asker)
+        self._admission.mutate(errand.deed("CREATE", obj, None))
+
+    def _create_in_place(self, errand: Errand, obj: KubeObject) -> Written:
+        """Create an object that was to be changed and is not there."""
+        version_of(obj)
+        self._let_in(errand, obj)
+        return self._create(errand, obj, is_update=True)
 
     def _create_named(self, errand: Errand, obj: KubeObject) -> Written:
         base = obj["metadata"]["generateName"]
@@ -161,10 +173,6 @@ class Writer:
 
     def _create(self, errand: Errand, obj: KubeObject, *, is_update: bool = False) -> Written:
         served, occasion = errand.served, errand.occasion(self.stored.look)
-        if is_update:
-            version_of(obj)
-        self._admission.create(errand.served, errand.namespace, obj, errand.asker)
-        self._admission.mutate(errand.deed("CREATE", obj, None))
         metadata = obj["metadata"]
         metadata["uid"] = self._new_uid()
         metadata["creationTimestamp"] = format_time(errand.now)

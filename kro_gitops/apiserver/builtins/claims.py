@@ -11,13 +11,11 @@ from kro_gitops.apiserver.builtins.resource_lists import is_native, round_up
 from kro_gitops.apiserver.field_errors import forbidden, invalid, not_supported, required
 from kro_gitops.apiserver.names import dns_label, dns_subdomain, qualified_name
 from kro_gitops.apiserver.object_meta import immutable, label_selector
-from kro_gitops.apiserver.statuses import forbidden as refused
 from kro_gitops.apiserver.strategy import Errors, Occasion
 from kro_gitops.objects.refs import KubeObject
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
-PROTECTION = "kubernetes.io/pvc-protection"
 _CLASS_KEY = "volume.beta.kubernetes.io/storage-class"
 _FIXED = (
     "spec is immutable after creation except resources.requests and "
@@ -54,16 +52,13 @@ class Claims(Plain):
         return {"phase": "Pending"}
 
     def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
-        """Let the two ways to name a source agree; protect it while it is in use."""
+        """Let the two ways to name a source agree."""
         super().prepare_create(obj, occasion)
         spec = obj["spec"]
         _drop_far_source(spec, {})
         if "dataSourceRef" not in spec and not _is_old_source(spec.get("dataSource")):
             spec.pop("dataSource", None)
         _agree(spec)
-        finalizers = obj["metadata"].setdefault("finalizers", [])
-        if PROTECTION not in finalizers:
-            finalizers.append(PROTECTION)
 
     def prepare_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
@@ -90,10 +85,7 @@ class Claims(Plain):
         found = self.changed_meta(new, old)
         if subresource == "status":
             return found + _status_errors(new)
-        found += self.checked_meta(new) + self.check(new) + _changed_errors(new, old)
-        if not found and not subresource:
-            _refuse_growth(new, old, occasion)
-        return found
+        return found + self.checked_meta(new) + self.check(new) + _changed_errors(new, old)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
         """Tell of an annotation that is out of use, and of parts of bytes."""
@@ -107,23 +99,6 @@ class Claims(Plain):
                 told = f'fractional byte value "{size}" is invalid, must be an integer'
                 found.append(f"spec.resources.{part}[storage]: {told}")
         return found
-
-
-def _refuse_growth(new: KubeObject, old: KubeObject, occasion: Occasion) -> None:
-    """Let only bound claims grow whose class allows it, as a plugin of the API server does."""
-    now, then = (each["spec"].get("resources", {}).get("requests", {}) for each in (new, old))
-    name = old["spec"].get("storageClassName") or old["metadata"].get("annotations", {}).get(
-        _CLASS_KEY
-    )
-    if not _storage(then) < _storage(now) or old.get("status", {}).get("phase") != "Bound":
-        return
-    kind = occasion.find("storageclasses.storage.k8s.io", "", name) if name else None
-    if kind is None or not kind.get("allowVolumeExpansion"):
-        why = (
-            "only dynamically provisioned pvc can be resized and the storageclass that "
-            "provisions the pvc must support resize"
-        )
-        raise refused("", "persistentvolumeclaims", new["metadata"].get("name", ""), why)
 
 
 def _is_old_source(source: Part | None) -> bool:

@@ -35,9 +35,6 @@ _DRIVER: dict[str, Any] = {
 }
 
 
-_IN_USE = "kubernetes.io/vac-protection"
-
-
 def _fill(part: dict[str, Any], defaults: dict[str, Any]) -> None:
     for key, value in defaults.items():
         if part.get(key) is None:
@@ -105,17 +102,6 @@ class Attachments(Plain):
     def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
         """Not be there yet."""
         return {"attached": False}
-
-
-class AttributesClasses(Plain):
-    """How a volume is to be."""
-
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
-        """Protect it while it is in use."""
-        super().prepare_create(obj, occasion)
-        finalizers = obj["metadata"].setdefault("finalizers", [])
-        if _IN_USE not in finalizers:
-            finalizers.append(_IN_USE)
 
 
 class Flows(Plain):
@@ -202,7 +188,7 @@ DRIVERS = Drivers(Ways(namespaced=False, allows_unconditional_update=False))
 ATTACHMENTS = Attachments(
     Ways(namespaced=False, has_status=True, allows_unconditional_update=False)
 )
-ATTRIBUTES_CLASSES = AttributesClasses(Ways(namespaced=False))
+ATTRIBUTES_CLASSES = Plain(Ways(namespaced=False))
 FLOWS = Flows(Ways(namespaced=False, has_status=True, counted=("spec",)))
 PRIORITY_LEVELS = PriorityLevels(Ways(namespaced=False, has_status=True, counted=("spec",)))
 API_SERVICES = ApiServices(

@@ -1,4 +1,4 @@
-"""Node and RuntimeClass; of a Node only what defaults and plugins add is known."""
+"""Node and RuntimeClass; of a Node only what defaults add is known."""
 
 from kro_gitops.apiserver.builtins.plain import Plain, Ways
 from kro_gitops.apiserver.builtins.resource_lists import round_up
@@ -7,8 +7,6 @@ from kro_gitops.apiserver.names import dns_label
 from kro_gitops.apiserver.object_meta import immutable
 from kro_gitops.apiserver.strategy import Errors, Occasion
 from kro_gitops.objects.refs import KubeObject
-
-_NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
 class Nodes(Plain):
@@ -23,10 +21,7 @@ class Nodes(Plain):
             status["allocatable"] = dict(status["capacity"])
 
     def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
-        """Keep Pods away until it is ready; a new Node may bring its status along."""
-        taints = obj.setdefault("spec", {}).setdefault("taints", [])
-        if not any(each.get("key") == _NOT_READY["key"] for each in taints):
-            taints.append(dict(_NOT_READY))
+        """Keep the status that a new Node brings along."""
 
 
 class RuntimeClasses(Plain):

@@ -71,7 +71,7 @@ def check_pod_security(spec: KubeObject, at: str) -> Errors:
     policies = ("Always", "OnRootMismatch")
     found += choice(context.get("fsGroupChangePolicy"), policies, f"{where}.fsGroupChangePolicy")
     found += _seccomp(context.get("seccompProfile"), f"{where}.seccompProfile")
-    found += _app_armor(context.get("appArmorProfile"), f"{where}.appArmorProfile")
+    found += check_app_armor(context.get("appArmorProfile"), f"{where}.appArmorProfile")
     policy = context.get("supplementalGroupsPolicy")
     found += choice(policy, ("Merge", "Strict"), f"{where}.supplementalGroupsPolicy")
     policy = context.get("seLinuxChangePolicy")
@@ -119,7 +119,8 @@ def _seccomp(profile: Mapping[str, Any] | None, at: str) -> Errors:
     return found
 
 
-def _app_armor(profile: Mapping[str, Any] | None, at: str) -> Errors:
+def check_app_armor(profile: Mapping[str, Any] | None, at: str) -> Errors:
+    """Return what is wrong with an AppArmor profile."""
     if profile is None:
         return []
     sort, local = profile.get("type", ""), profile.get("localhostProfile")
@@ -162,7 +163,7 @@ def check_container_security(
     found += _seccomp(context.get("seccompProfile"), f"{at}.seccompProfile")
     if context.get("allowPrivilegeEscalation") is False:
         found += _escalation(context, at)
-    return found + _app_armor(context.get("appArmorProfile"), f"{at}.appArmorProfile")
+    return found + check_app_armor(context.get("appArmorProfile"), f"{at}.appArmorProfile")
 
 
 def _escalation(context: Mapping[str, Any], at: str) -> Errors:

@@ -11,6 +11,7 @@ from kro_gitops.apiserver.builtins.ip_checks import ip_errors, parse_ip
 from kro_gitops.apiserver.builtins.pod_containers import check_image
 from kro_gitops.apiserver.builtins.pod_scheduling import check_tolerations
 from kro_gitops.apiserver.builtins.pod_validation import check_pod_annotations
+from kro_gitops.apiserver.builtins.profile_annotations import check_profile_changes
 from kro_gitops.apiserver.field_errors import forbidden, invalid, required
 from kro_gitops.apiserver.names import dns_subdomain, in_range, qualified_name
 from kro_gitops.apiserver.object_meta import IMMUTABLE
@@ -44,6 +45,7 @@ def check_annotation_changes(new: KubeObject, old: KubeObject) -> Errors:
         found.append(forbidden(f"{at}[{_MIRROR}]", told))
     elif _MIRROR in after and _MIRROR not in before:
         found.append(forbidden(f"{at}[{_MIRROR}]", "may not add mirror pod annotation"))
+    found += check_profile_changes(after, before, at)
     return found + check_pod_annotations(after, new["spec"], at)
 
 

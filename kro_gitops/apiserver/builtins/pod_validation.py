@@ -32,6 +32,10 @@ from kro_gitops.apiserver.builtins.pod_security import (
     containers_of,
 )
 from kro_gitops.apiserver.builtins.pod_volumes import check_volumes
+from kro_gitops.apiserver.builtins.profile_annotations import (
+    check_profile_annotations,
+    check_same_profiles,
+)
 from kro_gitops.apiserver.field_errors import (
     duplicate,
     forbidden,
@@ -72,6 +76,7 @@ def check_template(template: Mapping[str, Any], at: str) -> Errors:
     found += annotations(meta.get("annotations"), f"{at}.annotations")
     found += check_pod_annotations(meta.get("annotations"), spec, f"{at}.annotations")
     found += check_pod_spec(spec, f"{at}.spec", is_pod=False)
+    found += check_same_profiles(meta, spec, f"{at}.spec")
     if spec.get("ephemeralContainers"):
         told = "ephemeral containers not allowed in pod template"
         found.append(forbidden(f"{at}.spec.ephemeralContainers", told))
@@ -91,7 +96,7 @@ def check_pod_annotations(
     cost = values.get(_DELETION_COST)
     if cost is not None and not _is_cost(cost):
         found.append(invalid(f"{at}[{_DELETION_COST}]", cost, "must be a 32bit integer"))
-    return found
+    return found + check_profile_annotations(values, spec, at)
 
 
 def _is_cost(text: str) -> bool:

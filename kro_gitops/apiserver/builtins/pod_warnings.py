@@ -9,6 +9,10 @@ from kro_gitops.apiserver.builtins.amounts import is_whole
 from kro_gitops.apiserver.builtins.ip_checks import ip_warnings
 from kro_gitops.apiserver.builtins.pod_security import containers_of
 from kro_gitops.apiserver.builtins.pod_volume_warnings import volume_warnings
+from kro_gitops.apiserver.builtins.profile_annotations import (
+    container_profile_warnings,
+    pod_profile_warnings,
+)
 from kro_gitops.apiserver.field_errors import quoted
 from kro_gitops.apiserver.names import label_value
 from kro_gitops.objects.refs import KubeObject
@@ -71,7 +75,8 @@ def _warnings(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> list[st
         *volume_warnings(spec.get("volumes", ()), at),
         *_doubles(spec, at),
         *_fractions({"overhead": spec.get("overhead", {})}, at, ("overhead",)),
-        *_containers(spec, at),
+        *pod_profile_warnings(meta, spec, prefix),
+        *_containers(meta, spec, prefix),
         *_ports(spec, at),
         *_port_names(spec, at),
         *_grace(spec, at),
@@ -142,8 +147,9 @@ def _fractions(
                 yield f"{at}.{part}[{name}]: {told}"
 
 
-def _containers(spec: KubeObject, at: str) -> Iterator[str]:
-    for container, where in containers_of(spec, at):
+def _containers(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> Iterator[str]:
+    for container, where in containers_of(spec, f"{prefix}spec"):
+        yield from container_profile_warnings(container, meta, spec, prefix)
         resources = container.get("resources", {})
         yield from _fractions(resources, f"{where}.resources", ("limits", "requests"))
         seen: set[str] = set()

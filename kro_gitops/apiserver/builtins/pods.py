@@ -7,11 +7,6 @@ from typing import Any
 from kro_gitops.apiserver.builtins.amounts import nanos
 from kro_gitops.apiserver.builtins.internal_forms import difference
 from kro_gitops.apiserver.builtins.plain import Plain
-from kro_gitops.apiserver.builtins.pod_admission import (
-    admit_new_pod,
-    admit_valid_pod,
-    keep_priority,
-)
 from kro_gitops.apiserver.builtins.pod_containers import check_image
 from kro_gitops.apiserver.builtins.pod_defaults import default_pod
 from kro_gitops.apiserver.builtins.pod_resizing import RESIZE, check_resize, resized_spec
@@ -22,6 +17,7 @@ from kro_gitops.apiserver.builtins.pod_updates import (
 )
 from kro_gitops.apiserver.builtins.pod_validation import check_pod_annotations, check_pod_spec
 from kro_gitops.apiserver.builtins.pod_warnings import pod_warnings
+from kro_gitops.apiserver.builtins.profile_annotations import check_same_profiles, take_profiles
 from kro_gitops.apiserver.field_errors import forbidden
 from kro_gitops.apiserver.names import dns_label
 from kro_gitops.apiserver.strategy import (
@@ -57,10 +53,10 @@ class Pods(Plain):
         default_pod(obj)
 
     def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
-        """Begin pending, with what plugins and its own labels add to it."""
-        admit_new_pod(obj, occasion)
+        """Begin pending, with what its own labels add to it."""
         super().prepare_create(obj, occasion)
         _merge_label_keys(obj)
+        take_profiles(obj)
 
     def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
         """Return the status of a new pod."""
@@ -80,8 +76,6 @@ class Pods(Plain):
             return
         if subresource in (EPHEMERAL, RESIZE):
             _keep_others(new, old, subresource)
-        else:
-            keep_priority(new, old)
         keep(new, old, "status")
         counts_generation(new, old, "spec")
 
@@ -115,9 +109,7 @@ class Pods(Plain):
         if spec.get("nodeName") and spec.get("schedulingGates"):
             told = "cannot be set until all schedulingGates have been cleared"
             found.append(forbidden("spec.nodeName", told))
-        if not found:
-            admit_valid_pod(obj, occasion)
-        return found
+        return found + check_same_profiles(obj["metadata"], spec, "spec")
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion

@@ -117,6 +117,11 @@ def parse(text: str) -> Quantity:
     return _slow(number, -places, (base, exponent), is_si)
 
 
+def written(number: int, scale: int, *, binary: bool, exponents: bool) -> str:
+    """Write `number` × 10^`scale` with binary suffixes, exponents, or decimal suffixes."""
+    return _written(number, scale, 2 if binary else 10, not exponents).text
+
+
 def in_thousandths(text: str) -> str:
     """Round a quantity to thousandths, away from zero."""
     amount = parse(text)

@@ -69,14 +69,11 @@ FILLED_BY_ADMISSION = frozenset(
 
 
 def _plain_ways(known: Mapping[str, object]) -> Iterable[tuple[str, Ways]]:
-    for kind in catalog.kinds():
-        found = catalog.find(kind)
-        if found is None:
-            continue
-        name = qualified(kind.group, found.plural)
+    for kind, plural, namespaced in catalog.places():
+        name = qualified(kind.group, plural)
         if name not in known:
             ways = Ways(
-                namespaced=found.namespaced,
+                namespaced=namespaced,
                 has_status=name in _WITH_STATUS,
                 counted=("spec",) if name in _COUNTED else (),
                 allows_unconditional_update=name not in _CONDITIONAL,

@@ -5,7 +5,7 @@ A real API server decodes a body into a struct of its kind and answers with the 
 again. On the way fields it does not know are lost, `null` becomes nothing, a zero is dropped
 from a field that is left out when it is empty, and structs that are no pointers appear though
 nobody wrote them. The data beside this file says all that of every struct (see
-`tools/update_typed_form.py`). A struct is compiled into a reader when it is first met.
+`tools/package_data/typed_form.py`). A struct is compiled into a reader when it is first met.
 
 What a client hears of a body that does not fit: a `StatusError` 400 for a value of another type,
 and a list of texts (`unknown field "spec.foo"`) for what only strict decoding minds.

@@ -21,7 +21,6 @@ from kro_gitops.apiserver.strategy import Errors, Occasion
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.objects.times import format_time
 
-PROTECTION = "kubernetes.io/pv-protection"
 _RECLAIM = ("Delete", "Recycle", "Retain")
 # The sources there are, with what is filled in.
 _SOURCES: dict[str, dict[str, Any]] = {
@@ -74,13 +73,6 @@ class Volumes(Plain):
                 if spec[name].get(key) is None:
                     spec[name][key] = value
         obj.setdefault("status", {}).setdefault("phase", "Pending")
-
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
-        """Begin waiting, and protected."""
-        super().prepare_create(obj, occasion)
-        finalizers = obj["metadata"].setdefault("finalizers", [])
-        if PROTECTION not in finalizers:
-            finalizers.append(PROTECTION)
 
     def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
         """Wait."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from kro_gitops.apiserver import statuses
 from kro_gitops.apiserver.deeds import Deed
 from kro_gitops.objects.refs import KubeObject
 
@@ -16,6 +17,7 @@ class Surroundings:
 
     find: Callable[[str, str, str], KubeObject | None]  # bucket, namespace, name
     all: Callable[[str, str], Iterable[KubeObject]]  # bucket, namespace ("": everywhere)
+    charge: Callable[[KubeObject], None] = lambda quota: None  # stores a quota's status
 
 
 class Plugin(Protocol):
@@ -33,5 +35,40 @@ class Plugin(Protocol):
         """Refuse the object, which is all right otherwise; return what its author should know."""
 
 
-# By bucket; the kind's subresources are asked about, too (`deed.subresource`).
+# By bucket; the kind's subresources are asked about, too (`deed.subresource`). Those for `LAST` are
+# asked about all objects in namespaces, after policies: nothing else refuses what they let in.
+LAST = "*"
 Plugins = Mapping[str, Sequence[Plugin]]
+
+
+class Changing:
+    """A plugin that refuses nothing of what is otherwise all right."""
+
+    def validate(self, deed: Deed) -> list[str]:
+        """Have nothing to say."""
+        return []
+
+
+class Judging:
+    """A plugin that changes nothing."""
+
+    def mutate(self, deed: Deed) -> None:
+        """Leave it as it is."""
+
+
+def refused(deed: Deed, why: str) -> statuses.StatusError:
+    """Say that a write is not let in."""
+    name = deed.name or shown_name(deed.obj or {})
+    return statuses.forbidden(deed.served.kind.group, deed.served.plural, name, why)
+
+
+def shown_name(obj: KubeObject) -> str:
+    """Return what refusals call an object, which may not have been given its name yet."""
+    metadata = obj.get("metadata") or {}
+    found: str = metadata.get("name") or metadata.get("generateName") or "Unknown"
+    return found
+
+
+def is_new(deed: Deed) -> bool:
+    """Say whether an object is created, not a part of one that is there."""
+    return deed.old is None and not deed.subresource

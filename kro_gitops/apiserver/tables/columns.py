@@ -1,7 +1,7 @@
 """
 The columns of built-in kinds, as data: `columns.json.zlib` beside this file.
 
-It was recorded from an API server (tools/record_tables.py). Kinds are named `group/Kind`; texts
+It was recorded from an API server (tools/recording/tables.py). Kinds are named `group/Kind`; texts
 that many columns share are stored once. A kind that is not there has a name and the time at which
 it was made.
 """

@@ -42,7 +42,7 @@ def plan(cron: KubeObject, seen: Seen, moment: Moment) -> Plan:
         return Plan(tuple(steps))
     due = _due(cron, schedule, moment)
     made = _made(cron, found, due, moment) if due else []
-    status = _status(cron, found, due if made else None)
+    status = _status(cron, found, due if made and not moment.refusal else None)
     following = schedule.after(_local(cron, moment.now))
     later = (following - moment.now).total_seconds() if following else None
     return Plan((*steps, *made, *with_status(BUCKET, cron, status)), later)

@@ -46,6 +46,8 @@ def plan(deployment: KubeObject, seen: Seen, moment: Moment) -> Plan:
     steps = _rolled(deployment, new, old, limits)
     steps += _forgotten(deployment, old)
     made = [each.obj for each in steps if isinstance(each, Create)]
+    if made and moment.refusal:
+        return Plan(_unmade(deployment, made[0], moment))
     marked = _marked(deployment, new, old)
     status = _status(marked, made[0] if made else new, old, moment)
     if marked is not deployment and not status:
@@ -186,6 +188,15 @@ def _forgotten(deployment: KubeObject, old: Sequence[KubeObject]) -> list[Step]:
     return [Remove(replica_sets.BUCKET, each) for each in empty[: max(0, len(empty) - kept)]]
 
 
+def _unmade(deployment: KubeObject, made: KubeObject, moment: Moment) -> tuple[Step, ...]:
+    """Say that a ReplicaSet cannot be made; all else stays as it is."""
+    status = deployment.get("status") or {}
+    told = f'Failed to create new replica set "{made["metadata"]["name"]}": {moment.refusal}'
+    found = list(status.get("conditions") or ())
+    found = _with(found, "Progressing", "False", "ReplicaSetCreateError", told, moment)
+    return with_status(BUCKET, deployment, {**status, "conditions": found})
+
+
 def _status(
     deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject], moment: Moment
 ) -> tuple[Step, ...]:
@@ -203,7 +214,7 @@ def _status(
         "observedGeneration": deployment["metadata"].get("generation", 0),
         **{name: count for name, count in counts.items() if count},
         "terminatingReplicas": counted(every, "terminatingReplicas"),
-        "conditions": _conditions(deployment, new, counts, moment),
+        "conditions": _conditions(deployment, new, old, counts, moment),
     }
     if "collisionCount" in before:
         status["collisionCount"] = before["collisionCount"]
@@ -211,7 +222,11 @@ def _status(
 
 
 def _conditions(
-    deployment: KubeObject, new: KubeObject | None, counts: Mapping[str, int], moment: Moment
+    deployment: KubeObject,
+    new: KubeObject | None,
+    old: Sequence[KubeObject],
+    counts: Mapping[str, int],
+    moment: Moment,
 ) -> list[dict[str, Any]]:
     limits = Limits.of(deployment)
     found = list((deployment.get("status") or {}).get("conditions") or ())
@@ -226,7 +241,8 @@ def _conditions(
         else "Deployment does not have minimum availability.",
         moment,
     )
-    return _progress(deployment, new, counts, found, moment)
+    found = _progress(deployment, new, counts, found, moment)
+    return replica_sets.with_failures(found, [*([new] if new else []), *old])
 
 
 def _with(  # noqa: PLR0913 - the parts of a condition

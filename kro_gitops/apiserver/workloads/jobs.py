@@ -132,14 +132,15 @@ def _at_work(
     start = before.get("startTime", moment.text)
     deadline = spec.get("activeDeadlineSeconds")
     left = moment.left(start, deadline) if deadline else None
-    end = _end(job, (succeeded, failed), left)
+    end = _end(job, (succeeded, failed), left, is_restarted=any(map(_is_restarted, active)))
     changed: list[Step] = []
     made = 0
     if end is None:
         changed = _made(job, active, succeeded, pods)
-        made = len(changed)
+        made = 0 if moment.refusal else len(changed)
     elif end[0] != "Complete":
         changed = [Remove("pods", each) for each in active]
+        failed += len(active)  # those that are stopped have failed, too
     status = {
         "startTime": start,
         **_counts(len(active) + made if end is None else 0, succeeded, failed),
@@ -148,8 +149,9 @@ def _at_work(
         **_indexes(job, pods),
         **_ended(job, end, moment),
     }
-    # What is counted stands in the status before the pod is let go.
-    steps = (*with_status(BUCKET, job, status), *counted, *changed)
+    told = with_status(BUCKET, job, status)
+    # What is counted stands in the status before the pod is let go; what is made, only then.
+    steps = (*told, *counted, *changed) if counted else (*changed, *told)
     return Plan(steps, soonest(left or None))
 
 
@@ -158,8 +160,15 @@ def _counts(active: int, succeeded: int, failed: int) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
+def _is_restarted(pod: KubeObject) -> bool:
+    """Say whether a pod's containers fail, and are started again and again."""
+    found = (pod.get("status") or {}).get("containerStatuses") or ()
+    states = (each.get("state", {}).get("waiting") or {} for each in found)
+    return any(each.get("reason") == "CrashLoopBackOff" for each in states)
+
+
 def _end(
-    job: KubeObject, counts: tuple[int, int], left: float | None
+    job: KubeObject, counts: tuple[int, int], left: float | None, *, is_restarted: bool
 ) -> tuple[str, tuple[str, str]] | None:
     """Say how a Job has ended, if it has."""
     succeeded, failed = counts
@@ -168,7 +177,8 @@ def _end(
         return "Complete", _REACHED
     if left == 0.0:
         return "Failed", _LATE
-    if failed > job["spec"].get("backoffLimit", 6):
+    # Restarts count as failures, and the pretended ones take no time.
+    if is_restarted or failed > job["spec"].get("backoffLimit", 6):
         return "Failed", _EXCEEDED
     return None
 

@@ -18,6 +18,7 @@ from kro_gitops.apiserver.workloads.plans import (
     Remove,
     Seen,
     Step,
+    Update,
     condition_of,
     is_going,
     with_status,
@@ -50,7 +51,7 @@ _FINE = (
 
 
 def furniture(namespace: KubeObject, seen: Seen, authority: str) -> tuple[Step, ...]:
-    """Return what is missing in a namespace that has everything: an account, and the CA."""
+    """Return what is missing in a namespace that has everything: an account, and the CA's own."""
     if is_going(namespace):
         return ()
     name = namespace["metadata"]["name"]
@@ -61,11 +62,17 @@ def furniture(namespace: KubeObject, seen: Seen, authority: str) -> tuple[Step, 
         ("serviceaccounts", "default", account, {}),
         ("configmaps", "kube-root-ca.crt", ca, described),
     )
-    return tuple(
-        Create(bucket, {**obj, "metadata": {"name": each, "namespace": name, **more}})
-        for bucket, each, obj, more in wanted
-        if not any(found["metadata"]["name"] == each for found in seen.get(bucket, ()))
-    )
+    steps: list[Step] = []
+    for bucket, each, obj, more in wanted:
+        listed = (found for found in seen.get(bucket, ()) if found["metadata"]["name"] == each)
+        found = next(listed, None)
+        if found is None:
+            metadata = {"name": each, "namespace": name, **more}
+            steps.append(Create(bucket, {**obj, "metadata": metadata}))
+        elif "data" in obj and found.get("data") != obj["data"]:
+            # Somebody changed it, or it is from a store of another server.
+            steps.append(Update(bucket, {**found, "data": obj["data"]}))
+    return tuple(steps)
 
 
 def plan(namespace: KubeObject, seen: Seen, moment: Moment) -> Plan:

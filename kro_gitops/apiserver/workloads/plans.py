@@ -7,19 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from kro_gitops.apiserver.workloads.outcomes import Outcome
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.objects.times import format_time, parse_time
-
-Outcome = Literal[
-    "Running",
-    "Succeeded",
-    "Failed",
-    "Pending",
-    "Unschedulable",
-    "CrashLoopBackOff",
-    "ImagePullBackOff",
-]
-OUTCOME = "embedded.cluster/outcome"  # an annotation of a pod: how it ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +19,8 @@ class Settings:
 
     `step` is the time in seconds that each thing takes (to schedule, to start, to end, to give an
     address). `outcomes` says by image how its pods fare; an annotation of the pod overrules it. A
-    pod of a Job succeeds, any other runs, if nothing else is said.
+    pod of a Job succeeds, any other runs, if nothing else is said. An image without a tag means
+    each of its tags.
     """
 
     step: float = 1.0
@@ -109,10 +100,16 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a plan is made, and by which settings."""
+    """
+    When a plan is made, and by which settings.
+
+    `refusal`: what was said when the plan's objects could not be made just now; of such a plan
+    nothing is carried out but the status.
+    """
 
     now: datetime
     settings: Settings
+    refusal: str = ""
 
     @property
     def text(self) -> str:
@@ -136,7 +133,10 @@ class Controller:
     Who looks after the objects of a bucket.
 
     `owns`: the buckets of objects that it is the controller of; `sees`: buckets that it looks at
-    as a whole, within the namespace. A change in either wakes it.
+    as a whole, within the namespace. A change in either wakes it. `looks` names more of these by
+    what an object says, of all buckets in namespaces; somebody else knows which changes there
+    wake it. Of objects that it does not `mind` it makes no plans, and one that `is_settled` is
+    not looked at because it changed.
     """
 
     bucket: str
@@ -144,6 +144,9 @@ class Controller:
     owns: tuple[str, ...] = ()
     sees: tuple[str, ...] = ()
     manager: str = "kube-controller-manager"  # in whose name it writes
+    minds: Callable[[KubeObject], bool] = lambda _: True
+    looks: Callable[[KubeObject, Iterable[str]], Iterable[str]] | None = None
+    is_settled: Callable[[KubeObject], bool] = lambda _: False
 
 
 def metadata_of(obj: KubeObject) -> dict[str, Any]:

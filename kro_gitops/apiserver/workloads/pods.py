@@ -2,30 +2,42 @@
 A Pod as if a scheduler and a node looked after it: pending, scheduled, running, ended.
 
 Each takes one step of time. How it fares is said by its annotation, by its image, or by who owns
-it; a failure is shown as a real node shows it.
+it; a failure is shown as a real node shows it. An annotation that says nothing known is told in an
+Event.
 """
 
 import zlib
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
-from kro_gitops.apiserver.workloads.plans import (
+from kro_gitops.apiserver.workloads.outcomes import (
     OUTCOME,
+    OUTCOMES,
+    Outcome,
+    after_restarts,
+    find_outcome,
+    said_of,
+    written_outcome,
+)
+from kro_gitops.apiserver.workloads.plans import (
     Bind,
     Controller,
+    Create,
     Moment,
-    Outcome,
     Plan,
     Remove,
     Seen,
     SetStatus,
+    Step,
     condition_of,
     controller_of,
     is_going,
+    is_ready,
 )
 from kro_gitops.objects.refs import KubeObject
 
 _BUCKET = "pods"
+_LONGEST = 1024  # characters of an Event's message
 _WAITING = {
     "CrashLoopBackOff": "back-off 10s restarting failed container={name} pod={pod}",
     "ImagePullBackOff": 'Back-off pulling image "{image}"',
@@ -46,7 +58,8 @@ def plan(pod: KubeObject, _: Seen, moment: Moment) -> Plan:
     started = status.get("startTime")
     if started is None:
         # A node has taken it: the containers are being made.
-        return Plan((SetStatus(_BUCKET, _created(pod, moment)),), moment.settings.step)
+        created = SetStatus(_BUCKET, _created(pod, moment))
+        return Plan((created, *_complaint(pod, moment)), moment.settings.step)
     if condition_of(pod, "Ready") is None or not _is_running(status):
         wait = moment.left(started, moment.settings.step)
         return Plan(next=wait) if wait else _start(pod, outcome, moment)
@@ -54,23 +67,48 @@ def plan(pod: KubeObject, _: Seen, moment: Moment) -> Plan:
         wait = moment.left(started, 2 * moment.settings.step)
         ended = _ended(pod, outcome, moment)
         return Plan(next=wait) if wait else Plan((SetStatus(_BUCKET, ended),))
-    return Plan()
+    # Somebody may have changed the annotation of a pod that runs.
+    has_turned = outcome == ("CrashLoopBackOff" if is_ready(pod) else "Running")
+    return _start(pod, outcome, moment) if has_turned else Plan()
+
+
+def _complaint(pod: KubeObject, moment: Moment) -> tuple[Step, ...]:
+    """Return the Event that tells of an annotation that says nothing known."""
+    written, metadata = written_outcome(pod), pod["metadata"]
+    if not written or find_outcome(written) is not None:
+        return ()
+    text = f"annotation {OUTCOME}: '{written}' is none of {', '.join(OUTCOMES)}, and is ignored"
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        # One for each pod: its uid makes the name.
+        "metadata": {
+            "name": f"{metadata['name']}.{zlib.crc32(metadata['uid'].encode()):x}",
+            "namespace": metadata["namespace"],
+        },
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            **{each: metadata[each] for each in ("namespace", "name", "uid")},
+        },
+        "reason": "UnknownOutcome",
+        "message": text[:_LONGEST],
+        "source": {"component": "kubelet", "host": moment.settings.node},
+        "firstTimestamp": moment.text,
+        "lastTimestamp": moment.text,
+        "count": 1,
+        "type": "Warning",
+        "reportingComponent": "kubelet",
+        "reportingInstance": moment.settings.node,
+    }
+    return (Create("events", event),)
 
 
 def outcome_of(pod: KubeObject, moment: Moment) -> Outcome:
     """Say how a pod fares."""
-    annotations = pod["metadata"].get("annotations") or {}
-    written = annotations.get(OUTCOME)
-    for each in get_args(Outcome):
-        if each == written:
-            found: Outcome = each
-            return found
-    for container in pod["spec"]["containers"]:
-        by_image = moment.settings.outcomes.get(container.get("image", ""))
-        if by_image is not None:
-            return by_image
     owner = controller_of(pod)
-    return "Succeeded" if owner is not None and owner.get("kind") == "Job" else "Running"
+    usual: Outcome = "Succeeded" if owner is not None and owner.get("kind") == "Job" else "Running"
+    return after_restarts(pod, said_of(pod, moment.settings.outcomes) or usual)
 
 
 def _end(pod: KubeObject, moment: Moment) -> Plan:
@@ -226,15 +264,18 @@ def _start(pod: KubeObject, outcome: Outcome, moment: Moment) -> Plan:
 def _failing(
     pod: KubeObject, container: Mapping[str, Any], outcome: Outcome, moment: Moment
 ) -> dict[str, Any]:
+    named = "{name}_{namespace}({uid})".format_map(pod["metadata"])
     text = _WAITING[outcome].format(
-        name=container["name"], pod=pod["metadata"]["name"], image=container.get("image", "")
+        name=container["name"], pod=named, image=container.get("image", "")
     )
     waiting = {"waiting": {"reason": outcome, "message": text}}
     if outcome == "ImagePullBackOff":
         return _container(container, waiting)
     started = (pod.get("status") or {}).get("startTime", moment.text)
+    # One that is to run for ever is started again even if it ended well.
+    code = int(said_of(pod, moment.settings.outcomes) != "Succeeded")
     return _container(
-        container, waiting, restartCount=1, lastState=_terminated(1, started, started)
+        container, waiting, restartCount=1, lastState=_terminated(code, started, started)
     )
 
 

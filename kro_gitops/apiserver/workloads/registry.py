@@ -11,6 +11,7 @@ from kro_gitops.apiserver.workloads import (
     deployments,
     jobs,
     pods,
+    quotas,
     replica_sets,
     services,
     stateful_sets,
@@ -35,4 +36,5 @@ def controllers() -> Mapping[str, Controller]:
 
 def standing_controllers() -> Mapping[str, Controller]:
     """Return those that are there with or without workloads."""
-    return {aggregated_roles.CONTROLLER.bucket: aggregated_roles.CONTROLLER}
+    every = (aggregated_roles.CONTROLLER, quotas.CONTROLLER)
+    return {each.bucket: each for each in every}

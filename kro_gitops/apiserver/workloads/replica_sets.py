@@ -2,6 +2,7 @@
 A ReplicaSet: as many pods of its template as it asks for.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from kro_gitops.apiserver.workloads.plans import (
@@ -13,6 +14,7 @@ from kro_gitops.apiserver.workloads.plans import (
     Seen,
     Step,
     available_in,
+    condition_of,
     is_active,
     is_going,
     is_ready,
@@ -23,6 +25,7 @@ from kro_gitops.apiserver.workloads.plans import (
 from kro_gitops.objects.refs import KubeObject
 
 BUCKET = "replicasets.apps"
+FAILURE = "ReplicaFailure"
 
 
 def plan(replica_set: KubeObject, seen: Seen, moment: Moment) -> Plan:
@@ -35,7 +38,11 @@ def plan(replica_set: KubeObject, seen: Seen, moment: Moment) -> Plan:
         steps += _scaled(replica_set, active)
     seconds = replica_set["spec"].get("minReadySeconds", 0)
     waits = [available_in(each, seconds, moment) for each in active]
-    status = _status(replica_set, active, len(going), waits)
+    is_short = any(isinstance(each, Create) for each in steps)
+    status = {
+        **_status(replica_set, active, len(going), waits),
+        **_failure(replica_set, moment, is_short=is_short),
+    }
     later = soonest(*(each for each in waits if each))
     return Plan((*steps, *with_status(BUCKET, replica_set, status)), later)
 
@@ -79,6 +86,39 @@ def _status(
         "terminatingReplicas": going,
         "observedGeneration": replica_set["metadata"].get("generation", 0),
     }
+
+
+def _failure(replica_set: KubeObject, moment: Moment, *, is_short: bool) -> dict[str, Any]:
+    """Say that pods cannot be made, from the first refusal until all are there."""
+    found = list((replica_set.get("status") or {}).get("conditions") or ())
+    others = [each for each in found if each["type"] != FAILURE]
+    if moment.refusal and len(others) == len(found):
+        failure = {
+            "type": FAILURE,
+            "status": "True",
+            "lastTransitionTime": moment.text,
+            "reason": "FailedCreate",
+            "message": moment.refusal,
+        }
+        return {"conditions": [*found, failure]}
+    kept = found if is_short else others
+    return {"conditions": kept} if kept else {}
+
+
+def with_failures(
+    conditions: list[dict[str, Any]], replica_sets: Iterable[KubeObject]
+) -> list[dict[str, Any]]:
+    """Return the conditions of a Deployment with the first failure of its ReplicaSets."""
+    failures = (condition_of(each, FAILURE) for each in replica_sets)
+    failure = next((each for each in failures if each is not None), None)
+    others = [each for each in conditions if each["type"] != FAILURE]
+    if failure is None:
+        return others
+    known = [each for each in conditions if each["type"] == FAILURE]
+    if known and known[0]["reason"] == failure["reason"]:
+        return conditions
+    head = {"type": FAILURE, "status": failure["status"]}
+    return [*others, {**head, "lastUpdateTime": failure["lastTransitionTime"], **failure}]
 
 
 CONTROLLER = Controller(BUCKET, plan, owns=("pods",))

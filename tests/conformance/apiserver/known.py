@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,16 +21,18 @@ class Known:
     name: str
     reason: str
     request: str = ""
+    earlier: str = ""
     place: str = ""
     real: str = ""
     ours: str = ""
     ends: bool = False  # what follows in the sequence cannot be compared
 
-    def explains(self, step: Step, found: Difference) -> bool:
-        """Say whether a difference is this one."""
-        request = f"{step.method} {step.path} {json.dumps(step.query)} {json.dumps(step.body)}"
+    def explains(self, steps: Sequence[Step], found: Difference) -> bool:
+        """Say whether a difference is this one; the last step is the one that was answered."""
+        if self.earlier and not any(re.search(self.earlier, _request(each)) for each in steps):
+            return False
         pairs = (
-            (self.request, request),
+            (self.request, _request(steps[-1])),
             (self.place, found.place),
             (self.real, _text(found.real)),
             (self.ours, _text(found.ours)),
@@ -44,9 +47,9 @@ class Knowledge:
     all: tuple[Known, ...]
     met: Counter[str] = field(default_factory=Counter)
 
-    def explain(self, step: Step, found: Difference) -> Known | None:
-        """Return what explains a difference."""
-        known = next((each for each in self.all if each.explains(step, found)), None)
+    def explain(self, steps: Sequence[Step], found: Difference) -> Known | None:
+        """Return what explains a difference in the answer to the last of some steps."""
+        known = next((each for each in self.all if each.explains(steps, found)), None)
         if known is not None:
             self.met[known.name] += 1
         return known
@@ -56,6 +59,10 @@ def read_known() -> Knowledge:
     """Read the table."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return Knowledge(tuple(Known(**each) for each in table["known"]))
+
+
+def _request(step: Step) -> str:
+    return f"{step.method} {step.path} {json.dumps(step.query)} {json.dumps(step.body)}"
 
 
 def _text(value: object) -> str:

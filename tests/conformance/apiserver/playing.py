@@ -67,7 +67,7 @@ class Player:
             if step.pause:
                 time.sleep(step.pause)
             play.played += 1
-            found, ends = self._compare(play, step, replies[0], replies[1])
+            found, ends = self._compare(play, steps[: position + 1], replies[0], replies[1])
             if found:
                 codes = (replies[0].code, replies[1].code)
                 play.findings.append(Finding(position, step, codes, tuple(found)))
@@ -85,14 +85,14 @@ class Player:
         return version
 
     def _compare(
-        self, play: Play, step: Step, real: Reply, ours: Reply
+        self, play: Play, steps: Sequence[Step], real: Reply, ours: Reply
     ) -> tuple[list[Difference], bool]:
         """Return what differs for no known reason, and whether the sequence ends there."""
         shown = [name.comparable(each) for name, each in zip(play.names, (real, ours), strict=True)]
         found = list(differences(shown[0], shown[1]))
         if found and not list(differences(without_order(shown[0]), without_order(shown[1]))):
             found = [Difference("/order", "", "")]
-        reasons = [(each, self._known.explain(step, each)) for each in found]
+        reasons = [(each, self._known.explain(steps, each)) for each in found]
         if any(known is not None and known.ends for _, known in reasons):
             return [], True
         return [each for each, known in reasons if known is None], False

@@ -28,7 +28,7 @@ FACTOR = 10 if IS_FULL else 1
 SEQUENCES, LENGTH = 40 * FACTOR, 40
 DEFINITIONS, DEFINITION_LENGTH = 4 * FACTOR, 25
 BATCH = 25  # sequences that are watched at once: a real API server forgets what was long ago
-SHOWN = 5
+SHOWN = 20
 
 Record = Callable[[str, object], None]
 

@@ -1,10 +1,10 @@
 """
-What a real API server was asked and answered (`tools/record_api_answers.py`), ready to play again.
+What a real API server was asked and answered (`tools/recording/api_answers.py`), to play again.
 """
 
 import lzma
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from kro_gitops.apiserver.kinds import Registry, Served, Subresource
 from kro_gitops.apiserver.own_kinds import served_builtins
 from kro_gitops.apiserver.own_objects import own_objects
 from kro_gitops.apiserver.strategy import Strategies, Strategy
+from kro_gitops.objects.kinds import Schema
 from kro_gitops.objects.refs import Kind, KubeObject
 
 DATA = Path(__file__).parent / "data"
@@ -67,7 +68,7 @@ def served_of(definition: KubeObject) -> Iterator[tuple[Served, list[str]]]:
             kind=kind,
             plural=names["plural"],
             namespaced=spec["scope"] == "Namespaced",
-            schema=version["schema"]["openAPIV3Schema"],
+            find_schema=partial(_schema, version),
             strategy=STRATEGY,
             singular=names["singular"],
             short_names=tuple(names.get("shortNames", ())),
@@ -78,6 +79,11 @@ def served_of(definition: KubeObject) -> Iterator[tuple[Served, list[str]]]:
             list_kind=names["listKind"],
         )
         yield served, [each["jsonPath"] for each in version.get("selectableFields", ())]
+
+
+def _schema(version: KubeObject) -> Schema:
+    found: Schema = version["schema"]["openAPIV3Schema"]
+    return found
 
 
 PLURALS = {

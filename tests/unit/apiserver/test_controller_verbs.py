@@ -18,8 +18,10 @@ from kro_gitops.apiserver.builtins.service_addresses import AddressBook
 from kro_gitops.apiserver.controller_verbs import ControllerVerbs
 from kro_gitops.apiserver.deleting import Deleter
 from kro_gitops.apiserver.kinds import Registry
-from kro_gitops.apiserver.namespace_keeping import delete_namespace
+from kro_gitops.apiserver.namespace_keeping import Furnisher, delete_namespace
 from kro_gitops.apiserver.own_kinds import served_builtins
+from kro_gitops.apiserver.plugins.plugin import Surroundings
+from kro_gitops.apiserver.plugins.table import plugins
 from kro_gitops.apiserver.statuses import StatusError
 from kro_gitops.apiserver.storage import Store
 from kro_gitops.apiserver.stored_objects import StoredObjects
@@ -36,7 +38,9 @@ class Api:
         numbers = count(1)
         stored = StoredObjects(self.store, {})
         access = Access(lambda _: ())
-        admission = Admission(partial(stored.look, "namespaces", ""), access)
+        around = Surroundings(stored.look, lambda bucket, _: self.all(bucket))
+        asked = plugins(around, accounts=True, suffix=lambda: f"y{next(numbers):04}")
+        admission = Admission(partial(stored.look, "namespaces", ""), access, plugins=asked)
         writer = Writer(
             stored,
             Bodies(),
@@ -77,7 +81,14 @@ def api() -> Api:
     return Api()
 
 
-DEPLOYMENT = {
+ZONE = {"topology.kubernetes.io/zone": "z"}
+ROBOT = {"serviceAccountName": "robot"}
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "spec": {"containers": [{"name": "a", "image": "x"}]},
+}
+DEPLOYMENT: dict[str, Any] = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
     "spec": {
@@ -109,6 +120,66 @@ def test_a_deployment_runs_through_the_verbs(api: Api) -> None:
     assert {each["spec"]["nodeName"] for each in pods} == {"embedded"}
     assert managers(pods[0]) == {("kube-controller-manager", ""), ("kubelet", "status")}
     assert pods[0]["spec"]["enableServiceLinks"] is True
+    assert pods[0]["spec"]["serviceAccountName"] == "default"
+    assert pods[0]["spec"]["volumes"][0]["name"].startswith("kube-api-access-")
+
+
+def test_nobody_owns_what_plugins_add(api: Api) -> None:
+    api.add("pods", POD, name="a", namespace="n")
+    (pod,) = api.all("pods")
+    (entry,) = pod["metadata"]["managedFields"]
+    owned = set(entry["fieldsV1"]["f:spec"])
+    added = {"tolerations", "priority", "preemptionPolicy", "serviceAccountName", "volumes"}
+    assert added < set(pod["spec"])
+    assert not {f"f:{each}" for each in added} & owned
+    assert "f:volumeMounts" not in entry["fieldsV1"]["f:spec"]["f:containers"]['k:{"name":"a"}']
+
+
+def test_a_pod_is_tried_again_until_its_account_is_there(api: Api) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {**POD["spec"], **ROBOT}}
+    spec = {**DEPLOYMENT["spec"], "template": template}
+    api.add("deployments.apps", {**DEPLOYMENT, "spec": spec}, name="web", namespace="n")
+    api.run(3)
+    assert api.all("pods") == []
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    api.add("serviceaccounts", account, name="robot", namespace="n")
+    api.run(5)
+    assert {each["spec"]["serviceAccountName"] for each in api.all("pods")} == {"robot"}
+    assert api.all("deployments.apps")[0]["status"]["availableReplicas"] == 2
+
+
+def test_a_new_namespace_has_its_account_before_controllers_look(api: Api) -> None:
+    soon: list[Any] = []
+    api.store.listen(Furnisher(api.verbs, "certificate", soon.append).heard)
+    api.add("namespaces", {"apiVersion": "v1", "kind": "Namespace"}, name="m")
+    for work in soon:
+        work()
+    api.add("pods", POD, name="a", namespace="m")
+    api.run()
+    for bucket, name in (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")):
+        there = [each.name for each in api.store.list(bucket, "m")]
+        assert there == [name]
+
+
+def test_an_object_is_refused_before_it_is_given_a_name(api: Api) -> None:
+    with pytest.raises(StatusError) as caught:
+        api.add("pods", {**POD, "spec": {**POD["spec"], **ROBOT}}, generateName="g-", namespace="n")
+    assert caught.value.message == (
+        'pods "g-" is forbidden: error looking up service account n/robot: '
+        'serviceaccount "robot" not found'
+    )
+    assert caught.value.details["name"] == "g-"
+    api.add("pods", POD, generateName="g-", namespace="n")
+    assert len(api.all("pods")) == 1
+
+
+def test_a_pod_has_the_zone_of_the_node_that_it_is_bound_to(api: Api) -> None:
+    node = {"apiVersion": "v1", "kind": "Node"}
+    api.verbs.create("test", "nodes", {**node, "metadata": {"name": "embedded", "labels": ZONE}})
+    api.add("pods", POD, name="a", namespace="n")
+    assert "labels" not in api.all("pods")[0]["metadata"]
+    api.run(2)
+    assert api.all("pods")[0]["metadata"]["labels"] == ZONE
 
 
 def test_a_namespace_and_all_in_it_go_through_the_verbs(api: Api) -> None:

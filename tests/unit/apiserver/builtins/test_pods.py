@@ -6,20 +6,11 @@ import pytest
 from kro_gitops.apiserver.builtins.pod_defaults import pull_policy
 from kro_gitops.apiserver.builtins.pods import EPHEMERAL, qos_class
 from kro_gitops.apiserver.builtins.workload_kinds import WORKLOADS
-from kro_gitops.apiserver.statuses import StatusError
 from kro_gitops.apiserver.strategy import Occasion
 from kro_gitops.objects.refs import KubeObject
 
 PODS = WORKLOADS["pods"]
-NOW = datetime(2026, 1, 2, tzinfo=UTC)
-RUNTIME: KubeObject = {
-    "overhead": {"podFixed": {"cpu": "100m"}},
-    "scheduling": {"nodeSelector": {"kata": "yes"}, "tolerations": [{"key": "kata"}]},
-}
-
-
-def occasion(**known: KubeObject) -> Occasion:
-    return Occasion(NOW, find=lambda bucket, namespace, name: known.get(name))
+OCCASION = Occasion(datetime(2026, 1, 2, tzinfo=UTC))
 
 
 def pod(**spec: Any) -> KubeObject:
@@ -33,47 +24,25 @@ def pod(**spec: Any) -> KubeObject:
     return found
 
 
-def test_a_runtime_class_says_what_a_pod_costs_and_where_it_runs() -> None:
-    obj = pod(runtimeClassName="kata")
-    PODS.prepare_create(obj, occasion(kata=RUNTIME))
-    assert obj["spec"]["overhead"] == {"cpu": "100m"}
-    assert obj["spec"]["nodeSelector"] == {"kata": "yes"}
-    assert {"key": "kata"} in obj["spec"]["tolerations"]
-    assert PODS.validate_create(obj, occasion(kata=RUNTIME)) == []
-
-
-def test_another_overhead_than_that_of_the_runtime_class_is_refused() -> None:
-    obj = pod(runtimeClassName="kata", overhead={"cpu": "1"})
-    with pytest.raises(StatusError, match="doesn't match RuntimeClass's defined Overhead") as told:
-        PODS.prepare_create(obj, occasion(kata=RUNTIME))
-    assert told.value.code == 403
-
-
-def test_another_node_than_those_of_the_runtime_class_is_refused() -> None:
-    obj = pod(runtimeClassName="kata", nodeSelector={"kata": "no"})
-    with pytest.raises(StatusError, match=r"nodeSelector\[kata\] = yes; pod.spec.nodeSelector"):
-        PODS.prepare_create(obj, occasion(kata=RUNTIME))
-
-
 def test_ephemeral_containers_come_by_a_subresource_that_reaches_nothing_else() -> None:
     old, new = pod(), pod(ephemeralContainers=[{"name": "e", "image": "x"}])
     old["metadata"]["generation"] = 1
     new["metadata"]["labels"] = {"a": "b"}
     new["spec"]["containers"][0]["image"] = "other"
-    PODS.prepare_update(new, old, EPHEMERAL, occasion())
+    PODS.prepare_update(new, old, EPHEMERAL, OCCASION)
     assert new["spec"]["containers"] == old["spec"]["containers"]
     assert new["spec"]["ephemeralContainers"][0]["name"] == "e"
     assert "labels" not in new["metadata"]
     assert new["metadata"]["generation"] == 2
-    assert PODS.validate_update(new, old, EPHEMERAL, occasion()) == []
+    assert PODS.validate_update(new, old, EPHEMERAL, OCCASION) == []
 
 
 def test_an_ephemeral_container_stays_as_it_is() -> None:
     old = pod(ephemeralContainers=[{"name": "e", "image": "x"}])
     gone, other = pod(), pod(ephemeralContainers=[{"name": "e", "image": "y"}])
-    (removed,) = PODS.validate_update(gone, old, EPHEMERAL, occasion())
+    (removed,) = PODS.validate_update(gone, old, EPHEMERAL, OCCASION)
     assert removed.detail == 'existing ephemeral containers "e" may not be removed\n'
-    (changed,) = PODS.validate_update(other, old, EPHEMERAL, occasion())
+    (changed,) = PODS.validate_update(other, old, EPHEMERAL, OCCASION)
     assert changed.detail.startswith('existing ephemeral containers "e" may not be changed\n@@')
     assert '-  "Image": "x",\n+  "Image": "y",'.replace("  ", " ") in changed.detail
 

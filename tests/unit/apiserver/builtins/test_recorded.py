@@ -21,9 +21,11 @@ from kro_gitops.apiserver.strategy import Errors, Occasion, Strategy
 from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.objects.kinds import KindSchema
 from kro_gitops.objects.refs import Kind
+from tests.unit.apiserver.gate import Gate
 
 RECORDED = Path(__file__).parent / "data" / "recorded.json.zlib"
 STRATEGIES = strategies()
+GATE = Gate()
 NAMESPACE = "e-recorded"
 OCCASION = Occasion(datetime(2026, 1, 1, tzinfo=UTC), dry_run=True)
 OTHER_NAMESPACE = (
@@ -80,12 +82,13 @@ def created(found: KindSchema, strategy: Strategy, body: Json) -> tuple[Json, li
     for part in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"):
         meta.pop(part, None)
     meta.update(uid="u", creationTimestamp="2026-01-01T00:00:00Z")
+    GATE.change(obj)
     strategy.prepare_create(obj, OCCASION)
     errors = strategy.validate_create(obj, OCCASION)
     errors = errors or object_meta.common_create(obj, found.namespaced)
     if errors:
         raise refusal(found, obj, errors)
-    return obj, told + strategy.warnings(obj, None)
+    return obj, told + strategy.warnings(obj, None) + GATE.judge(obj)
 
 
 def refusal(found: KindSchema, obj: Json, errors: Errors) -> StatusError:
@@ -112,6 +115,7 @@ def updated(
         meta["generation"] = before["generation"]
     else:
         meta.pop("generation", None)
+    GATE.change(obj, live, subresource)
     strategy.prepare_update(obj, live, subresource, OCCASION)
     meta.setdefault("uid", before["uid"])
     meta["creationTimestamp"] = before["creationTimestamp"]
@@ -119,7 +123,7 @@ def updated(
     errors += strategy.validate_update(obj, live, subresource, OCCASION)
     if errors:
         raise refusal(found, obj, errors)
-    return obj, told + strategy.warnings(obj, live)
+    return obj, told + strategy.warnings(obj, live) + GATE.judge(obj, live, subresource)
 
 
 def comparable(answer: Json, case: Json) -> Json:

@@ -1,7 +1,7 @@
 """
 Workloads that were sent to a real API server, and what it made of them.
 
-`tools/record_workloads.py` recorded them; each is taken by our strategies in the order in which
+`tools/recording/workloads.py` recorded them; each is taken by our strategies in the order in which
 the verbs ask them.
 """
 
@@ -19,6 +19,7 @@ from kro_gitops.apiserver.builtins.typed_form import TypedForm, typed_form
 from kro_gitops.apiserver.builtins.workload_kinds import WORKLOADS
 from kro_gitops.apiserver.strategy import Occasion
 from kro_gitops.objects.refs import Kind, KubeObject
+from tests.unit.apiserver.gate import Gate
 
 UID = "00000000-0000-4000-8000-000000000000"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -26,15 +27,19 @@ RECORDED: list[dict[str, Any]] = json.loads(
     zlib.decompress((Path(__file__).parent / "data" / "workloads.json.zlib").read_bytes())
 )
 PRIORITIES = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
-
-
-def find(bucket: str, namespace: str, name: str) -> KubeObject | None:
-    if bucket == "priorityclasses.scheduling.k8s.io" and name in PRIORITIES:
-        return {"value": PRIORITIES[name], "preemptionPolicy": "PreemptLowerPriority"}
-    return None
-
-
-OCCASION = Occasion(NOW, find=find)
+GATE = Gate(
+    *(
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": value,
+            "preemptionPolicy": "PreemptLowerPriority",
+        }
+        for name, value in PRIORITIES.items()
+    )
+)
+OCCASION = Occasion(NOW)
 SUBRESOURCES = {"~": "", "s": "status", "e": "ephemeralcontainers", "r": "resize"}
 
 
@@ -57,24 +62,27 @@ def created(line: dict[str, Any], obj: KubeObject) -> list[str]:
         "uid": UID,
         "creationTimestamp": NOW.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
+    GATE.change(obj)
     strategy.prepare_create(obj, OCCASION)
     errors = strategy.validate_create(obj, OCCASION) or object_meta.common_create(obj, True)
     if errors:
         raise refusal(obj, errors)
-    return strategy.warnings(obj, None)
+    return strategy.warnings(obj, None) + GATE.judge(obj)
 
 
 def updated(line: dict[str, Any], obj: KubeObject) -> list[str]:
     """Take a changed object; return warnings."""
     strategy, live = WORKLOADS[line["bucket"]], deepcopy(line["live"])
     subresource = SUBRESOURCES[line["verb"]]
+    GATE.change(obj, live, subresource)
     strategy.prepare_update(obj, live, subresource, OCCASION)
     errors = object_meta.common_update(obj, live, True)
     errors += strategy.validate_update(obj, live, subresource, OCCASION)
     assert live == line["live"]
     if errors:
         raise refusal(obj, errors)
-    return [] if subresource else strategy.warnings(obj, live)
+    told = GATE.judge(obj, live, subresource)
+    return told if subresource else strategy.warnings(obj, live) + told
 
 
 def refusal(obj: KubeObject, errors: list[Any]) -> statuses.StatusError:

@@ -37,7 +37,7 @@ def recorded() -> list[Any]:
 def served(kind: Kind, columns: tuple[Column, ...] = (), *, is_custom: bool = False) -> Served:
     """Return a kind as it is served; nothing is asked of its strategy."""
     strategy = cast("Strategy", None)
-    return Served(kind, "things", True, {}, strategy, columns=columns, is_custom=is_custom)
+    return Served(kind, "things", True, dict, strategy, columns=columns, is_custom=is_custom)
 
 
 def custom_columns(case: Any) -> tuple[Column, ...]:

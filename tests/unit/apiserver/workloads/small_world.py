@@ -20,6 +20,7 @@ KINDS = {
     ("v1", "Secret"): Place("secrets", True),
     ("v1", "Pod"): Place("pods", True),
     ("v1", "Event"): Place("events", True),
+    ("v1", "ResourceQuota"): Place("resourcequotas", True),
     ("v1", "Service"): Place("services", True),
     ("v1", "ServiceAccount"): Place("serviceaccounts", True),
     ("v1", "PersistentVolumeClaim"): Place("persistentvolumeclaims", True),

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from kro_gitops.apiserver.workloads.aggregated_roles import plan
+from kro_gitops.apiserver.workloads.aggregated_roles import CONTROLLER, plan
 from kro_gitops.apiserver.workloads.plans import Apply, Moment, Settings
 from kro_gitops.objects.refs import KubeObject
 
@@ -56,3 +56,9 @@ def test_nothing_is_done_where_nothing_differs() -> None:
 
 def test_what_is_added_up_no_more_goes() -> None:
     assert applied(adding_up("a", rules=("pods",))) == []
+
+
+def test_only_those_that_add_up_have_to_look_at_all_others() -> None:
+    assert CONTROLLER.minds(adding_up("a"))
+    assert not CONTROLLER.minds(role("sum", "pods"))
+    assert not CONTROLLER.minds(role("sum", "pods", aggregationRule=None))

@@ -95,3 +95,7 @@ def test_a_new_namespace_is_furnished() -> None:
     world.remove(world.find("configmaps", "kube-root-ca.crt"))
     world.run()
     assert world.names("configmaps") == ["kube-root-ca.crt"]
+    found = world.find("configmaps", "kube-root-ca.crt")
+    world.change({**found, "data": {"ca.crt": "of another server"}})
+    world.run()
+    assert world.find("configmaps", "kube-root-ca.crt")["data"] == {"ca.crt": "certificate"}

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.apiserver.workloads.plans import OUTCOME, Outcome, Settings
+from kro_gitops.apiserver.workloads.outcomes import OUTCOME
+from kro_gitops.apiserver.workloads.plans import Settings
 from tests.unit.apiserver.workloads.small_world import World
 
 POD = {
@@ -280,7 +281,8 @@ def test_a_daemon_set_has_a_pod_on_the_one_node(world: World) -> None:
 
 def job(name: str = "job", **spec: Any) -> Any:
     """Make a Job."""
-    given = {"parallelism": 1, "completions": 1, "backoffLimit": 6, "template": TEMPLATE}
+    template = {**TEMPLATE, "spec": {**POD, "restartPolicy": "Never"}}
+    given = {"parallelism": 1, "completions": 1, "backoffLimit": 6, "template": template}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -363,28 +365,6 @@ def test_a_cron_job_makes_a_job_when_it_is_time(world: World) -> None:
     world.run(400)
     assert len(world.names("jobs.batch")) == 3
     assert "lastSuccessfulTime" in world.find("cronjobs.batch", "cron")["status"]
-
-
-@pytest.mark.parametrize(
-    ("outcome", "phase", "ready"),
-    [
-        ("Running", "Running", "True"),
-        ("Succeeded", "Succeeded", "False"),
-        ("Failed", "Failed", "False"),
-        ("CrashLoopBackOff", "Running", "False"),
-        ("ImagePullBackOff", "Pending", "False"),
-    ],
-)
-def test_a_pod_fares_as_its_annotation_says(
-    world: World, outcome: Outcome, phase: str, ready: str
-) -> None:
-    metadata = {"name": "p", "annotations": {OUTCOME: outcome}}
-    world.add({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": POD})
-    world.run(10)
-    found = world.find("pods", "p")
-    assert found["status"]["phase"] == phase
-    assert conditions_of_pod(found)["Ready"] == ready
-    assert found["spec"]["nodeName"] == "embedded"
 
 
 def conditions_of_pod(pod: Any) -> dict[str, str]:

@@ -1,0 +1,67 @@
+"""
+What is to be looked at: now, at some time, and again after it was refused.
+
+Knows nothing of what is looked at but its key, and has no clock. A key is due at one time only, the
+earliest it was given: whoever looks then says when to look next. What was refused is tried again
+after a pause that doubles each time, as the queues of controllers do it.
+"""
+
+import heapq
+from datetime import datetime, timedelta
+
+Key = tuple[str, str, str]  # bucket, namespace, name
+_SHORTEST, _LONGEST = 1.0, 1000.0  # seconds; how long a pause is
+# Times in objects have whole seconds: a moment later they are sure to have passed.
+_MOMENT = 0.01
+
+
+class Agenda:
+    """Keys that wait for their turn, in the order in which they were noted."""
+
+    def __init__(self) -> None:
+        self._awake: dict[Key, None] = {}
+        self._due: list[tuple[datetime, Key]] = []
+        self._times: dict[Key, datetime] = {}
+        self._refusals: dict[Key, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._awake)
+
+    def wake(self, key: Key) -> None:
+        """Have something looked at now."""
+        self._awake[key] = None
+
+    def take(self) -> Key:
+        """Return what is next; it is no longer noted."""
+        key = next(iter(self._awake))
+        del self._awake[key]
+        return key
+
+    def postpone(self, key: Key, now: datetime, seconds: float) -> None:
+        """Have something looked at later."""
+        time = now + timedelta(seconds=max(seconds, _MOMENT))
+        if (known := self._times.get(key)) is None or time < known:
+            self._times[key] = time
+            heapq.heappush(self._due, (time, key))
+
+    def ripen(self, now: datetime) -> None:
+        """Wake what is due."""
+        while self._due and self._due[0][0] <= now:
+            time, key = heapq.heappop(self._due)
+            if self._times.get(key) == time:  # it may have been moved to an earlier time
+                del self._times[key]
+                self.wake(key)
+
+    def wait(self, now: datetime) -> float | None:
+        """Return in how many seconds something is due; `None`: nothing is."""
+        return (self._due[0][0] - now).total_seconds() if self._due else None
+
+    def refused(self, key: Key) -> float:
+        """Return in how many seconds to try again what was refused once more."""
+        before = self._refusals.get(key, 0)
+        self._refusals[key] = before + 1
+        return min(_SHORTEST * (1 << min(before, 10)), _LONGEST)
+
+    def succeeded(self, key: Key) -> None:
+        """Forget that something was refused."""
+        self._refusals.pop(key, None)
