@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import PurePath
 from typing import Any
 
+from kro_gitops.apiserver.workloads.outcomes import Outcome
 from kro_gitops.errors import UserError
 from kro_gitops.flags import OPTIONS, AdoptionPolicy, Gate, Group, LogFormat, LogLevel, Option
 from kro_gitops.tracking.choices import Method, Mode
@@ -34,7 +35,11 @@ __all__ = [
 ]
 
 _LONGEST_SHOWN = 100
-_EMBEDDING = ("data-dir", "ephemeral", "embedded-host", "embedded-port")
+_FARING = ("embedded-step", "embedded-outcome")
+_EMBEDDING = (
+    *("data-dir", "ephemeral", "snapshot", "embedded-host", "embedded-port"),
+    *("embedded-workloads", *_FARING),
+)
 _PORTS = ("metrics_bind_address", "health_probe_bind_address")
 _POD = "KUBERNETES_SERVICE_HOST"  # set in every pod
 
@@ -51,8 +56,12 @@ class Settings:
 
     data_dir: PurePath | None  # None: the one of the user
     ephemeral: bool
+    snapshot: PurePath | None  # None: what is in the folder
     embedded_host: str
     embedded_port: int  # 0: any that is free
+    embedded_workloads: bool
+    embedded_step: float
+    embedded_outcome: tuple[tuple[str, Outcome], ...]  # by image
 
     sources: bool
     repo: str
@@ -206,6 +215,9 @@ def _wrong_embedding(
         yield f"{about[0]} is for the embedded API, and {named[0]} names a cluster"
     if values["ephemeral"] and "--data-dir" in about:
         yield "--ephemeral and --data-dir exclude each other: what is kept, or nothing?"
+    for place in (given[flag].place for flag in _FARING):
+        if place and not values["embedded_workloads"]:
+            yield f"{place} needs --embedded-workloads, which is switched off"
     if named:
         return
     if values["leader_elect"]:

@@ -15,9 +15,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from kro_gitops.apiserver.workloads.plans import Settings
 from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.source.fetch.locks import own_folder
 
@@ -38,6 +39,15 @@ _REASONS: tuple[tuple[str, str], ...] = (
         "give another folder with --data-dir FOLDER, or put a snapshot in its place",
     ),
     (
+        "store-not-empty",
+        "leave out --snapshot to go on from it, try the snapshot with --ephemeral, or replace the "
+        "store with `kro-gitops snapshot restore FILE --force`",
+    ),
+    (
+        "snapshot-unusable",
+        "give --snapshot a file that `kro-gitops snapshot save` of this version has made",
+    ),
+    (
         "folder-unusable",
         "give a folder that you may write with --data-dir FOLDER, or --ephemeral",
     ),
@@ -55,6 +65,8 @@ class Wanted:
     folder: Path | None  # None: nothing is kept
     host: str = "127.0.0.1"
     port: int = 0  # 0: any that is free
+    workloads: Settings | None = field(default_factory=Settings)  # how workloads fare; `None`: not
+    snapshot: Path | None = None  # what to begin with
 
 
 def default_folder(environment: Mapping[str, str], home: Path) -> Path:
@@ -92,6 +104,8 @@ def _start(wanted: Wanted, folder: Path) -> subprocess.Popen[str]:
     words = [sys.executable, "-P", "-m", "kro_gitops.apiserver", str(folder.absolute())]
     words += ["--guarded", "--host", wanted.host, "--port", str(wanted.port)]
     words += [] if wanted.folder is not None else ["--ephemeral"]
+    words += _faring(wanted.workloads)
+    words += ["--snapshot", str(wanted.snapshot.absolute())] if wanted.snapshot is not None else []
     return subprocess.Popen(
         words,
         stdin=subprocess.PIPE,
@@ -101,6 +115,13 @@ def _start(wanted: Wanted, folder: Path) -> subprocess.Popen[str]:
         text=True,
         errors="replace",
     )
+
+
+def _faring(workloads: Settings | None) -> list[str]:
+    if workloads is None:
+        return ["--no-workloads"]
+    outcomes = (f"{image}={outcome}" for image, outcome in workloads.outcomes.items())
+    return ["--step", str(workloads.step), *(f"--outcome={each}" for each in outcomes)]
 
 
 class EmbeddedApi:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import Any
 
+from kro_gitops.apiserver.workloads.outcomes import OUTCOMES, parse_outcomes
 from kro_gitops.web.addresses import parse_address
 
 # The words of Go's flag package.
@@ -27,12 +28,13 @@ _VERSION = r"devel|v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?"
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """How a text is read, and what is allowed in words."""
+    """How a text is read, and what is allowed in words; `repeats`: once, or with commas."""
 
     parse: Callable[[str], Any]
     allowed: str
     metavar: str
     choices: tuple[str, ...] = ()
+    repeats: bool = False
 
 
 def one_of(kind: type[StrEnum], also: Mapping[str, StrEnum] | None = None) -> Values:
@@ -125,6 +127,10 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part for each in text.split(",") if (part := each.strip()))
 
 
+def _outcomes(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(parse_outcomes(_listed(text)).items())
+
+
 BOOLEAN = Values(parse_boolean, "true or false", "true|false")
 TEXT = Values(str, "text", "TEXT")
 NAME = Values(str, "a name", "NAME")
@@ -159,4 +165,10 @@ VERSION = Values(_matching(_VERSION), "a version such as v0.9.4", "VERSION")
 LIST = Values(_listed, "a list with commas", "A,B,…")
 PATTERNS = Values(
     _patterns, "'none', or patterns of label keys such as team,example.com/*", "PATTERNS"
+)
+OUTCOMES_BY_IMAGE = Values(
+    _outcomes,
+    f"IMAGE=OUTCOME, where OUTCOME is one of {', '.join(OUTCOMES)}",
+    "IMAGE=OUTCOME",
+    repeats=True,
 )

@@ -28,6 +28,7 @@ from kro_gitops.flag_values import (
     NAME,
     NAMESPACE,
     NATURAL,
+    OUTCOMES_BY_IMAGE,
     PATTERNS,
     PORT,
     RATE,
@@ -163,9 +164,40 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "the folder of its store, keys and kubeconfig; by default kro-gitops in XDG_DATA_HOME, "
             "which is ~/.local/share unless it is set",
         ),
-        ("ephemeral", BOOLEAN, "false", "begin with an empty cluster, and keep nothing of it"),
+        (
+            "ephemeral",
+            BOOLEAN,
+            "false",
+            "begin with an empty cluster, or with --snapshot, and keep nothing of it",
+        ),
+        (
+            "snapshot",
+            FILE,
+            "",
+            "begin with what a file of `kro-gitops snapshot save` holds; without --ephemeral only "
+            "in a folder that has no store yet",
+        ),
         ("embedded-host", HOST, "127.0.0.1", "the address where it is served"),
         ("embedded-port", PORT, "0", "the port where it is served; 0: any that is free"),
+        (
+            "embedded-workloads",
+            BOOLEAN,
+            "true",
+            "let workloads fare as in a cluster: Deployments get Pods, and Pods become ready",
+        ),
+        (
+            "embedded-step",
+            DURATION,
+            "1s",
+            "how long each step of a workload takes: to be scheduled, to start, to end; 0: no time",
+        ),
+        (
+            "embedded-outcome",
+            OUTCOMES_BY_IMAGE,
+            "",
+            "how the pods of an image fare; without a tag, of all its tags; may be repeated, or a "
+            "list with commas",
+        ),
     ),
     Group.SOURCES: (
         ("sources", BOOLEAN, "true", "follow git repositories: work on GitSource objects"),

@@ -16,19 +16,35 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kro_gitops.apiserver.server import EmbeddedCluster, ServerOptions
-from kro_gitops.apiserver.workloads.plans import Settings
+from kro_gitops.apiserver.workloads.outcomes import OUTCOMES, parse_outcomes
 from kro_gitops.errors import KroGitopsError, UserError
+
+if TYPE_CHECKING:
+    from kro_gitops.apiserver.server import EmbeddedCluster
 
 
 def main() -> int:
     """Serve until told to stop."""
+    chosen = _parser().parse_args()
+    # What a start makes stays for good; to look for garbage in it takes a fifth of the time.
+    gc.disable()
+    try:
+        asyncio.run(_serve(chosen))
+    except KroGitopsError as error:
+        sys.stderr.write(f"{error.code}: {error.message}\n")
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m kro_gitops.apiserver", description=__doc__)
     parser.add_argument("folder", type=Path, help="where keys and the store are")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--ephemeral", action="store_true", help="keep objects in memory only")
+    parser.add_argument("--snapshot", type=Path, help="begin with what this file holds")
     parser.add_argument(
         "--no-controllers", action="store_true", help="collect no garbage, end no namespaces"
     )
@@ -38,9 +54,35 @@ def main() -> int:
     parser.add_argument(
         "--step", type=float, default=1.0, help="seconds that each step of a workload takes"
     )
+    parser.add_argument(
+        "--outcome",
+        type=_outcome,
+        action="append",
+        default=[],
+        metavar="IMAGE=OUTCOME",
+        help=f"how the pods of an image fare: {', '.join(OUTCOMES)}",
+    )
     parser.add_argument("--guarded", action="store_true", help="end when standard input does")
     parser.add_argument("--audit-log", type=Path, help="note there who asked for what")
-    chosen = parser.parse_args()
+    return parser
+
+
+def _outcome(text: str) -> str:
+    try:
+        parse_outcomes([text])
+    except ValueError:
+        choices = ", ".join(OUTCOMES)
+        problem = f"'{text}' is not IMAGE=OUTCOME, where OUTCOME is one of {choices}"
+        raise argparse.ArgumentTypeError(problem) from None
+    return text
+
+
+def _cluster(chosen: argparse.Namespace) -> "EmbeddedCluster":
+    # Hundreds of modules come with these, so they have to wait until nobody looks for garbage.
+    from kro_gitops.apiserver.server import EmbeddedCluster, ServerOptions  # noqa: PLC0415
+    from kro_gitops.apiserver.workloads.plans import Settings  # noqa: PLC0415
+
+    settings = Settings(chosen.step, outcomes=parse_outcomes(chosen.outcome))
     options = ServerOptions(
         chosen.folder,
         chosen.host,
@@ -48,18 +90,14 @@ def main() -> int:
         chosen.ephemeral,
         chosen.audit_log,
         collects=not chosen.no_controllers,
-        workloads=None if chosen.no_workloads else Settings(step=chosen.step),
+        workloads=None if chosen.no_workloads else settings,
+        snapshot=chosen.snapshot,
     )
-    try:
-        asyncio.run(_serve(options, guarded=chosen.guarded))
-    except KroGitopsError as error:
-        sys.stderr.write(f"{error.code}: {error.message}\n")
-        return 1
-    return 0
+    return EmbeddedCluster(options)
 
 
 @contextmanager
-def _explained(options: ServerOptions) -> Iterator[None]:
+def _explained(chosen: argparse.Namespace) -> Iterator[None]:
     """Say of an address or a folder what is wrong with it."""
     try:
         yield
@@ -70,18 +108,18 @@ def _explained(options: ServerOptions) -> Iterator[None]:
             raise UserError("folder-unusable", text) from error
         if error.errno == errno.EADDRINUSE:
             why = "somebody listens there already"
-        text = f"cannot listen at {options.host} port {options.port}: {why}"
+        text = f"cannot listen at {chosen.host} port {chosen.port}: {why}"
         raise UserError("address-unavailable", text) from error
 
 
-async def _serve(options: ServerOptions, *, guarded: bool) -> None:
-    cluster = EmbeddedCluster(options)
-    with _explained(options):
+async def _serve(chosen: argparse.Namespace) -> None:
+    cluster = _cluster(chosen)
+    with _explained(chosen):
         await cluster.open()
-    # What was made so far stays for good: it need not be looked at again and again.
-    gc.collect()
+    # What was made so far need not be looked at ever again.
     gc.freeze()
-    path = options.folder / "kubeconfig"
+    gc.enable()
+    path = chosen.folder / "kubeconfig"
     path.touch(mode=0o600)
     path.write_text(cluster.kubeconfig)
     ended = asyncio.Event()
@@ -89,7 +127,7 @@ async def _serve(options: ServerOptions, *, guarded: bool) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
     loop.add_signal_handler(signal.SIGUSR1, cluster.store.compact, 0)
-    if guarded:
+    if chosen.guarded:
         loop.add_reader(sys.stdin, ended.set)
     # Only now: whoever reads it may end us at once.
     sys.stdout.write(f"{path}\n")

@@ -18,7 +18,8 @@ import fcntl
 import logging
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from kro_gitops.apiserver.statuses import internal_error
@@ -29,8 +30,7 @@ from kro_gitops.errors import UserError
 log = logging.getLogger(__name__)
 
 _PRAGMAS = (
-    # Nobody else reads the file while it is open, so the log's index may live in memory.
-    "locking_mode = EXCLUSIVE",
+    # Others may read the file meanwhile, to take a snapshot of it; they see it as of one moment.
     "journal_mode = WAL",
     "synchronous = NORMAL",
     # Fold the log into the file every 16 MB: that syncs, and a sync may take its time.
@@ -134,6 +134,19 @@ class Journal:
             self._undo()
             log.error("could not write a change", extra={"file": str(self.path), "error": error})
             raise internal_error(f"the change could not be written: {error}") from error
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write many changes at once: all of them or none. Nobody may have been answered yet."""
+        with trouble(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            with trouble(self.path):
+                self._connection.execute("COMMIT")
+        except BaseException:
+            self._undo()
+            raise
 
     def forget(self, version: int, superseded: Sequence[int]) -> None:
         """Drop rows that no state after a version has; if that fails, with the next ones."""

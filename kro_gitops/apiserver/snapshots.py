@@ -2,13 +2,14 @@
 Snapshots: a store's objects in a file of their own, and back.
 
 A snapshot is a file like a journal's, with no past: whoever watches from before it is told that
-this is too old. It can be taken of a store that is in use: fork the store, which takes no time,
-and write the fork, in a thread if need be. A fork alone is enough to try something out and throw
-it away, as the preview of a pull request does.
+this is too old. It can be taken of a store that is in use, by its own process or another: a file
+is read as it is at one moment, whatever is written meanwhile. A fork alone is enough to try
+something out and throw it away, as the preview of a pull request does.
 """
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -16,6 +17,7 @@ from kro_gitops.apiserver.journal import Journal, Lock
 from kro_gitops.apiserver.storage import History, Store
 from kro_gitops.apiserver.store_file import (
     Row,
+    StoreError,
     connect,
     connect_to_read,
     fill,
@@ -23,6 +25,7 @@ from kro_gitops.apiserver.store_file import (
     row,
     trouble,
 )
+from kro_gitops.errors import UserError
 
 # The file is worth nothing until it is whole, so nothing of it need survive a crash half done.
 _FAST = ("journal_mode = OFF", "synchronous = OFF")
@@ -31,31 +34,41 @@ _FAST = ("journal_mode = OFF", "synchronous = OFF")
 def write(store: Store, path: Path) -> None:
     """Write a store's objects to a file, which is replaced as a whole; nobody may have it open."""
     path = path.resolve()
-    lock = Lock(path)
-    try:
-        with trouble(path):
-            draft = _draft(store, path)
-            # The log of an older file must not be taken for this one's.
-            for beside in ("-wal", "-shm", "-journal"):
-                path.with_name(path.name + beside).unlink(missing_ok=True)
-            draft.replace(path)
-            _sync(path.parent)
-    finally:
-        lock.release()
+    with _locked(path):
+        _replace(store, path)
 
 
 def read(path: Path, history: History | None = None) -> Store:
     """Return what a snapshot holds; changes to it stay in memory."""
-    connection = connect_to_read(path)
-    try:
-        return load(connection, path, history)
-    finally:
-        connection.close()
+    with _named(path):
+        return _read(path, history)
 
 
-def restore(snapshot: Path, path: Path) -> None:
-    """Put what a snapshot holds in the place of a store that nobody has open."""
-    write(read(snapshot), path)
+def save(store: Path, path: Path) -> Store:
+    """Write what a store on disk holds to a snapshot, and return it; others may use the store."""
+    found = _read(store)
+    _check_replaceable(path)
+    with _named(path):
+        write(found, path)
+    return found
+
+
+def restore(snapshot: Path, path: Path, *, replace: bool = False) -> Store:
+    """
+    Put what a snapshot holds in the place of a store that nobody has open, and return it.
+
+    A store that has something in it is refused, unless it is to be replaced.
+    """
+    found = read(snapshot)
+    path = path.resolve()
+    with trouble(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _locked(path):
+        if not replace and _has_content(path):
+            text = f"the store '{path}' is not empty"
+            raise UserError("store-not-empty", text, hint="say that it is to be replaced")
+        _replace(found, path)
+    return found
 
 
 def branch(store: Store, path: Path) -> tuple[Journal, Store]:
@@ -64,6 +77,66 @@ def branch(store: Store, path: Path) -> tuple[Journal, Store]:
     journal, copy = Journal.open(path)
     journal.follow(copy)
     return journal, copy
+
+
+def _read(path: Path, history: History | None = None) -> Store:
+    connection = connect_to_read(path)
+    try:
+        # All that is read is of the same moment.
+        with trouble(path):
+            connection.execute("BEGIN")
+        return load(connection, path, history)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Say of a snapshot, in its own words, why it cannot be used."""
+    try:
+        yield
+    except StoreError as error:
+        raise UserError(
+            "snapshot-unusable",
+            f"the snapshot '{path}' cannot be used: {error.why}",
+            hint="name a file that `snapshot save` has made, with this version",
+        ) from error
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to write over what is no snapshot: a name is easily mistyped."""
+    try:
+        if _has_content(path):
+            connect_to_read(path).close()
+    except StoreError as error:
+        raise UserError(
+            "snapshot-unusable",
+            f"'{path}' is there already, and is no snapshot: {error.why}",
+            hint="name another file",
+        ) from error
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    lock = Lock(path)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _replace(store: Store, path: Path) -> None:
+    with trouble(path):
+        draft = _draft(store, path)
+        # The log of an older file must not be taken for this one's.
+        for beside in ("-wal", "-shm", "-journal"):
+            path.with_name(path.name + beside).unlink(missing_ok=True)
+        draft.replace(path)
+        _sync(path.parent)
 
 
 def _rows(store: Store) -> Iterator[Row]:

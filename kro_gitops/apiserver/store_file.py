@@ -20,6 +20,8 @@ import orjson
 from kro_gitops.apiserver.storage import FIRST_VERSION, History, Record, Store
 from kro_gitops.errors import UserError
 
+NAME = "store.db"  # in the folder of a cluster
+
 # How a file is known as one of ours ("kgst"), and how it is laid out.
 _APPLICATION = 0x6B677374
 LAYOUT = 1
@@ -46,9 +48,23 @@ COMMIT;
 _PAGES = "page_size = 8192"
 INSERT = "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _SELECT = "SELECT version, bucket, namespace, name, uid, labels, deleted, value FROM changes"
+# Who only reads may be at it while we begin: that is over soon.
+_PATIENCE = 5.0  # seconds
 _NO_LABELS: MappingProxyType[str, str] = MappingProxyType({})
 
 Row = tuple[int, str, str, str, str, str, bool, bytes]
+
+
+class StoreError(UserError):
+    """A file that cannot be used, and why."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            "store-unusable",
+            f"the store '{path}' cannot be used: {why}",
+            hint="name another file, or put a snapshot in its place",
+        )
+        self.why = why
 
 
 def row(bucket: str, record: Record, value: bytes, *, deleted: bool = False) -> Row:
@@ -67,7 +83,9 @@ def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
     with trouble(path):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         path.chmod(0o600)
-        connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+        )
         try:
             is_new = _is_new(connection, path)
             for pragma in (_PAGES, *pragmas):
@@ -81,13 +99,15 @@ def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open a file that is there and stays as it is."""
+    """Open a file that is there and stays as it is; somebody else may be writing to it."""
     with trouble(path):
         uri = f"{path.resolve().as_uri()}?mode=ro"
-        connection = sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)
+        if not path.exists():
+            raise StoreError(path, "there is no such file")
+        connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
             if _is_new(connection, path):
-                raise _unusable(path, "it is empty")
+                raise StoreError(path, "it is empty")
         except BaseException:
             connection.close()
             raise
@@ -101,13 +121,13 @@ def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
     if not tables and not application:
         return True
     if application != _APPLICATION:
-        raise _unusable(path, "it is a database of another program")
+        raise StoreError(path, "it is a database of another program")
     layout = _pragma(connection, "user_version")
     if layout != LAYOUT:
-        raise _unusable(path, f"its layout is {layout}, and this version reads {LAYOUT}")
+        raise StoreError(path, f"its layout is {layout}, and this version reads {LAYOUT}")
     found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
-        raise _unusable(path, f"it is damaged: {found}")
+        raise StoreError(path, f"it is damaged: {found}")
     return False
 
 
@@ -121,15 +141,7 @@ def trouble(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise _unusable(path, str(error)) from error
-
-
-def _unusable(path: Path, why: str) -> UserError:
-    return UserError(
-        "store-unusable",
-        f"the store '{path}' cannot be used: {why}",
-        hint="name another file, or put a snapshot in its place",
-    )
+        raise StoreError(path, str(error)) from error
 
 
 def load(connection: sqlite3.Connection, path: Path, history: History | None = None) -> Store:
@@ -142,7 +154,7 @@ def load(connection: sqlite3.Connection, path: Path, history: History | None = N
         store = Store.of(objects, floor, history)
         for bucket, record, deleted in _rows(connection, f"WHERE version > {floor}"):
             if record.version != store.version + 1:
-                raise _unusable(path, f"version {store.version + 1} is missing from it")
+                raise StoreError(path, f"version {store.version + 1} is missing from it")
             store.replay(bucket, record, deleted=deleted)
     return store
 

@@ -71,6 +71,8 @@ def _add(section: argparse._ArgumentGroup, option: Option) -> None:
         more |= {"nargs": "?", "const": "true"}
     elif option.values.choices:
         more = {"choices": option.values.choices}
+    elif option.values.repeats:
+        more |= {"action": "append"}
     section.add_argument(*option.flags, dest=option.flag, help=text.replace("%", "%%"), **more)  # type: ignore[arg-type]  # as the table says
     if option.negation:
         section.add_argument(
@@ -90,5 +92,10 @@ def _accept_single_dashes(parser: argparse.ArgumentParser) -> None:
 
 def _given(args: argparse.Namespace) -> dict[str, str]:
     """Return the texts of the options that were given."""
-    texts = vars(args)
-    return {each.flag: texts[each.flag] for each in OPTIONS if texts[each.flag] is not None}
+    texts = {flag: text for flag, text in vars(args).items() if text is not None}
+    # What is given several times is a list, as it is in a variable.
+    return {
+        each.flag: ",".join(texts[each.flag]) if each.values.repeats else texts[each.flag]
+        for each in OPTIONS
+        if each.flag in texts
+    }

@@ -35,6 +35,7 @@ class Plan:
     expected: ObjectRef | None  # the source that must be there before anything is over
     check: Callable[[], None]  # raises when the embedded API has ended
     advice: Callable[[Picture], str]  # how to look around, when all is ready
+    follows: bool = True  # sources are worked on, so they can be asked to look
 
 
 class RunCompanion:
@@ -87,7 +88,7 @@ class RunCompanion:
         while True:
             begun = _now()
             try:
-                if self._plan.once and not asked:
+                if self._plan.once and self._plan.follows and not asked:
                     await watcher.ask(_request())
                     asked = True
                 is_same = await self._look(watcher, running)

@@ -60,13 +60,23 @@ def _run(settings: Settings, api: "EmbeddedApi | None") -> int:
 @contextmanager
 def _embedded(settings: Settings) -> Iterator["EmbeddedApi"]:
     """Have an embedded API, and say so."""
+    from kro_gitops.apiserver.workloads.plans import Settings as Workloads
     from kro_gitops.embedded import Wanted, default_folder, serving
 
-    folder: Path | None = None
+    folder, snapshot = None, settings.snapshot
     if not settings.ephemeral:
         named = settings.data_dir
         folder = Path(named).expanduser() if named else default_folder(os.environ, Path.home())
-    wanted = Wanted(folder, settings.embedded_host, settings.embedded_port)
+    workloads: Workloads | None = None
+    if settings.embedded_workloads:
+        workloads = Workloads(settings.embedded_step, outcomes=dict(settings.embedded_outcome))
+    wanted = Wanted(
+        folder,
+        settings.embedded_host,
+        settings.embedded_port,
+        workloads,
+        Path(snapshot).expanduser() if snapshot else None,
+    )
     with serving(wanted, _import_controllers) as api:
         say(announcement(api.url, folder, os.environ))
         yield api
@@ -112,7 +122,8 @@ def _companion(
         if api is not None:
             api.check()
 
-    plan = Plan(settings.once, settings.timeout, _expected(settings), check, advice)
+    expected = _expected(settings)
+    plan = Plan(settings.once, settings.timeout, expected, check, advice, settings.sources)
     return RunCompanion(plan, view)
 
 

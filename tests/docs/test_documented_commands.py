@@ -33,7 +33,7 @@ from kro_gitops.cli.main import build_parser, main
 ROOT = Path(__file__).parents[2]
 PROGRAM = "kro-gitops"
 CLUSTER_VERBS = (
-    *("run", "get", "tree", "explain", "why"),
+    *("run", "snapshot", "get", "tree", "explain", "why"),
     *("sync", "suspend", "resume", "history", "rollback"),
 )
 ANY_LINES = "…"

@@ -18,7 +18,8 @@ WITHOUT_EXAMPLE = {
     *("collection-too-large", "data-missing", "evaluation-failed", "evaluation-stopped"),
     *("result-unusable", "value-unknown"),
     # What a cluster is needed for.
-    *("embedded-api-ended", "folder-unusable", "store-in-use", "store-unusable"),
+    *("embedded-api-ended", "folder-unusable", "snapshot-unusable"),
+    *("store-in-use", "store-not-empty", "store-unusable"),
     *("KG-T01", "address-unavailable", "already-exists", "ambiguous-kind", "api-error"),
     *("bad-certificate", "bad-kubeconfig", "bad-setting", "breaking-change"),
     *("cache-sync-timeout", "cluster-unavailable", "conflict", "crd-deleting"),

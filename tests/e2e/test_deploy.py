@@ -19,7 +19,7 @@ from kro_gitops import __version__
 from kro_gitops.config import parse_settings
 from kro_gitops.engine.own_crds import own_crds
 from kro_gitops.engine.plurals import pluralize
-from kro_gitops.flags import OPTIONS, Gate
+from kro_gitops.flags import OPTIONS, Gate, Group
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.source.crds import source_crds
 from kro_gitops.source.receivers import PREFIX as WEBHOOK_PREFIX
@@ -218,7 +218,7 @@ def test_every_flag_that_has_an_effect_can_be_set(render: Render) -> None:
     set_here = words | {word.replace("--no-", "--") for word in words}
     elsewhere = {"--kubeconfig", "--context"}  # a Pod has its service account
     # And there is a cluster around it, for as long as it lives.
-    elsewhere |= {"--data-dir", "--ephemeral", "--embedded-host", "--embedded-port"}
+    elsewhere |= {o.flags[0] for o in OPTIONS if o.group is Group.EMBEDDED}
     elsewhere |= {"--once", "--timeout"}
     assert {o.flags[0] for o in OPTIONS if not o.is_ignored} - elsewhere <= set_here
 
@@ -528,7 +528,6 @@ def test_an_api_server_accepts_all_of_it(own_plane: Plane, render: Render) -> No
 
 @pytest.mark.usefixtures("kubectl")
 @pytest.mark.timeout(180)
-@pytest.mark.real_only("Pod Security Standards are not enforced")
 def test_our_pod_meets_the_strictest_standard(own_plane: Plane, render: Render) -> None:
     admin = Kubectl(own_plane.kubeconfig)
     # The namespace enforces it.

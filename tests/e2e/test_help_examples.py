@@ -2,7 +2,7 @@
 Every example in the help of every verb works as it is printed.
 
 Those of verbs that ask a cluster are carried out where there is one: tests/e2e/test_cluster_verbs,
-tests/e2e/test_source_verbs and tests/e2e/test_why.
+tests/e2e/test_source_verbs, tests/e2e/test_why, and for `snapshot` in tests/e2e/embedded.
 `run` never ends by itself; its examples must make settings.
 """
 
@@ -24,6 +24,7 @@ from kro_gitops.cli import (
     resume,
     rollback,
     run,
+    snapshot,
     suspend,
     sync,
     tree,
@@ -38,7 +39,7 @@ _COMMAND = re.compile(r"^  (\S.*kro-gitops .*|kro-gitops .*)$", re.MULTILINE)
 DATA = 'cm:\n  data: {a: "1"}\n'
 LIVE = "deployment:\n  status: {availableReplicas: 3}\n"
 
-WITH_CLUSTER = (run, get, tree, explain, why, sync, suspend, resume, history, rollback)
+WITH_CLUSTER = (run, snapshot, get, tree, explain, why, sync, suspend, resume, history, rollback)
 OF_CLUSTERS = {command for verb in WITH_CLUSTER for command in _COMMAND.findall(verb.EXAMPLES)}
 
 

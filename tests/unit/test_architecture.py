@@ -18,7 +18,10 @@ SHELL = {
     *("__main__", "cli", "app", "leadership", "logs", "metrics", "web.health"),
     *("control.leader", "control.loop", "counting", "assembly", "engine.controllers"),
     *("companions", "embedded"),
-    *(f"apiserver.{name}" for name in ("__main__", "background", "certificates", "journal")),
+    *(
+        f"apiserver.{name}"
+        for name in ("__main__", "background", "certificates", "journal", "parts")
+    ),
     *(f"apiserver.{name}" for name in ("server", "snapshots", "store_file", "streams", "wire")),
     *("kube.access", "kube.client", "kube.credentials", "kube.discovery", "kube.events"),
     *("kube.informer", "kube.transport", "control.schedule", "web.hooks", "web.serving"),

@@ -245,6 +245,17 @@ def test_ports_that_are_asked_for_are_served_beside_the_embedded_api() -> None:
     assert given.health_probe_bind_address == Address("", 8079)
 
 
+def test_how_workloads_fare_is_told_by_flags_or_variables() -> None:
+    given = parse_settings({}, {})
+    assert (given.embedded_workloads, given.embedded_step) == (True, 1.0)
+    assert given.embedded_outcome == ()
+    given = parse_settings(
+        {"embedded-step": "0"}, {"KRO_GITOPS_EMBEDDED_OUTCOME": "a=Failed, b=Running"}
+    )
+    assert given.embedded_step == 0.0
+    assert given.embedded_outcome == (("a", "Failed"), ("b", "Running"))
+
+
 @pytest.mark.parametrize("flag", ["kubeconfig", "context", "in-cluster"])
 def test_with_a_cluster_there_is_no_embedded_one(flag: str) -> None:
     given = parse_settings({flag: "true"}, {"KRO_GITOPS_DATA_DIR": "/srv/data"})
@@ -281,6 +292,20 @@ def test_with_a_cluster_there_is_no_embedded_one(flag: str) -> None:
             "--once and --leader-elect exclude each other: another replica may lead for ever",
         ),
         ({"embedded-port": "65536"}, "--embedded-port: '65536' is not a port from 0 to 65535"),
+        (
+            {"embedded-outcome": "web=Broken"},
+            "--embedded-outcome: 'web=Broken' is not IMAGE=OUTCOME, where OUTCOME is one of "
+            "Running, Succeeded, Failed, Pending, Unschedulable, CrashLoopBackOff, "
+            "ImagePullBackOff",
+        ),
+        (
+            {"embedded-workloads": "false", "embedded-step": "3s"},
+            "--embedded-step needs --embedded-workloads, which is switched off",
+        ),
+        (
+            {"context": "dev", "embedded-outcome": "web=Failed"},
+            "--embedded-outcome is for the embedded API, and --context names a cluster",
+        ),
         (
             {"embedded-host": "a b"},
             "--embedded-host: 'a b' is not an address such as 127.0.0.1 or ::1, or the name of a "

@@ -80,10 +80,10 @@ def test_a_repository_with_mistakes_is_an_exit_code_and_reasons(
 def test_what_never_comes_is_waited_for_until_the_time_is_up(
     user: User, examples: GitRepository
 ) -> None:
-    words = ("--repo", examples.path, "--path", "repo", "--timeout", "12s")
+    words = ("--repo", examples.path, "--path", "repo", "--timeout", "20s")
     done = user.does("run", "--once", "--ephemeral", *words)
     assert done.code == 1, done.out + done.err
-    assert "not ready after 12.0 s: 0/1 sources · 5 definitions · " in done.out
+    assert "not ready after 20.0 s: 0/1 sources · 5 definitions · " in done.out
     (line,) = [each for each in done.out.splitlines() if ": Database data/warehouse: " in each]
     assert line.startswith("repo/instances/team-data/warehouse.yaml: Database data/warehouse: ")
     assert line.endswith('waiting for external reference "password": not found')

@@ -6,8 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,26 +15,10 @@ from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import ServerTrouble
 from tests.config_maps import CONFIG_MAP, config_map, create_many, ref
 from tests.connection import connect
+from tests.e2e.embedded_server.processes import served
 
-Served = tuple["subprocess.Popen[str]", Path]
 UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 LIMIT = 20.0
-
-
-@contextmanager
-def served(folder: Path, *flags: str) -> Iterator[Served]:
-    """Run a server for as long as the block lasts; give it with its kubeconfig."""
-    command = [sys.executable, "-m", "kro_gitops.apiserver", str(folder), "--guarded", *flags]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert line, process.communicate()[1]
-            yield process, Path(line.strip())
-        finally:
-            process.kill()
 
 
 def test_two_servers_cannot_share_a_folder(tmp_path: Path) -> None:

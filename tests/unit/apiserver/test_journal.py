@@ -96,6 +96,25 @@ def test_watches_resume_over_a_restart(path: Path) -> None:
         assert Watch(again, WATCHED, Asked("1"), 0.0, 60.0).take() == told
 
 
+def write_together(journal: Journal, store: Store, *wanted: str) -> None:
+    with journal.together():
+        for name in wanted:
+            if name == "nobody":
+                raise KeyError(name)
+            put(store, name)
+
+
+def test_changes_that_are_made_together_are_all_there_or_none(path: Path) -> None:
+    journal, store = Journal.open(path)
+    journal.follow(store)
+    write_together(journal, store, "a", "b")
+    with pytest.raises(KeyError, match="nobody"):
+        write_together(journal, store, "c", "nobody")
+    journal.close()
+    with followed(path) as again:
+        assert names(again.list(BUCKET)) == ["a", "b"]
+
+
 def test_what_is_superseded_leaves_the_file(path: Path) -> None:
     with followed(path, History(changes=8)) as store:
         put(store, "first")

@@ -1,5 +1,10 @@
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
+import orjson
 import pytest
 
 from kro_gitops.apiserver import snapshots
@@ -63,9 +68,11 @@ def test_a_store_goes_on_from_a_snapshot(tmp_path: Path) -> None:
     snapshots.write(store.fork(), tmp_path / "snapshot.db")
     put(store, "b")
     with pytest.raises(UserError, match="is in use by process"):
-        snapshots.restore(tmp_path / "snapshot.db", path)
+        snapshots.restore(tmp_path / "snapshot.db", path, replace=True)
     journal.close()
-    snapshots.restore(tmp_path / "snapshot.db", path)
+    with pytest.raises(UserError, match="is not empty"):
+        snapshots.restore(tmp_path / "snapshot.db", path)
+    snapshots.restore(tmp_path / "snapshot.db", path, replace=True)
     journal, again = Journal.open(path)
     journal.follow(again)
     assert (names(again.list(BUCKET)), again.version) == (["a"], 2)
@@ -104,5 +111,69 @@ def test_what_is_no_snapshot(tmp_path: Path, content: bytes | None) -> None:
         path.write_bytes(content)
     with pytest.raises(UserError) as refused:
         snapshots.read(path)
-    assert refused.value.code == "store-unusable"
+    assert refused.value.code == "snapshot-unusable"
+    assert f"the snapshot '{path}' cannot be used: " in refused.value.message
     assert path.exists() == (content is not None)
+
+
+def test_a_snapshot_of_another_version_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.db"
+    snapshots.write(stored("a"), path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    with pytest.raises(UserError, match="its layout is 7, and this version reads 1") as refused:
+        snapshots.read(path)
+    assert refused.value.code == "snapshot-unusable"
+
+
+def test_a_database_of_another_program_is_no_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE theirs (name TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="it is a database of another program"):
+        snapshots.read(path)
+    journal, _ = Journal.open(tmp_path / "store.db")
+    journal.close()
+    with pytest.raises(UserError, match="is there already, and is no snapshot") as refused:
+        snapshots.save(tmp_path / "store.db", path)
+    assert refused.value.code == "snapshot-unusable"
+    assert path.read_bytes() == before
+
+
+def test_a_store_is_saved_while_it_is_written_to(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    journal, store = Journal.open(path)
+    journal.follow(store)
+    put(store, "a")
+    program = (
+        "import sys; from pathlib import Path; from kro_gitops.apiserver import snapshots\n"
+        "for path in sys.argv[2:]: snapshots.save(Path(sys.argv[1]), Path(path))"
+    )
+    targets = [tmp_path / f"snapshot{number}.db" for number in range(5)]
+    command = [sys.executable, "-c", program, str(path), *map(str, targets)]
+    number = 0
+    with subprocess.Popen(command) as process:
+        while process.poll() is None:
+            number += 1
+            for name in ("left", "right"):
+                put(store, name, data=str(number))
+            if number % 10 == 0:
+                store.compact(0)
+    journal.close()
+    assert process.returncode == 0
+    for target in targets:
+        found = snapshots.read(target)
+        sides = {each.name: each for each in found.list(BUCKET) if each.name != "a"}
+        counts = {name: int(orjson.loads(each.value)["data"]) for name, each in sides.items()}
+        assert counts.get("left", 0) - counts.get("right", 0) in (0, 1)
+        assert found.version == max(each.version for each in found.list(BUCKET))
+    assert snapshots.read(targets[-1]).version > 2, "it was written to meanwhile"
+
+
+def test_a_store_in_a_new_folder_is_made_of_a_snapshot(tmp_path: Path) -> None:
+    snapshots.write(stored("a"), tmp_path / "snapshot.db")
+    path = tmp_path / "new" / "store.db"
+    restored = snapshots.restore(tmp_path / "snapshot.db", path)
+    assert names(restored.list(BUCKET)) == ["a"]
+    assert path.parent.stat().st_mode & 0o777 == 0o700

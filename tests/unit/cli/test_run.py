@@ -117,6 +117,12 @@ def test_what_is_on_can_be_switched_off(application: Application, word: str) -> 
     assert not settings(application, word).install_crds
 
 
+def test_an_option_that_is_repeated_is_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--embedded-outcome", "a=Failed", "--embedded-outcome=b=Broken")
+    assert started(*words) == 64
+    assert "--embedded-outcome: 'a=Failed,b=Broken' is not IMAGE=OUTCOME" in capsys.readouterr().err
+
+
 def test_the_arguments_of_kros_chart_work(application: Application) -> None:
     given = settings(
         application,
