@@ -56,18 +56,6 @@ def kinds_with_status() -> list[str]:
     return [name for name, each in strategies().items() if each.reset_fields("status")]
 
 
-# What plugins of admission add on creation is in the strategies of these kinds.
-FILLED_BY_ADMISSION = frozenset(
-    (
-        "nodes",
-        "persistentvolumeclaims",
-        "persistentvolumes",
-        "pods",
-        "volumeattributesclasses.storage.k8s.io",
-    )
-)
-
-
 def _plain_ways(known: Mapping[str, object]) -> Iterable[tuple[str, Ways]]:
     for kind, plural, namespaced in catalog.places():
         name = qualified(kind.group, plural)
