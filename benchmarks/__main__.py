@@ -19,6 +19,7 @@ from benchmarks.embedded import apply as embedded_apply
 from benchmarks.embedded import engine as embedded_engine
 from benchmarks.embedded import memory as embedded_memory
 from benchmarks.embedded import start as embedded_start
+from benchmarks.embedded import workloads as embedded_workloads
 from benchmarks.engine import create, drift, memory, restart, scaling
 from benchmarks.peers.processes import Peer, open_peers
 from benchmarks.report import Report
@@ -41,6 +42,7 @@ _EMBEDDED: dict[str, Callable[[Report], None]] = {
     "embedded-apply": embedded_apply.run,
     "embedded-memory": embedded_memory.run,
     "embedded-engine": embedded_engine.run,
+    "embedded-workloads": embedded_workloads.run,
 }
 # On a real API server, by wall clock.
 _ENGINE: dict[str, Callable[[Report, bool], None]] = {

@@ -56,6 +56,11 @@ class Server:
             await answer.read()
             return answer.status
 
+    async def get(self, path: str) -> Any:
+        """Return what is there."""
+        async with self._session.get(self._url + path) as answer:
+            return await answer.json()
+
     async def apply(self, path: str, body: bytes) -> None:
         """Apply an object."""
         query = "?fieldManager=benchmark&force=true"

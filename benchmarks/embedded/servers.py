@@ -21,7 +21,7 @@ from tools.cluster.parts import Guard, ToolError, guard
 from tools.cluster.plane import Plane
 
 OURS, REAL = "embedded", "kube-apiserver + etcd"
-_PLANES: dict[str, Callable[[], AbstractContextManager[Plane]]] = {
+_PLANES: dict[str, Callable[..., AbstractContextManager[Plane]]] = {
     OURS: embedded_plane,
     REAL: control_plane,
 }
@@ -62,14 +62,14 @@ class Server:
 
 
 @contextmanager
-def started(name: str) -> Iterator[Server]:
-    """Run a server for as long as the block lasts."""
+def started(name: str, *, controllers: bool = False) -> Iterator[Server]:
+    """Run a server for as long as the block lasts, by itself or with controllers."""
     with ExitStack() as stack:
         home = Path(tempfile.mkdtemp(prefix="kro-gitops-benchmark-"))
         watching = stack.enter_context(guard(home))
         begun = time.monotonic()
         try:
-            plane = stack.enter_context(_PLANES[name]())
+            plane = stack.enter_context(_PLANES[name](controllers=controllers))
         except ToolError as error:
             raise NotMeasuredError(str(error)) from error
         yield Server(plane, time.monotonic() - begun, home, watching)

@@ -26,6 +26,7 @@ from kro_gitops.apiserver.storage import Store
 from kro_gitops.apiserver.workloads import namespaces, plans, quotas
 from kro_gitops.apiserver.workloads.plans import Controller, Moment, Plan, Seen, Settings
 from kro_gitops.apiserver.workloads.registry import controllers, standing_controllers
+from kro_gitops.apiserver.workloads.relations import Related
 from kro_gitops.objects.refs import KubeObject
 
 COLLECTOR = "garbage-collector-controller"
@@ -61,6 +62,8 @@ class Background:
         self._notices = Notices()
         found = {**standing_controllers(), **(controllers() if duties.workloads else {})}
         self._controllers = {b: c for b, c in found.items() if b not in duties.left_alone}
+        self._related = Related({b: c.sees for b, c in self._controllers.items()})
+        self._going: set[str] = set()  # namespaces
         self._settings = duties.workloads or Settings()
         self._complaints: set[tuple[str, str]] = set()
         self._wake = asyncio.Event()
@@ -78,7 +81,7 @@ class Background:
         obj = orjson.loads(change.record.value)
         if change.type is ChangeType.DELETED:
             self._litter |= dict.fromkeys(self._graph.remove(change.record.uid))
-            self._wake_others(change.bucket, change.record, obj)
+            self._wake_others(change.bucket, change.record, obj, is_gone=True)
         else:
             self._note(change.bucket, change.record, obj)
         if change.record.namespace and change.before is not None:
@@ -98,21 +101,23 @@ class Background:
         controller = self._controllers.get(bucket)
         if bucket == "namespaces" or (controller and not controller.is_settled(obj)):
             self._agenda.wake((bucket, record.namespace, record.name))
-        self._wake_others(bucket, record, obj)
+        self._wake_others(bucket, record, obj, is_gone=False)
 
-    def _wake_others(self, bucket: str, record: Record, obj: KubeObject) -> None:
-        """Wake the controller of an object, and all that look at its bucket."""
-        if record.namespace:
+    def _wake_others(self, bucket: str, record: Record, obj: KubeObject, *, is_gone: bool) -> None:
+        """Wake the controller of an object, its namespace if that cares, and all who look at it."""
+        if bucket == "namespaces":
+            self._going.discard(record.name)
+            if plans.is_going(obj) and not is_gone:
+                self._going.add(record.name)
+        elif record.namespace in self._going or (bucket, record.name) in namespaces.FURNITURE:
             self._agenda.wake(("namespaces", "", record.namespace))
+        key = (bucket, record.namespace, record.name)
+        for each in self._related.put(key, None if is_gone else obj):
+            self._agenda.wake(each)
         owner = plans.controller_of(obj)
         place = self._duties.places(owner["apiVersion"], owner["kind"]) if owner else None
         if owner and place and bucket in self._owned_by(place.bucket):
             self._agenda.wake((place.bucket, record.namespace, owner["name"]))
-        for each in self._controllers.values():
-            if bucket in each.sees:
-                for seen in self._store.list(each.bucket):
-                    if seen.namespace in ("", record.namespace):
-                        self._agenda.wake((each.bucket, seen.namespace, seen.name))
 
     def _wake_quotas(self, namespace: str) -> None:
         """Have the quotas of a namespace counted, or all; most namespaces have none."""
@@ -271,8 +276,7 @@ class Background:
             return namespaces.plan(obj, seen, moment)
         if not self._duties.authority:
             return Plan()
-        wanted = ("serviceaccounts", "configmaps")
-        seen = {each: self._list(each, name) for each in wanted}
+        seen = {each[0]: self._found([(each[0], name, each[1])]) for each in namespaces.FURNITURE}
         return Plan(namespaces.furniture(obj, seen, self._duties.authority))
 
     def _seen(self, controller: Controller, obj: KubeObject) -> Seen:
@@ -282,9 +286,15 @@ class Background:
             if found is not None and node.bucket in owned:
                 owned[node.bucket].append(found)
         mine = {bucket: plans.owned_by(obj, found) for bucket, found in owned.items()}
-        namespace = obj["metadata"].get("namespace", "")
+        metadata = obj["metadata"]
+        namespace = metadata.get("namespace", "")
+        related = self._related.seen((controller.bucket, namespace, metadata["name"]))
         more = controller.looks(obj, self._duties.namespaced()) if controller.looks else ()
-        return {**mine, **{each: self._list(each, namespace) for each in (*controller.sees, *more)}}
+        return {
+            **mine,
+            **{each: self._found(keys) for each, keys in related.items()},
+            **{each: self._list(each, namespace) for each in more},
+        }
 
     def _carry_out(self, manager: str, step: plans.Step) -> StatusError | None:
         """Do a step; return why those that follow it cannot be done now."""
@@ -325,6 +335,9 @@ class Background:
         record = self._store.get(*key)
         found: KubeObject | None = orjson.loads(record.value) if record else None
         return found
+
+    def _found(self, keys: Iterable[Key]) -> list[KubeObject]:
+        return [found for each in keys if (found := self._find(each)) is not None]
 
     def _list(self, bucket: str, namespace: str) -> list[KubeObject]:
         return [orjson.loads(each.value) for each in self._store.list(bucket, namespace)]

@@ -5,6 +5,7 @@ ClusterRoles that add up others: theirs are the rules of all that their selector
 from typing import Any
 
 from kro_gitops.apiserver.workloads.plans import Apply, Controller, Moment, Plan, Seen
+from kro_gitops.apiserver.workloads.relations import Relation, Wish, label_ties, label_wish
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.objects.selection import Selector
 
@@ -32,11 +33,15 @@ def _adds_up(role: KubeObject) -> bool:
     return role.get("aggregationRule") is not None
 
 
+def _chosen(role: KubeObject) -> list[Wish]:
+    selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
+    return [label_wish("", each.get("matchLabels")) for each in selectors]
+
+
 CONTROLLER = Controller(
     _ROLES,
     plan,
-    sees=(_ROLES,),
+    sees=(Relation(_ROLES, wishes=_chosen, ties=label_ties),),
     manager="clusterrole-aggregation-controller",
-    # Nearly none does, and each would look at all: one change would cost thousands of objects.
     minds=_adds_up,
 )

@@ -26,6 +26,8 @@ from kro_gitops.apiserver.workloads.plans import (
 from kro_gitops.objects.refs import KubeObject
 
 FINALIZER = "kubernetes"
+_ACCOUNT, _CA = ("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")
+FURNITURE = (_ACCOUNT, _CA)  # buckets and names
 _DESCRIPTION = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal "
     "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is "
@@ -59,8 +61,8 @@ def furniture(namespace: KubeObject, seen: Seen, authority: str) -> tuple[Step, 
     ca = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"ca.crt": authority}}
     described = {"annotations": {"kubernetes.io/description": _DESCRIPTION}}
     wanted: Sequence[tuple[str, str, dict[str, Any], dict[str, Any]]] = (
-        ("serviceaccounts", "default", account, {}),
-        ("configmaps", "kube-root-ca.crt", ca, described),
+        (*_ACCOUNT, account, {}),
+        (*_CA, ca, described),
     )
     steps: list[Step] = []
     for bucket, each, obj, more in wanted:

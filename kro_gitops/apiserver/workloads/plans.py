@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from kro_gitops.apiserver.workloads.outcomes import Outcome
+from kro_gitops.apiserver.workloads.relations import Relation
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.objects.times import format_time, parse_time
 
@@ -122,7 +123,7 @@ class Moment:
         return max(0.0, seconds - (self.now - start).total_seconds()) if start else 0.0
 
 
-# Objects by bucket: those that the object owns, and those of its namespace that it looks at.
+# Objects by bucket: those that the object owns, and those that it looks at.
 Seen = Mapping[str, Sequence[KubeObject]]
 Planner = Callable[[KubeObject, Seen, Moment], Plan]
 
@@ -132,9 +133,9 @@ class Controller:
     """
     Who looks after the objects of a bucket.
 
-    `owns`: the buckets of objects that it is the controller of; `sees`: buckets that it looks at
-    as a whole, within the namespace. A change in either wakes it. `looks` names more of these by
-    what an object says, of all buckets in namespaces; somebody else knows which changes there
+    `owns`: the buckets of objects that it is the controller of; `sees`: the others that it looks
+    at. A change to one of either wakes it. `looks` names buckets, of all that are in namespaces,
+    that it looks at as a whole, by what an object says; somebody else knows which changes there
     wake it. Of objects that it does not `mind` it makes no plans, and one that `is_settled` is
     not looked at because it changed.
     """
@@ -142,7 +143,7 @@ class Controller:
     bucket: str
     plan: Planner
     owns: tuple[str, ...] = ()
-    sees: tuple[str, ...] = ()
+    sees: tuple[Relation, ...] = ()
     manager: str = "kube-controller-manager"  # in whose name it writes
     minds: Callable[[KubeObject], bool] = lambda _: True
     looks: Callable[[KubeObject, Iterable[str]], Iterable[str]] | None = None

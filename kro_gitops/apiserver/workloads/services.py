@@ -3,7 +3,7 @@ What is outside of pods: addresses of Services and Ingresses, EndpointSlices, bo
 """
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kro_gitops.apiserver.workloads.plans import (
@@ -21,6 +21,7 @@ from kro_gitops.apiserver.workloads.plans import (
     is_ready,
     reference_to,
 )
+from kro_gitops.apiserver.workloads.relations import Relation, Wish, label_ties, label_wish
 from kro_gitops.objects.refs import KubeObject
 
 SLICES = "endpointslices.discovery.k8s.io"
@@ -219,13 +220,7 @@ def _volume(claim: KubeObject, name: str, capacity: Mapping[str, str]) -> KubeOb
 
 def _released(claim: KubeObject, seen: Seen) -> Plan:
     finalizers = claim["metadata"].get("finalizers") or []
-    name = claim["metadata"]["name"]
-    used = any(
-        (each.get("persistentVolumeClaim") or {}).get("claimName") == name
-        for pod in seen.get("pods", ())
-        for each in pod["spec"].get("volumes") or ()
-    )
-    if used or _PROTECTION not in finalizers:
+    if seen.get("pods") or _PROTECTION not in finalizers:
         return Plan()
     rest = [each for each in finalizers if each != _PROTECTION]
     metadata = {key: value for key, value in claim["metadata"].items() if key != "finalizers"}
@@ -253,9 +248,40 @@ def plan_volume(volume: KubeObject, seen: Seen, _: Moment) -> Plan:
     return Plan((SetStatus(_VOLUMES, {**volume, "status": {"phase": "Released"}}),))
 
 
+def _selected_pods(service: KubeObject) -> list[Wish]:
+    selector = service["spec"].get("selector")
+    return [label_wish(service["metadata"]["namespace"], selector)] if selector else []
+
+
+def _users(claim: KubeObject) -> list[Wish]:
+    metadata = claim["metadata"]
+    return [frozenset((f"{metadata['namespace']}/{metadata['name']}",))]
+
+
+def _used_claims(pod: KubeObject) -> Iterator[str]:
+    namespace = pod["metadata"]["namespace"]
+    for each in pod["spec"].get("volumes") or ():
+        if name := (each.get("persistentVolumeClaim") or {}).get("claimName"):
+            yield f"{namespace}/{name}"
+
+
+def _claim(volume: KubeObject) -> list[Wish]:
+    uid = (volume["spec"].get("claimRef") or {}).get("uid")
+    return [frozenset((uid,))] if uid else []
+
+
+def _uid(claim: KubeObject) -> list[str]:
+    return [claim["metadata"]["uid"]]
+
+
 CONTROLLERS = (
-    Controller("services", plan_service, owns=(SLICES,), sees=("pods",)),
+    Controller(
+        "services",
+        plan_service,
+        owns=(SLICES,),
+        sees=(Relation("pods", wishes=_selected_pods, ties=label_ties),),
+    ),
     Controller("ingresses.networking.k8s.io", plan_ingress),
-    Controller(_CLAIMS, plan_claim, sees=("pods",)),
-    Controller(_VOLUMES, plan_volume, sees=(_CLAIMS,)),
+    Controller(_CLAIMS, plan_claim, sees=(Relation("pods", wishes=_users, ties=_used_claims),)),
+    Controller(_VOLUMES, plan_volume, sees=(Relation(_CLAIMS, wishes=_claim, ties=_uid),)),
 )

@@ -22,6 +22,7 @@ from kro_gitops.apiserver.workloads.plans import (
     soonest,
     with_status,
 )
+from kro_gitops.apiserver.workloads.relations import Relation, Wish
 from kro_gitops.objects.refs import KubeObject
 
 BUCKET = "statefulsets.apps"
@@ -196,4 +197,21 @@ def _status(
     }
 
 
-CONTROLLER = Controller(BUCKET, plan, owns=("pods", revisions.BUCKET), sees=(_CLAIMS,))
+def _own_claims(obj: KubeObject) -> list[Wish]:
+    """Wish for what is called like its claims, but for their numbers."""
+    namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]
+    templates = obj["spec"].get("volumeClaimTemplates") or ()
+    return [frozenset((f"{namespace}/{each['metadata']['name']}-{name}",)) for each in templates]
+
+
+def _without_number(claim: KubeObject) -> list[str]:
+    metadata = claim["metadata"]
+    return [f"{metadata['namespace']}/{metadata['name'].rpartition('-')[0]}"]
+
+
+CONTROLLER = Controller(
+    BUCKET,
+    plan,
+    owns=("pods", revisions.BUCKET),
+    sees=(Relation(_CLAIMS, wishes=_own_claims, ties=_without_number),),
+)
