@@ -18,6 +18,7 @@ from kro_gitops.engine.controllers.engine import (
 )
 from kro_gitops.engine.controllers.instances import InstanceRules
 from kro_gitops.engine.options import Options
+from kro_gitops.homes import at_home
 from kro_gitops.kube.pace import Limits
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.api import GIT_SOURCE_KIND
@@ -110,7 +111,7 @@ def named_source(settings: Settings) -> KubeObject | None:
 
 def repository_url(text: str) -> str:
     """Return the URL of a repository; a folder of this machine has one, too."""
-    return text if "://" in text else Path(text).expanduser().resolve().as_uri()
+    return text if "://" in text else at_home(Path(text)).resolve().as_uri()
 
 
 def _local_urls(settings: Settings) -> tuple[str, ...]:

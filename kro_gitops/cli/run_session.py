@@ -62,11 +62,12 @@ def _embedded(settings: Settings) -> Iterator["EmbeddedApi"]:
     """Have an embedded API, and say so."""
     from kro_gitops.apiserver.workloads.plans import Settings as Workloads
     from kro_gitops.embedded import Wanted, default_folder, serving
+    from kro_gitops.homes import at_home
 
     folder, snapshot = None, settings.snapshot
     if not settings.ephemeral:
         named = settings.data_dir
-        folder = Path(named).expanduser() if named else default_folder(os.environ, Path.home())
+        folder = at_home(named) if named else default_folder(os.environ, Path.home())
     workloads: Workloads | None = None
     if settings.embedded_workloads:
         workloads = Workloads(settings.embedded_step, outcomes=dict(settings.embedded_outcome))
@@ -75,7 +76,7 @@ def _embedded(settings: Settings) -> Iterator["EmbeddedApi"]:
         settings.embedded_host,
         settings.embedded_port,
         workloads,
-        Path(snapshot).expanduser() if snapshot else None,
+        at_home(snapshot) if snapshot else None,
     )
     with serving(wanted, _import_controllers) as api:
         say(announcement(api.url, folder, os.environ))
