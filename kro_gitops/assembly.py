@@ -57,7 +57,9 @@ def engine_rules(settings: Settings) -> EngineRules:
 
 def source_defaults(settings: Settings) -> Defaults:
     """Return what holds for sources that do not say otherwise."""
-    named = f"{settings.repo_namespace}/{settings.repo_name}" if settings.repo else ""
+    named = settings.remembered.place if settings.remembered else ""
+    if settings.repo:
+        named = f"{settings.repo_namespace}/{settings.repo_name}"
     return Defaults(
         settings.default_service_account, settings.no_cross_namespace_refs, local_source=named
     )
@@ -116,7 +118,9 @@ def repository_url(text: str) -> str:
 
 def _local_urls(settings: Settings) -> tuple[str, ...]:
     """Return the folders of this machine that may be read; what a server has is none."""
-    url = repository_url(settings.repo) if settings.repo else ""
+    url = settings.remembered.url if settings.remembered else ""
+    if settings.repo:
+        url = repository_url(settings.repo)
     return (url,) if url.startswith("file://") else ()
 
 

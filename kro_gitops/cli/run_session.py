@@ -4,6 +4,7 @@ One `run`: the embedded API if no cluster is named, the controllers, and what is
 
 import logging
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -34,6 +35,10 @@ def run_session(settings: Settings) -> int:
     if not settings.is_embedded:
         return _run(settings, None)
     with _embedded(settings) as api:
+        if not settings.ephemeral:
+            from kro_gitops.cli.run_memory import with_memory
+
+            settings = with_memory(settings, api.kubeconfig.parent)
         return _run(replace(settings, kubeconfig=api.kubeconfig), api)
 
 
@@ -147,15 +152,22 @@ def look_around(plural: str, kubeconfig: Path | None, settings: Settings) -> str
         return "nothing of it is kept; without --once it stays until Ctrl-C"
     head = "look around, in another terminal:"
     if settings.once:
-        again = f" --data-dir {_short(kubeconfig.parent)}" if settings.data_dir else ""
+        again = f" --data-dir {_typed(kubeconfig.parent)}" if settings.data_dir else ""
         head = f"look around: `kro-gitops run{again}` serves it again; then, in another terminal,"
-    return "\n".join([head, f"  export KUBECONFIG={_short(kubeconfig)}", *verbs])
+    return "\n".join([head, f"  export KUBECONFIG={_typed(kubeconfig)}", *verbs])
 
 
 def _short(path: Path) -> str:
     """Print a path as people write it."""
     home, whole = Path.home(), path.absolute()
     return f"~/{whole.relative_to(home)}" if whole.is_relative_to(home) else str(whole)
+
+
+def _typed(path: Path) -> str:
+    """Print a path as it can be typed into a shell; `~` is a home only if it is not quoted."""
+    short = _short(path)
+    home = "~/" if short.startswith("~/") else ""
+    return home + shlex.quote(short.removeprefix("~/"))
 
 
 def _mention(ignored: tuple[str, ...]) -> None:

@@ -63,6 +63,9 @@ def test_a_restart_keeps_the_data(user: User, followed: Run, start_run: Start) -
     again.said('"msg":"ready"')
     after = user.does("get", "instances", "-A", "-o", "name", **there)
     assert after.out == before.out
+    # Nobody names the folder again, and it is followed all the same.
+    synced = user.does("sync", "repo", "-n", "default", "--wait", **there)
+    assert synced.code == 0, synced.err
 
 
 def test_ctrl_c_ends_both_cleanly(user: User, followed: Run) -> None:
