@@ -100,11 +100,17 @@ class _System:
     engine: Engine
     sources: SourceController | None
 
+    async def run_sources(self, is_stopping: asyncio.Event) -> None:
+        """Work on sources until it is time to stop, and what is in work is done."""
+        if self.sources is None:
+            await is_stopping.wait()
+        else:
+            await self.sources.run()
+
     def stop(self) -> None:
-        """Finish what is in work."""
+        """Take up nothing new; the engine ends after the sources, which may wait for it."""
         if self.sources is not None:
             self.sources.stop()
-        self.engine.stop()
 
     def is_idle(self) -> bool:
         """Say whether nothing is due, and nothing in work."""
@@ -300,16 +306,20 @@ class _Process:
     async def _run(self, system: _System) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(system.engine.run())
-            if system.sources is None:
+            if await self._is_begun(system):
                 self._begun = system
                 self._health.set_ready(SOURCES, True)
-                return
-            if not await self._or_stopped(system.engine.wait_ready()):
-                return
-            await self._name_source(system.sources)
-            self._begun = system
-            self._health.set_ready(SOURCES, True)
-            group.create_task(system.sources.run())
+                await system.run_sources(self._stopping)
+            system.engine.stop()
+
+    async def _is_begun(self, system: _System) -> bool:
+        """Wait until sources can be worked on; say whether that was before the stop."""
+        if system.sources is None:
+            return True
+        if not await self._or_stopped(system.engine.wait_ready()):
+            return False
+        await self._name_source(system.sources)
+        return True
 
     async def _name_source(self, sources: SourceController) -> None:
         """Have the source that the flags name; try until it is there."""

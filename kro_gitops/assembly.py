@@ -18,6 +18,7 @@ from kro_gitops.engine.controllers.engine import (
 )
 from kro_gitops.engine.controllers.instances import InstanceRules
 from kro_gitops.engine.options import Options
+from kro_gitops.homes import at_home
 from kro_gitops.kube.pace import Limits
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.api import GIT_SOURCE_KIND
@@ -56,7 +57,9 @@ def engine_rules(settings: Settings) -> EngineRules:
 
 def source_defaults(settings: Settings) -> Defaults:
     """Return what holds for sources that do not say otherwise."""
-    named = f"{settings.repo_namespace}/{settings.repo_name}" if settings.repo else ""
+    named = settings.remembered.place if settings.remembered else ""
+    if settings.repo:
+        named = f"{settings.repo_namespace}/{settings.repo_name}"
     return Defaults(
         settings.default_service_account, settings.no_cross_namespace_refs, local_source=named
     )
@@ -110,12 +113,14 @@ def named_source(settings: Settings) -> KubeObject | None:
 
 def repository_url(text: str) -> str:
     """Return the URL of a repository; a folder of this machine has one, too."""
-    return text if "://" in text else Path(text).expanduser().resolve().as_uri()
+    return text if "://" in text else at_home(Path(text)).resolve().as_uri()
 
 
 def _local_urls(settings: Settings) -> tuple[str, ...]:
     """Return the folders of this machine that may be read; what a server has is none."""
-    url = repository_url(settings.repo) if settings.repo else ""
+    url = settings.remembered.url if settings.remembered else ""
+    if settings.repo:
+        url = repository_url(settings.repo)
     return (url,) if url.startswith("file://") else ()
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "AdoptionPolicy",
     "Gate",
     "Group",
+    "LocalSource",
     "LogFormat",
     "LogLevel",
     "Option",
@@ -42,6 +43,14 @@ _EMBEDDING = (
 )
 _PORTS = ("metrics_bind_address", "health_probe_bind_address")
 _POD = "KUBERNETES_SERVICE_HOST"  # set in every pod
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSource:
+    """A source that may read a folder of this machine."""
+
+    place: str  # namespace/name
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +130,7 @@ class Settings:
     log_format: LogFormat
     log_level: LogLevel
 
+    remembered: LocalSource | None = None  # who was named with a folder in an earlier run
     ignored: tuple[str, ...] = ()  # flags and variables that were given and mean nothing here
 
     @property

@@ -102,7 +102,8 @@ def _folder(wanted: Wanted) -> Iterator[Path]:
 def _start(wanted: Wanted, folder: Path) -> subprocess.Popen[str]:
     # `-P`: what lies in the folder we were started in is no module of ours.
     words = [sys.executable, "-P", "-m", "kro_gitops.apiserver", str(folder.absolute())]
-    words += ["--guarded", "--host", wanted.host, "--port", str(wanted.port)]
+    # In one word each: what begins with a dash is a value all the same.
+    words += ["--guarded", f"--host={wanted.host}", f"--port={wanted.port}"]
     words += [] if wanted.folder is not None else ["--ephemeral"]
     words += _faring(wanted.workloads)
     words += ["--snapshot", str(wanted.snapshot.absolute())] if wanted.snapshot is not None else []

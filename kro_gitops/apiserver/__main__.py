@@ -18,11 +18,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kro_gitops.apiserver.certificates import write_private
 from kro_gitops.apiserver.workloads.outcomes import OUTCOMES, parse_outcomes
 from kro_gitops.errors import KroGitopsError, UserError
 
 if TYPE_CHECKING:
     from kro_gitops.apiserver.server import EmbeddedCluster
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def main() -> int:
@@ -103,8 +106,9 @@ def _explained(chosen: argparse.Namespace) -> Iterator[None]:
         yield
     except OSError as error:
         why = error.strerror or str(error)
-        if error.filename is not None:
-            text = f"'{error.filename}' cannot be used: {why}"
+        place = chosen.folder if error.errno in _FULL else error.filename
+        if place is not None:
+            text = f"'{place}' cannot be used: {why}"
             raise UserError("folder-unusable", text) from error
         if error.errno == errno.EADDRINUSE:
             why = "somebody listens there already"
@@ -114,14 +118,14 @@ def _explained(chosen: argparse.Namespace) -> Iterator[None]:
 
 async def _serve(chosen: argparse.Namespace) -> None:
     cluster = _cluster(chosen)
+    path = chosen.folder / "kubeconfig"
     with _explained(chosen):
         await cluster.open()
+        # Whoever reads it meanwhile has the old one or the new one, as a whole.
+        write_private(path, cluster.kubeconfig.encode())
     # What was made so far need not be looked at ever again.
     gc.freeze()
     gc.enable()
-    path = chosen.folder / "kubeconfig"
-    path.touch(mode=0o600)
-    path.write_text(cluster.kubeconfig)
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -103,18 +103,18 @@ def _make(keys: Keys, sealed: dict[str, str], now: datetime) -> None:
     if not ends:
         end = now + _AUTHORITY_LIFE
         certificate, key = key_making.authority(now, end)
-        _write(keys.authority_key, key)
-        _write(keys.authority, certificate)
+        write_private(keys.authority_key, key)
+        write_private(keys.authority, certificate)
         ends[_print(*authority)] = format_time(end)
     end = now + _LIFE
     signer = (keys.authority.read_bytes(), keys.authority_key.read_bytes())
     certificate, key = key_making.server_certificate(signer, now, end)
-    _write(keys.key, key)
-    _write(keys.certificate, certificate)
+    write_private(keys.key, key)
+    write_private(keys.certificate, certificate)
     ends[_print(*server)] = format_time(end)
     if not keys.token_key.exists():
-        _write(keys.token_key, key_making.signing_key())
-    _write(keys.seal, json.dumps(ends, indent=1).encode())
+        write_private(keys.token_key, key_making.signing_key())
+    write_private(keys.seal, json.dumps(ends, indent=1).encode())
 
 
 def _sealed(keys: Keys) -> dict[str, str]:
@@ -141,8 +141,8 @@ def _print(*files: Path) -> str:
         return ""
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Replace a file at once; nobody but its owner reads it."""
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file as a whole, whatever it was; nobody but its owner reads it."""
     draft = path.with_suffix(path.suffix + ".new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kro_gitops.apiserver.audit import Audit
-from kro_gitops.apiserver.certificates import Keys, ensure_keys, kubeconfig
+from kro_gitops.apiserver.certificates import Keys, ensure_keys, kubeconfig, write_private
 from kro_gitops.apiserver.journal import Journal
 from kro_gitops.apiserver.parts import Parts, new_uid, now
 from kro_gitops.apiserver.storage import Store
@@ -71,9 +71,10 @@ class EmbeddedCluster:
         """Load the store and begin to listen."""
         options = self._options
         options.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # First: who has the store is alone in the folder, and nobody else makes keys there.
+        self._open_store()
         self._keys = ensure_keys(options.folder / "keys", now())
         self._token = _token(options.folder / "token")
-        self._open_store()
         has_accounts = options.collects and options.workloads is not None
         parts = Parts(self.store, self._keys, self._token, accounts=has_accounts)
         self._wire = Wire(parts)
@@ -117,12 +118,12 @@ class EmbeddedCluster:
 
 
 def _token(path: Path) -> str:
-    """Return the administrator's token; it is made once."""
-    if path.exists():
-        return path.read_text().strip()
+    """Return the administrator's token; it is made once, and again if nothing is left of it."""
+    known = path.read_text().strip() if path.exists() else ""
+    if known:
+        return known
     token = secrets.token_urlsafe(32)
-    path.touch(mode=0o600)
-    path.write_text(token)
+    write_private(path, token.encode())
     return token
 
 

@@ -21,12 +21,15 @@ from kro_gitops.apiserver.store_file import (
     connect,
     connect_to_read,
     fill,
+    is_used,
     load,
     row,
     trouble,
 )
 from kro_gitops.errors import UserError
 
+_NOT_READABLE = "name a file that `snapshot save` has made, with this version"
+_NOT_WRITABLE = "name another file, in a folder that is there and that you may write"
 # The file is worth nothing until it is whole, so nothing of it need survive a crash half done.
 _FAST = ("journal_mode = OFF", "synchronous = OFF")
 
@@ -40,7 +43,7 @@ def write(store: Store, path: Path) -> None:
 
 def read(path: Path, history: History | None = None) -> Store:
     """Return what a snapshot holds; changes to it stay in memory."""
-    with _named(path):
+    with _named(path, _NOT_READABLE):
         return _read(path, history)
 
 
@@ -48,7 +51,7 @@ def save(store: Path, path: Path) -> Store:
     """Write what a store on disk holds to a snapshot, and return it; others may use the store."""
     found = _read(store)
     _check_replaceable(path)
-    with _named(path):
+    with _named(path, _NOT_WRITABLE):
         write(found, path)
     return found
 
@@ -91,7 +94,7 @@ def _read(path: Path, history: History | None = None) -> Store:
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _named(path: Path, hint: str) -> Iterator[None]:
     """Say of a snapshot, in its own words, why it cannot be used."""
     try:
         yield
@@ -99,7 +102,7 @@ def _named(path: Path) -> Iterator[None]:
         raise UserError(
             "snapshot-unusable",
             f"the snapshot '{path}' cannot be used: {error.why}",
-            hint="name a file that `snapshot save` has made, with this version",
+            hint=hint,
         ) from error
 
 
@@ -110,14 +113,27 @@ def _has_content(path: Path) -> bool:
 def _check_replaceable(path: Path) -> None:
     """Refuse to write over what is no snapshot: a name is easily mistyped."""
     try:
-        if _has_content(path):
-            connect_to_read(path).close()
+        _check_is_snapshot(path)
     except StoreError as error:
         raise UserError(
             "snapshot-unusable",
             f"'{path}' is there already, and is no snapshot: {error.why}",
             hint="name another file",
         ) from error
+
+
+def _check_is_snapshot(path: Path) -> None:
+    """Refuse a file that is something else; one that is empty or not there is nothing."""
+    with trouble(path):
+        if not path.exists() or (path.is_file() and not _has_content(path)):
+            return
+    connection = connect_to_read(path)
+    try:
+        # Nobody loses a cluster for a snapshot of another.
+        if is_used(connection):
+            raise StoreError(path, "it is the store of a folder")
+    finally:
+        connection.close()
 
 
 @contextmanager

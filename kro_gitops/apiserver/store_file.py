@@ -104,6 +104,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         uri = f"{path.resolve().as_uri()}?mode=ro"
         if not path.exists():
             raise StoreError(path, "there is no such file")
+        if not path.is_file():  # a pipe would be waited for, and folders say strange things
+            raise StoreError(path, "it is no regular file")
         connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
             if _is_new(connection, path):
@@ -112,6 +114,11 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def is_used(connection: sqlite3.Connection) -> bool:
+    """Say whether a file has been somebody's store; one that was only saved has not."""
+    return str(connection.execute("PRAGMA journal_mode").fetchone()[0]) == "wal"
 
 
 def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
@@ -140,8 +147,11 @@ def trouble(path: Path) -> Iterator[None]:
     """Say what is wrong with a file where SQLite cannot read or write it."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except sqlite3.Error as error:
         raise StoreError(path, str(error)) from error
+    except OSError as error:
+        place = f": '{error.filename}'" if error.filename else ""
+        raise StoreError(path, f"{error.strerror or error}{place}") from error
 
 
 def load(connection: sqlite3.Connection, path: Path, history: History | None = None) -> Store:

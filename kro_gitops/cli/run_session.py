@@ -4,6 +4,7 @@ One `run`: the embedded API if no cluster is named, the controllers, and what is
 
 import logging
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -34,6 +35,10 @@ def run_session(settings: Settings) -> int:
     if not settings.is_embedded:
         return _run(settings, None)
     with _embedded(settings) as api:
+        if not settings.ephemeral:
+            from kro_gitops.cli.run_memory import with_memory
+
+            settings = with_memory(settings, api.kubeconfig.parent)
         return _run(replace(settings, kubeconfig=api.kubeconfig), api)
 
 
@@ -62,11 +67,12 @@ def _embedded(settings: Settings) -> Iterator["EmbeddedApi"]:
     """Have an embedded API, and say so."""
     from kro_gitops.apiserver.workloads.plans import Settings as Workloads
     from kro_gitops.embedded import Wanted, default_folder, serving
+    from kro_gitops.homes import at_home
 
     folder, snapshot = None, settings.snapshot
     if not settings.ephemeral:
         named = settings.data_dir
-        folder = Path(named).expanduser() if named else default_folder(os.environ, Path.home())
+        folder = at_home(named) if named else default_folder(os.environ, Path.home())
     workloads: Workloads | None = None
     if settings.embedded_workloads:
         workloads = Workloads(settings.embedded_step, outcomes=dict(settings.embedded_outcome))
@@ -75,7 +81,7 @@ def _embedded(settings: Settings) -> Iterator["EmbeddedApi"]:
         settings.embedded_host,
         settings.embedded_port,
         workloads,
-        Path(snapshot).expanduser() if snapshot else None,
+        at_home(snapshot) if snapshot else None,
     )
     with serving(wanted, _import_controllers) as api:
         say(announcement(api.url, folder, os.environ))
@@ -146,15 +152,22 @@ def look_around(plural: str, kubeconfig: Path | None, settings: Settings) -> str
         return "nothing of it is kept; without --once it stays until Ctrl-C"
     head = "look around, in another terminal:"
     if settings.once:
-        again = f" --data-dir {_short(kubeconfig.parent)}" if settings.data_dir else ""
+        again = f" --data-dir {_typed(kubeconfig.parent)}" if settings.data_dir else ""
         head = f"look around: `kro-gitops run{again}` serves it again; then, in another terminal,"
-    return "\n".join([head, f"  export KUBECONFIG={_short(kubeconfig)}", *verbs])
+    return "\n".join([head, f"  export KUBECONFIG={_typed(kubeconfig)}", *verbs])
 
 
 def _short(path: Path) -> str:
     """Print a path as people write it."""
     home, whole = Path.home(), path.absolute()
     return f"~/{whole.relative_to(home)}" if whole.is_relative_to(home) else str(whole)
+
+
+def _typed(path: Path) -> str:
+    """Print a path as it can be typed into a shell; `~` is a home only if it is not quoted."""
+    short = _short(path)
+    home = "~/" if short.startswith("~/") else ""
+    return home + shlex.quote(short.removeprefix("~/"))
 
 
 def _mention(ignored: tuple[str, ...]) -> None:

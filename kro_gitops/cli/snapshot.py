@@ -45,7 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--data-dir",
-        type=Path,
         metavar="FOLDER",
         help="the folder of the store, as `run` has it: by default KRO_GITOPS_DATA_DIR, or "
         "kro-gitops in XDG_DATA_HOME",
@@ -77,17 +76,19 @@ def run(args: argparse.Namespace) -> int:
 
 def _save(args: argparse.Namespace) -> str:
     from kro_gitops.apiserver import snapshots
+    from kro_gitops.homes import at_home
 
     store = _store(args)
-    saved = snapshots.save(store, args.file.expanduser())
+    saved = snapshots.save(store, at_home(args.file))
     return f"saved {_size(saved)} of '{store.parent}' to '{args.file}'"
 
 
 def _restore(args: argparse.Namespace) -> str:
     from kro_gitops.apiserver import snapshots
+    from kro_gitops.homes import at_home
 
     store = _store(args)
-    restored = snapshots.restore(args.file.expanduser(), store, replace=args.force)
+    restored = snapshots.restore(at_home(args.file), store, replace=args.force)
     return f"restored {_size(restored)} from '{args.file}' to '{store.parent}'"
 
 
@@ -95,10 +96,11 @@ def _store(args: argparse.Namespace) -> Path:
     from kro_gitops.apiserver.store_file import NAME
     from kro_gitops.embedded import default_folder
     from kro_gitops.flags import PREFIX
+    from kro_gitops.homes import at_home
 
     named = args.data_dir or os.environ.get(f"{PREFIX}DATA_DIR")
     folder = Path(named) if named else default_folder(os.environ, Path.home())
-    return folder.expanduser() / NAME
+    return at_home(folder) / NAME
 
 
 def _size(store: "Store") -> str:

@@ -74,7 +74,9 @@ def _local_url(source: ObjectRef, url: str, defaults: Defaults) -> Iterator[Prob
     is_open = defaults.local_source is None or source.place == defaults.local_source
     if url.startswith("file://") and not is_open:
         what = "names a folder of the controller's own machine"
-        yield _misfit(("url",), what, "name a repository on a server; --repo may name a folder")
+        yield _misfit(
+            ("url",), what, "name a repository on a server; a folder can be named only with --repo"
+        )
 
 
 def _durations(spec: dict[str, Any], defaults: Defaults) -> Iterator[Problem]:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2] / PACKAGE
 SHELL = {
     *("__main__", "cli", "app", "leadership", "logs", "metrics", "web.health"),
     *("control.leader", "control.loop", "counting", "assembly", "engine.controllers"),
-    *("companions", "embedded"),
+    *("companions", "embedded", "homes"),
     *(
         f"apiserver.{name}"
         for name in ("__main__", "background", "certificates", "journal", "parts")

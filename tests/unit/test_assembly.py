@@ -1,11 +1,12 @@
 """What people set reaches the part that goes by it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kro_gitops.assembly import engine_rules, request_limits, source_rules
-from kro_gitops.config import Settings, parse_settings
+from kro_gitops.config import LocalSource, Settings, parse_settings
 from kro_gitops.engine.controllers.engine import DEFINITIONS, INSTANCES, REVISIONS
 from kro_gitops.kube.pace import Limits
 
@@ -93,3 +94,13 @@ def test_only_folders_of_this_machine_are_read_as_such(repo: str, local: set[str
     rules = source_rules(settings(repo=repo) if repo else settings(), Path("storage"))
     assert set(rules.fetch.local_urls) == local
     assert rules.defaults.local_source == ("default/repo" if repo else "")
+
+
+def test_a_folder_of_an_earlier_run_may_be_read_until_another_is_named() -> None:
+    before = LocalSource("team/shop", "file:///srv/shop")
+    rules = source_rules(replace(settings(), remembered=before), Path("storage"))
+    assert rules.defaults.local_source == "team/shop"
+    assert set(rules.fetch.local_urls) == {"file:///srv/shop"}
+    rules = source_rules(replace(settings(repo="/srv/other"), remembered=before), Path("storage"))
+    assert rules.defaults.local_source == "default/repo"
+    assert set(rules.fetch.local_urls) == {"file:///srv/other"}

@@ -77,7 +77,8 @@ def test_every_flag_of_kro_is_known(flag: str) -> None:
 
 def test_every_setting_has_an_option_and_every_option_a_setting_unless_it_is_ignored() -> None:
     from_options = [option.field for option in OPTIONS if option.field]
-    in_settings = [field.name for field in fields(Settings) if field.name != "ignored"]
+    others = ("ignored", "remembered")
+    in_settings = [field.name for field in fields(Settings) if field.name not in others]
     assert sorted(from_options) == sorted(in_settings)
 
 

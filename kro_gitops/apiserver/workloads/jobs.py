@@ -4,10 +4,18 @@ A Job: pods that are to succeed so many times, and are tried again when they fai
 A pod that has ended is counted once: it carries a finalizer until its end stands in the status.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from kro_gitops.apiserver.workloads.job_indexes import (
+    INDEX,
+    free_indexes,
+    index_failure,
+    index_marks,
+    index_status,
+    is_indexed,
+)
 from kro_gitops.apiserver.workloads.plans import (
     Controller,
     Create,
@@ -30,7 +38,6 @@ from kro_gitops.objects.times import parse_time
 
 BUCKET = "jobs.batch"
 TRACKING = "batch.kubernetes.io/job-tracking"
-_INDEX = "batch.kubernetes.io/job-completion-index"
 _REACHED = ("CompletionsReached", "Reached expected number of succeeded pods")
 _EXCEEDED = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 _LATE = ("DeadlineExceeded", "Job was active longer than specified deadline")
@@ -133,6 +140,8 @@ def _at_work(
     deadline = spec.get("activeDeadlineSeconds")
     left = moment.left(start, deadline) if deadline else None
     end = _end(job, (succeeded, failed), left, is_restarted=any(map(_is_restarted, active)))
+    if end is None and is_indexed(job) and (why := index_failure(job, pods)) is not None:
+        end = "Failed", why
     changed: list[Step] = []
     made = 0
     if end is None:
@@ -146,7 +155,7 @@ def _at_work(
         **_counts(len(active) + made if end is None else 0, succeeded, failed),
         **_idle(),
         "ready": sum(map(is_ready, active)) if end is None else 0,
-        **_indexes(job, pods),
+        **index_status(job, pods),
         **_ended(job, end, moment),
     }
     told = with_status(BUCKET, job, status)
@@ -217,41 +226,23 @@ def _made(
     elif succeeded:
         room = 0
     missing = max(0, room - len(active))
-    if spec.get("completionMode") == "Indexed" and wanted is not None:
-        taken = {_index(each) for each in pods if is_active(each) or _phase(each) == "Succeeded"}
-        free = [each for each in range(wanted) if each not in taken][:missing]
-        return [Create("pods", _pod(job, each)) for each in free]
+    if is_indexed(job):
+        free = free_indexes(job, pods)[:missing]
+        return [Create("pods", _pod(job, index_marks(job, pods, each))) for each in free]
     return [Create("pods", _pod(job)) for _ in range(missing)]
 
 
-def _index(pod: KubeObject) -> int:
-    return int((pod["metadata"].get("annotations") or {}).get(_INDEX, -1))
-
-
-def _indexes(job: KubeObject, pods: Sequence[KubeObject]) -> dict[str, str]:
-    """Print the numbers of an indexed Job that are done: `0,2-4`."""
-    if job["spec"].get("completionMode") != "Indexed":
-        return {}
-    done = sorted({_index(each) for each in pods if _phase(each) == "Succeeded"})
-    runs: list[list[int]] = []
-    for each in done:
-        if runs and runs[-1][-1] == each - 1:
-            runs[-1].append(each)
-        else:
-            runs.append([each])
-    shown = [f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
-    return {"completedIndexes": ",".join(shown)} if shown else {}
-
-
-def _pod(job: KubeObject, index: int | None = None) -> KubeObject:
+def _pod(job: KubeObject, marks: Mapping[str, str] | None = None) -> KubeObject:
+    """Return a pod of a Job; `marks` are the annotations of one that has a number."""
     name = job["metadata"]["name"]
-    numbered = {} if index is None else {_INDEX: str(index)}
-    prefix = f"{name}-" if index is None else f"{name}-{index}-"
+    index = marks[INDEX] if marks else ""
+    numbered = {INDEX: index} if marks else {}
+    prefix = f"{name}-{index}-" if marks else f"{name}-"
     pod = pod_from(job["spec"]["template"], job, generateName=prefix, labels=numbered)
     metadata: dict[str, Any] = {**pod["metadata"], "finalizers": [TRACKING]}
-    if index is None:
+    if not marks:
         return {**pod, "metadata": metadata}
-    metadata["annotations"] = {**metadata.get("annotations", {}), **numbered}
+    metadata["annotations"] = {**metadata.get("annotations", {}), **marks}
     spec = {**pod["spec"], "hostname": f"{name}-{index}"}
     return {**pod, "metadata": metadata, "spec": spec}
 

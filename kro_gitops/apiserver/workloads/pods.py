@@ -38,6 +38,7 @@ from kro_gitops.objects.refs import KubeObject
 
 _BUCKET = "pods"
 _LONGEST = 1024  # characters of an Event's message
+_WAITING_FOR_A_NODE = ("Pending", "Unschedulable")
 _WAITING = {
     "CrashLoopBackOff": "back-off 10s restarting failed container={name} pod={pod}",
     "ImagePullBackOff": 'Back-off pulling image "{image}"',
@@ -56,6 +57,8 @@ def plan(pod: KubeObject, _: Seen, moment: Moment) -> Plan:
     if not pod["spec"].get("nodeName"):
         return _schedule(pod, outcome, moment)
     started = status.get("startTime")
+    if outcome in _WAITING_FOR_A_NODE and not _is_running(status):
+        return Plan()  # it has one already, and is to stay pending all the same
     if started is None:
         # A node has taken it: the containers are being made.
         created = SetStatus(_BUCKET, _created(pod, moment))
@@ -69,7 +72,8 @@ def plan(pod: KubeObject, _: Seen, moment: Moment) -> Plan:
         return Plan(next=wait) if wait else Plan((SetStatus(_BUCKET, ended),))
     # Somebody may have changed the annotation of a pod that runs.
     has_turned = outcome == ("CrashLoopBackOff" if is_ready(pod) else "Running")
-    return _start(pod, outcome, moment) if has_turned else Plan()
+    turned = _start(pod, outcome, moment) if has_turned else Plan()
+    return Plan((*turned.steps, *_complaint(pod, moment)), turned.next)
 
 
 def _complaint(pod: KubeObject, moment: Moment) -> tuple[Step, ...]:
@@ -78,12 +82,13 @@ def _complaint(pod: KubeObject, moment: Moment) -> tuple[Step, ...]:
     if not written or find_outcome(written) is not None:
         return ()
     text = f"annotation {OUTCOME}: '{written}' is none of {', '.join(OUTCOMES)}, and is ignored"
+    mark = zlib.crc32((metadata["uid"] + written).encode())
     event = {
         "apiVersion": "v1",
         "kind": "Event",
-        # One for each pod: its uid makes the name.
+        # One for each word of a pod: they make the name.
         "metadata": {
-            "name": f"{metadata['name']}.{zlib.crc32(metadata['uid'].encode()):x}",
+            "name": f"{metadata['name']}.{mark:x}",
             "namespace": metadata["namespace"],
         },
         "involvedObject": {

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.e2e.embedded.conftest import PATHS, Run, Start, User, goes, is_there
 from tests.git_repositories import GitRepository
 
 pytestmark = pytest.mark.timeout(240)
+PROMPT = 15.0  # seconds
 
 
 @pytest.fixture
@@ -61,6 +63,9 @@ def test_a_restart_keeps_the_data(user: User, followed: Run, start_run: Start) -
     again.said('"msg":"ready"')
     after = user.does("get", "instances", "-A", "-o", "name", **there)
     assert after.out == before.out
+    # Nobody names the folder again, and it is followed all the same.
+    synced = user.does("sync", "repo", "-n", "default", "--wait", **there)
+    assert synced.code == 0, synced.err
 
 
 def test_ctrl_c_ends_both_cleanly(user: User, followed: Run) -> None:
@@ -71,6 +76,18 @@ def test_ctrl_c_ends_both_cleanly(user: User, followed: Run) -> None:
     assert "Traceback" not in said
     assert said.endswith("stopped; everything is kept in ~/.local/share/kro-gitops\n")
     assert not list(user.data.glob("*.lock"))
+
+
+def test_ctrl_c_in_the_midst_of_a_sync_waits_for_no_definition(
+    start_run: Start, examples: GitRepository
+) -> None:
+    run = start_run("--ephemeral", "--repo", examples.path, "--path", PATHS)
+    run.said('"msg":"ready"')
+    time.sleep(0.1)  # definitions are being applied
+    begun = time.monotonic()
+    assert run.ends(signal.SIGINT) == 130
+    assert time.monotonic() - begun < PROMPT
+    assert "source is not ready" not in run.log.read_text(encoding="utf-8")
 
 
 def test_killed_at_once_it_leaves_no_api_behind(user: User, start_run: Start) -> None:

@@ -44,6 +44,21 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
         assert "Traceback" not in second.stderr
 
 
+def test_a_kubeconfig_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "kubeconfig").mkdir()
+    command = [sys.executable, "-m", "kro_gitops.apiserver", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("folder-unusable: ")
+
+
+def test_a_kubeconfig_that_others_could_read_is_private_again(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.touch(mode=0o644)
+    with served(tmp_path):
+        assert kubeconfig.stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_it_ends_at_once_though_watches_are_open(
     tmp_path: Path, number: signal.Signals

@@ -4,10 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kro_gitops.apiserver import snapshots
+from kro_gitops.apiserver.journal import Journal
 from kro_gitops.apiserver.records import Record
 from kro_gitops.apiserver.server import EmbeddedCluster, ServerOptions
 from kro_gitops.apiserver.storage import Store
+from kro_gitops.errors import UserError
 
 ROLES = "clusterroles.rbac.authorization.k8s.io"
 # What takes time to load, and what a start must do without: YAML is for the few who send it, keys
@@ -94,6 +98,24 @@ async def test_the_servers_own_service_leads_to_where_it_listens_now(tmp_path: P
         uids.add(service.uid)
         await cluster.close()
     assert len(uids) == 1
+
+
+async def test_who_finds_a_folder_in_use_makes_no_keys_there(tmp_path: Path) -> None:
+    journal, _ = Journal.open(tmp_path / "store.db")
+    with pytest.raises(UserError, match="is in use by process"):
+        await started(tmp_path)
+    journal.close()
+    assert not (tmp_path / "keys").exists()
+    assert not (tmp_path / "token").exists()
+
+
+async def test_a_token_that_was_not_written_to_its_end_is_made_again(tmp_path: Path) -> None:
+    (tmp_path / "token").touch()
+    cluster = await started(tmp_path)
+    await cluster.close()
+    token = (tmp_path / "token").read_text()
+    assert token
+    assert token in cluster.kubeconfig
 
 
 async def test_a_server_begins_with_a_snapshot(tmp_path: Path) -> None:

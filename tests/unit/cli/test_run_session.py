@@ -89,3 +89,16 @@ def test_an_ending_says_how_long_it_took_and_why() -> None:
 def test_an_ending_without_anything_says_what_to_give() -> None:
     said = ending(Picture(), "0.1 s", lambda _: "x", is_good=True)
     assert said == "there is nothing to reconcile: --repo names a repository to follow\n"
+
+
+@pytest.mark.parametrize(
+    ("folder", "typed"),
+    [
+        ("/home/me/my data", "~/'my data/kubeconfig'"),
+        ("/srv/my data", "'/srv/my data/kubeconfig'"),
+        ("/home/me/data", "~/data/kubeconfig"),
+    ],
+)
+def test_what_is_to_be_typed_can_be(folder: str, typed: str) -> None:
+    told = look_around("", Path(folder) / "kubeconfig", parse_settings({}, {}))
+    assert f"  export KUBECONFIG={typed}\n" in told

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,40 @@ def test_a_snapshot_is_saved_over_an_older_one_and_nothing_else(folder: Path) ->
     done = snapshot("save", "nowhere/saved.db")
     assert done.code == 1
     assert "error[snapshot-unusable]: the snapshot 'nowhere/saved.db' cannot be used: " in done.err
+    assert "hint: name another file, in a folder that is there and that you may write" in done.err
+
+
+def test_no_store_is_lost_for_a_snapshot(folder: Path) -> None:
+    other = folder / "other" / "store.db"
+    journal, store = Journal.open(other)
+    journal.follow(store)
+    put(store, "mine")
+    journal.close()
+    for target in ("other/store.db", "data/store.db"):
+        done = snapshot("save", target)
+        assert done.code == 1
+        assert "is no snapshot: it is the store of a folder" in done.err
+    assert names(snapshots.read(other).list(BUCKET)) == ["mine"]
+
+
+def test_what_is_no_regular_file_is_neither_read_nor_replaced(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    for words in (("save", "pipe"), ("save", "data"), ("restore", "pipe", "--force")):
+        done = snapshot(*words)
+        assert done.code == 1
+        assert "it is no regular file\n" in done.err
+    assert (folder / "pipe").is_fifo()
+
+
+def test_an_empty_name_of_a_folder_is_none(folder: Path) -> None:
+    done = snapshot("save", "saved.db", "--data-dir", "")
+    assert done.err == "saved 2 objects of 'data' to 'saved.db'\n"
+
+
+def test_a_home_that_nobody_has_is_told(folder: Path) -> None:
+    done = snapshot("save", "~nobody-has-it/saved.db")
+    assert done.code == 1
+    assert "'~nobody-has-it/saved.db' cannot be used: there is no such home" in done.err
 
 
 def test_without_a_store_there_is_nothing_to_save(folder: Path) -> None:

@@ -43,6 +43,13 @@ def conditions(obj: Any) -> dict[str, tuple[str, str]]:
     return {each["type"]: (each["status"], each.get("reason", "")) for each in found}
 
 
+def annotated(world: World, outcome: str) -> None:
+    """Give the pod an outcome."""
+    found = world.find("pods", "p")
+    metadata = {**found["metadata"], "annotations": {OUTCOME: outcome}}
+    world.change({**found, "metadata": metadata})
+
+
 def waiting(found: Any) -> str:
     """Return what the container of a pod waits for."""
     (status,) = found["status"]["containerStatuses"]
@@ -99,9 +106,7 @@ def test_a_pod_that_runs_can_be_made_to_fail_and_to_recover(world: World) -> Non
     world.add(pod())
     world.run(10)
     for outcome, ready in (("CrashLoopBackOff", "False"), ("Running", "True")):
-        found = world.find("pods", "p")
-        metadata = {**found["metadata"], "annotations": {OUTCOME: outcome}}
-        world.change({**found, "metadata": metadata})
+        annotated(world, outcome)
         world.run(10)
         assert conditions(world.find("pods", "p"))["Ready"][0] == ready
 
@@ -117,6 +122,65 @@ def test_an_outcome_nobody_knows_is_told_and_ignored(world: World) -> None:
         "annotation embedded.gitops.kro.run/outcome: 'Explodes' is none of Running, Succeeded, "
         "Failed, Pending, Unschedulable, CrashLoopBackOff, ImagePullBackOff, and is ignored"
     )
+
+
+@pytest.mark.parametrize("node", ["", "embedded"])
+@pytest.mark.parametrize("outcome", ["Pending", "Unschedulable"])
+def test_a_pod_stays_pending_whether_it_has_a_node_or_not(
+    world: World, outcome: str, node: str
+) -> None:
+    made = pod(outcome)
+    world.add({**made, "spec": {**made["spec"], **({"nodeName": node} if node else {})}})
+    world.run(10)
+    assert world.find("pods", "p")["status"].get("phase", "Pending") == "Pending"
+
+
+def test_a_pod_whose_image_cannot_be_had_does_not_run_because_it_is_to_be_pending(
+    world: World,
+) -> None:
+    world.add(pod("ImagePullBackOff"))
+    world.run(10)
+    annotated(world, "Pending")
+    world.run(10)
+    assert world.find("pods", "p")["status"]["phase"] == "Pending"
+    annotated(world, "Running")
+    world.run(10)
+    assert world.find("pods", "p")["status"]["phase"] == "Running"
+
+
+def test_a_word_nobody_knows_is_told_of_a_pod_that_runs(world: World) -> None:
+    world.add(pod())
+    world.run(10)
+    for word in ("Explodes", "Vanishes"):
+        annotated(world, word)
+        world.run(10)
+    assert [each["message"].split("'")[1] for each in world.all("events")] == [
+        "Explodes",
+        "Vanishes",
+    ]
+
+
+INDEXED = {"completionMode": "Indexed", "completions": 3, "parallelism": 2}
+
+
+@pytest.mark.parametrize(
+    ("more", "pods", "failed", "reason"),
+    [
+        ({"backoffLimitPerIndex": 1}, 6, "0-2", "FailedIndexes"),
+        ({"backoffLimitPerIndex": 0, "maxFailedIndexes": 1}, 2, "0-1", "MaxFailedIndexesExceeded"),
+    ],
+    ids=["all", "too-many"],
+)
+def test_a_number_of_a_job_is_tried_only_so_often(
+    world: World, more: dict[str, int], pods: int, failed: str, reason: str
+) -> None:
+    endless = {"backoffLimit": 2**31 - 1}  # the default, where each number has a limit
+    world.add(job("Failed", "Never", **INDEXED, **endless, **more))
+    world.run(60)
+    found = world.find("jobs.batch", "j")
+    assert conditions(found)["Failed"] == ("True", reason)
+    assert found["status"]["failedIndexes"] == failed
+    assert len(world.all("pods")) == pods
 
 
 @pytest.mark.parametrize(
