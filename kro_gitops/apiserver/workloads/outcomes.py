@@ -7,9 +7,11 @@ pod that may not be restarted has failed for good.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from kro_gitops.objects.refs import KubeObject
+if TYPE_CHECKING:
+    # The command line knows outcomes, too, and has nothing to do with objects.
+    from kro_gitops.objects.refs import KubeObject
 
 Outcome = Literal[
     "Running",
@@ -48,13 +50,13 @@ def parse_outcomes(texts: Iterable[str]) -> dict[str, Outcome]:
     return found
 
 
-def written_outcome(pod: KubeObject) -> str:
+def written_outcome(pod: "KubeObject") -> str:
     """Return what a pod's annotation says of it, known or not; empty if there is none."""
     found: str = (pod["metadata"].get("annotations") or {}).get(OUTCOME, "")
     return found
 
 
-def said_of(pod: KubeObject, outcomes: Mapping[str, Outcome]) -> Outcome | None:
+def said_of(pod: "KubeObject", outcomes: Mapping[str, Outcome]) -> Outcome | None:
     """Return what is said of a pod, by its annotation or else by its images."""
     written = find_outcome(written_outcome(pod))
     if written is not None or not outcomes:
@@ -75,7 +77,7 @@ def _names_of(image: str) -> Iterator[str]:
     yield f"{place}{slash}{name.partition(':')[0]}"
 
 
-def after_restarts(pod: KubeObject, outcome: Outcome) -> Outcome:
+def after_restarts(pod: "KubeObject", outcome: Outcome) -> Outcome:
     """Return what an outcome comes to, by the pod's restart policy."""
     policy = pod["spec"].get("restartPolicy", "Always")
     return _BY_RESTARTS.get(policy, {}).get(outcome, outcome)
