@@ -339,4 +339,4 @@ def _deadline(deployment: KubeObject, moment: Moment) -> float | None:
     return _left(deployment, moment) or None
 
 
-CONTROLLER = Controller(BUCKET, plan, owns=(replica_sets.BUCKET,))
+CONTROLLER = Controller(BUCKET, plan, owns=(replica_sets.BUCKET,), adopts=lambda *_: True)

@@ -261,4 +261,4 @@ def finished_at(job: KubeObject) -> datetime | None:
     return parse_time((job.get("status") or {}).get("completionTime"))
 
 
-CONTROLLER = Controller(BUCKET, plan, owns=("pods",))
+CONTROLLER = Controller(BUCKET, plan, owns=("pods",), adopts=lambda *_: True)

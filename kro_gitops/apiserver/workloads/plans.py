@@ -136,7 +136,8 @@ class Controller:
     as a whole, within the namespace. A change in either wakes it. `looks` names more of these by
     what an object says, of all buckets in namespaces; somebody else knows which changes there
     wake it. Of objects that it does not `mind` it makes no plans, and one that `is_settled` is
-    not looked at because it changed.
+    not looked at because it changed. `adopts` says of an object that nobody controls, and that an
+    owner's selector chooses, whether it is taken in; without it nothing is.
     """
 
     bucket: str
@@ -147,6 +148,7 @@ class Controller:
     minds: Callable[[KubeObject], bool] = lambda _: True
     looks: Callable[[KubeObject, Iterable[str]], Iterable[str]] | None = None
     is_settled: Callable[[KubeObject], bool] = lambda _: False
+    adopts: Callable[[KubeObject, KubeObject], bool] | None = None
 
 
 def metadata_of(obj: KubeObject) -> dict[str, Any]:

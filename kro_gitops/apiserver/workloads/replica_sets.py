@@ -121,4 +121,4 @@ def with_failures(
     return [*others, {**head, "lastUpdateTime": failure["lastTransitionTime"], **failure}]
 
 
-CONTROLLER = Controller(BUCKET, plan, owns=("pods",))
+CONTROLLER = Controller(BUCKET, plan, owns=("pods",), adopts=lambda _, pod: is_active(pod))

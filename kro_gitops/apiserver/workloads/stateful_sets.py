@@ -196,4 +196,11 @@ def _status(
     }
 
 
-CONTROLLER = Controller(BUCKET, plan, owns=("pods", revisions.BUCKET), sees=(_CLAIMS,))
+def _adopts(obj: KubeObject, orphan: KubeObject) -> bool:
+    """Say whether something is of this StatefulSet: a pod has to have its name, and a number."""
+    return orphan["kind"] != "Pod" or _number(obj, orphan) >= 0
+
+
+CONTROLLER = Controller(
+    BUCKET, plan, owns=("pods", revisions.BUCKET), sees=(_CLAIMS,), adopts=_adopts
+)
