@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kro_gitops.apiserver.workloads import revisions
+from kro_gitops.apiserver.workloads import retention, revisions
 from kro_gitops.apiserver.workloads.plans import (
     Controller,
     Create,
@@ -52,7 +52,9 @@ def plan(obj: KubeObject, seen: Seen, moment: Moment) -> Plan:
     if not is_going(obj):
         steps += _revised(obj, known, newest)
         revised = _Revisions(current, newest, revisions.templated(obj, known, current))
-        steps += _Turn(obj, pods, waits, seen.get(_CLAIMS, ()), revised).steps()
+        claims = seen.get(_CLAIMS, ())
+        steps += retention.kept(obj, pods, _wanted(obj), claims)
+        steps += _Turn(obj, pods, waits, claims, revised).steps()
         used = {current, newest} | {_revision_of(each) for each in pods.values()}
         steps += revisions.outdated(obj, known, used)
     status = _status(obj, list(pods.values()), list(waits.values()), (current, newest))
@@ -64,6 +66,13 @@ def _number(obj: KubeObject, pod: KubeObject) -> int:
     prefix, dash, number = pod["metadata"]["name"].rpartition("-")
     is_ours = dash and prefix == obj["metadata"]["name"] and number.isdigit()
     return int(number) if is_ours else -1
+
+
+def _wanted(obj: KubeObject) -> range:
+    """Return the numbers of the pods that are to be there."""
+    spec = obj["spec"]
+    start = (spec.get("ordinals") or {}).get("start", 0)
+    return range(start, start + spec.get("replicas", 1))
 
 
 def _revision_of(pod: KubeObject) -> str:
@@ -89,24 +98,18 @@ class _Turn:
     revised: _Revisions
 
     @property
-    def _wanted(self) -> range:
-        spec = self.obj["spec"]
-        start = (spec.get("ordinals") or {}).get("start", 0)
-        return range(start, start + spec.get("replicas", 1))
-
-    @property
     def _first_new(self) -> int:
         """Return the lowest number that gets the new template."""
         strategy = self.obj["spec"].get("updateStrategy") or {}
         partition: int = (strategy.get("rollingUpdate") or {}).get("partition", 0)
-        return self._wanted.start + partition
+        return _wanted(self.obj).start + partition
 
     def _is_available(self, number: int) -> bool:
         return self.waits.get(number) == 0.0
 
     def steps(self) -> list[Step]:
         """Return what is next: in order, each only when all before it are available."""
-        pods, wanted = self.pods, self._wanted
+        pods, wanted = self.pods, _wanted(self.obj)
         parallel = self.obj["spec"].get("podManagementPolicy") == "Parallel"
         steps: list[Step] = []
         for number in wanted:
@@ -129,7 +132,7 @@ class _Turn:
         strategy = self.obj["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete":
             return []
-        for number in reversed(self._wanted):
+        for number in reversed(_wanted(self.obj)):
             pod = self.pods.get(number)
             if number < self._first_new or pod is None:
                 return []

@@ -302,6 +302,30 @@ def test_pods_replaced_by_hand_leave_the_current_revision_as_it_is(world: World)
     assert status["currentRevision"] != status["updateRevision"]
 
 
+@pytest.mark.parametrize(
+    ("scaled", "deleted", "after_scaling", "after_deletion"),
+    [
+        ("Retain", "Retain", ["data-db-0", "data-db-1"], ["data-db-0", "data-db-1"]),
+        ("Delete", "Retain", ["data-db-0"], ["data-db-0"]),
+        ("Retain", "Delete", ["data-db-0", "data-db-1"], []),
+        ("Delete", "Delete", ["data-db-0"], []),
+    ],
+)
+def test_claims_go_with_their_pod_or_stateful_set_if_they_are_to(
+    world: World, scaled: str, deleted: str, after_scaling: list[str], after_deletion: list[str]
+) -> None:
+    policy = {"whenScaled": scaled, "whenDeleted": deleted}
+    world.add(stateful_set(persistentVolumeClaimRetentionPolicy=policy))
+    world.run(10)
+    found = world.find("statefulsets.apps", "db")
+    world.change({**found, "spec": {**found["spec"], "replicas": 1}})
+    world.run(10)
+    assert world.names("persistentvolumeclaims") == after_scaling
+    world.remove(world.find("statefulsets.apps", "db"))
+    world.run(10)
+    assert world.names("persistentvolumeclaims") == after_deletion
+
+
 def test_a_daemon_set_has_a_pod_on_the_one_node(world: World) -> None:
     spec = {"selector": LABELS, "template": TEMPLATE}
     world.add(
