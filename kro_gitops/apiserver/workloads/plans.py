@@ -224,6 +224,16 @@ def is_active(pod: KubeObject) -> bool:
     )
 
 
+def worth(pod: KubeObject) -> tuple[Any, ...]:
+    """Order pods by what is lost with them: those that do not run, or not for long, come first."""
+    phases = {"Pending": 0, "Unknown": 1, "Running": 2}
+    status = pod.get("status") or {}
+    created = pod["metadata"].get("creationTimestamp", "")
+    is_placed = bool(pod["spec"].get("nodeName"))
+    age = tuple(-ord(each) for each in created)
+    return (is_placed, phases.get(status.get("phase", ""), 0), is_ready(pod), age)
+
+
 def soonest(*waits: float | None) -> float | None:
     """Return the shortest of some times; `None` if there is none."""
     known = [each for each in waits if each is not None]
