@@ -26,14 +26,15 @@ class Limits:
         if strategy.get("type") == "Recreate":
             return cls(wanted, 0, 0)
         rolling = strategy.get("rollingUpdate") or {}
-        surge = _share(rolling.get("maxSurge", "25%"), wanted, up=True)
-        unavailable = _share(rolling.get("maxUnavailable", "25%"), wanted, up=False)
+        surge = share(rolling.get("maxSurge", "25%"), wanted, up=True)
+        unavailable = share(rolling.get("maxUnavailable", "25%"), wanted, up=False)
         if not surge and not unavailable:
             unavailable = 1
         return cls(wanted, surge, min(unavailable, wanted))
 
 
-def _share(written: Any, of: int, *, up: bool) -> int:
+def share(written: Any, of: int, *, up: bool) -> int:
+    """Return a number that is written as such, or as a share of another."""
     if isinstance(written, int):
         return written
     percent = int(str(written).rstrip("%") or 0)
