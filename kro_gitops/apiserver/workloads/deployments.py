@@ -262,6 +262,8 @@ def _conditions(
 ) -> list[dict[str, Any]]:
     limits = Limits.of(deployment)
     found = list((deployment.get("status") or {}).get("conditions") or ())
+    if new is not None and "uid" not in new["metadata"]:
+        found = _progress(deployment, new, counts, found, moment)  # this is told at once
     enough = counts["availableReplicas"] >= limits.wanted - limits.unavailable
     found = _with(
         found,
