@@ -23,7 +23,17 @@ _ALWAYS = frozenset(
         "subjectaccessreviews.authorization.k8s.io",
     )
 )
-_IMMORTAL = frozenset(("default", "kube-system", "kube-public"))
+# By bucket: what every cluster needs, and what is said to who would delete it.
+_IMMORTAL = {
+    "namespaces": (
+        frozenset(("default", "kube-system", "kube-public")),
+        "this namespace may not be deleted",
+    ),
+    "priorityclasses.scheduling.k8s.io": (
+        frozenset(("system-cluster-critical", "system-node-critical")),
+        "this is a system priority class and cannot be deleted",
+    ),
+}
 
 
 class Admission:
@@ -95,8 +105,9 @@ class Admission:
 
     def delete(self, served: Served, name: str) -> None:
         """Refuse to delete what every cluster needs."""
-        if served.bucket == "namespaces" and name in _IMMORTAL:
-            raise statuses.forbidden("", "namespaces", name, "this namespace may not be deleted")
+        names, why = _IMMORTAL.get(served.bucket, ((), ""))
+        if name in names:
+            raise statuses.forbidden(served.kind.group, served.plural, name, why)
 
 
 def _check_definition(served: Served, obj: KubeObject) -> None:

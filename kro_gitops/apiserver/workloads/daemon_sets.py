@@ -119,4 +119,4 @@ def _status(
     }
 
 
-CONTROLLER = Controller(BUCKET, plan, owns=("pods", revisions.BUCKET))
+CONTROLLER = Controller(BUCKET, plan, owns=("pods", revisions.BUCKET), adopts=lambda *_: True)

@@ -21,16 +21,26 @@ from kro_gitops.apiserver.workloads.plans import (
     reference_to,
     with_status,
 )
-from kro_gitops.apiserver.workloads.rollouts import Limits, counted, new_size, old_sizes, size
+from kro_gitops.apiserver.workloads.rollouts import (
+    DESIRED,
+    MOST,
+    Limits,
+    counted,
+    is_scaled,
+    new_size,
+    old_sizes,
+    shares,
+    size,
+)
 from kro_gitops.objects.refs import KubeObject
 
 BUCKET = "deployments.apps"
+_PAUSED = "DeploymentPaused"
+_UNTIMED = ("NewReplicaSetAvailable", "ProgressDeadlineExceeded", _PAUSED)
 _HASH = "pod-template-hash"
 _OWN = "deployment.kubernetes.io/"
-_REVISION, _DESIRED, _MOST = (
-    f"{_OWN}{each}" for each in ("revision", "desired-replicas", "max-replicas")
-)
-_UNCOPIED = ("kubectl.kubernetes.io/last-applied-configuration", f"{_OWN}revision-history")
+_REVISION, _HISTORY = f"{_OWN}revision", f"{_OWN}revision-history"
+_UNCOPIED = ("kubectl.kubernetes.io/last-applied-configuration", _HISTORY)
 
 
 def plan(deployment: KubeObject, seen: Seen, moment: Moment) -> Plan:
@@ -40,9 +50,13 @@ def plan(deployment: KubeObject, seen: Seen, moment: Moment) -> Plan:
     old = [each for each in sets if each is not new]
     if is_going(deployment):
         return Plan(_status(deployment, new, old, moment))
-    if deployment["spec"].get("paused"):
-        return Plan(_status(deployment, new, old, moment))
     limits = Limits.of(deployment)
+    if deployment["spec"].get("paused"):
+        steps = [*_scaled(deployment, new, old, limits), *_forgotten(deployment, old)]
+        return Plan((*steps, *_status(deployment, new, old, moment)))
+    if is_scaled(limits, sets):
+        steps = _scaled(deployment, new, old, limits)
+        return Plan((*steps, *_status(deployment, new, old, moment)))
     steps = _rolled(deployment, new, old, limits)
     steps += _forgotten(deployment, old)
     made = [each.obj for each in steps if isinstance(each, Create)]
@@ -97,6 +111,21 @@ def _rolled(
     return steps
 
 
+def _scaled(
+    deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject], limits: Limits
+) -> list[Step]:
+    """Bring ReplicaSets to another size, each in proportion, and leave the rollout as it is."""
+    rolls = (deployment["spec"].get("strategy") or {}).get("type") != "Recreate"
+    sizes = shares(limits, new, old, rolls=rolls)
+    steps = []
+    for each in (*old, *([new] if new else [])):
+        wanted = sizes.get(each["metadata"]["uid"], size(each))
+        is_noted = each["metadata"]["uid"] in sizes or size(each)
+        if wanted != size(each) or (is_noted and _annotated(each, limits) != each):
+            steps.append(_resized(each, wanted, limits))
+    return list(steps)
+
+
 def _revised(new: KubeObject, revision: int, copied: Mapping[str, str]) -> KubeObject:
     """
     Return a ReplicaSet with the Deployment's annotations and the newest revision.
@@ -108,6 +137,9 @@ def _revised(new: KubeObject, revision: int, copied: Mapping[str, str]) -> KubeO
     annotations = {**before, **copied}
     if _revision(new) < revision:
         annotations[_REVISION] = str(revision)
+        if _REVISION in before:
+            known = (before.get(_HISTORY), before[_REVISION])
+            annotations[_HISTORY] = ",".join(filter(None, known))
     if annotations == before:
         return new
     return {**new, "metadata": {**metadata, "annotations": annotations}}
@@ -115,7 +147,7 @@ def _revised(new: KubeObject, revision: int, copied: Mapping[str, str]) -> KubeO
 
 def _annotated(replica_set: KubeObject, limits: Limits) -> KubeObject:
     metadata = replica_set["metadata"]
-    counts = {_DESIRED: str(limits.wanted), _MOST: str(limits.wanted + limits.surge)}
+    counts = {DESIRED: str(limits.wanted), MOST: str(limits.wanted + limits.surge)}
     annotations = {**(metadata.get("annotations") or {}), **counts}
     return {**replica_set, "metadata": {**metadata, "annotations": annotations}}
 
@@ -160,7 +192,7 @@ def _made(deployment: KubeObject, old: Sequence[KubeObject], limits: Limits) -> 
 
 def _copied(metadata: Mapping[str, Any]) -> dict[str, str]:
     found = metadata.get("annotations") or {}
-    skipped = (*_UNCOPIED, _REVISION, _DESIRED, _MOST)
+    skipped = (*_UNCOPIED, _REVISION, DESIRED, MOST)
     return {name: value for name, value in found.items() if name not in skipped}
 
 
@@ -230,6 +262,8 @@ def _conditions(
 ) -> list[dict[str, Any]]:
     limits = Limits.of(deployment)
     found = list((deployment.get("status") or {}).get("conditions") or ())
+    if new is not None and "uid" not in new["metadata"]:
+        found = _progress(deployment, new, counts, found, moment)  # this is told at once
     enough = counts["availableReplicas"] >= limits.wanted - limits.unavailable
     found = _with(
         found,
@@ -241,7 +275,9 @@ def _conditions(
         else "Deployment does not have minimum availability.",
         moment,
     )
-    found = _progress(deployment, new, counts, found, moment)
+    found = _paused(deployment, found, moment)
+    if not deployment["spec"].get("paused"):
+        found = _progress(deployment, new, counts, found, moment)
     return replica_sets.with_failures(found, [*([new] if new else []), *old])
 
 
@@ -262,6 +298,23 @@ def _with(  # noqa: PLR0913 - the parts of a condition
         "message": message,
     }
     return [*(each for each in found if each["type"] != sort), fresh]
+
+
+def _paused(
+    deployment: KubeObject, found: list[dict[str, Any]], moment: Moment
+) -> list[dict[str, Any]]:
+    """Say that a rollout is paused, or goes on; one that is late stays so."""
+    if deployment["spec"].get("progressDeadlineSeconds") is None:
+        return found
+    before = next((each["reason"] for each in found if each["type"] == "Progressing"), "")
+    if deployment["spec"].get("paused"):
+        if before in (_PAUSED, "ProgressDeadlineExceeded"):
+            return found
+        return _with(found, "Progressing", "Unknown", _PAUSED, "Deployment is paused", moment)
+    if before != _PAUSED:
+        return found
+    text = "Deployment is resumed"
+    return _with(found, "Progressing", "Unknown", "DeploymentResumed", text, moment)
 
 
 def _progress(
@@ -325,7 +378,7 @@ def _left(deployment: KubeObject, moment: Moment) -> float | None:
     """Return the seconds until a rollout that does not progress is late."""
     found = (deployment.get("status") or {}).get("conditions") or ()
     before = next((each for each in found if each["type"] == "Progressing"), None)
-    if before is None or before["reason"] not in ("ReplicaSetUpdated", "NewReplicaSetCreated"):
+    if before is None or before["reason"] in _UNTIMED:
         return None
     seconds = deployment["spec"].get("progressDeadlineSeconds", 600)
     return moment.left(before["lastUpdateTime"], seconds)
@@ -339,4 +392,4 @@ def _deadline(deployment: KubeObject, moment: Moment) -> float | None:
     return _left(deployment, moment) or None
 
 
-CONTROLLER = Controller(BUCKET, plan, owns=(replica_sets.BUCKET,))
+CONTROLLER = Controller(BUCKET, plan, owns=(replica_sets.BUCKET,), adopts=lambda *_: True)

@@ -137,7 +137,8 @@ class Controller:
     at. A change to one of either wakes it. `looks` names buckets, of all that are in namespaces,
     that it looks at as a whole, by what an object says; somebody else knows which changes there
     wake it. Of objects that it does not `mind` it makes no plans, and one that `is_settled` is
-    not looked at because it changed.
+    not looked at because it changed. `adopts` says of an object that nobody controls, and that an
+    owner's selector chooses, whether it is taken in; without it nothing is.
     """
 
     bucket: str
@@ -148,6 +149,7 @@ class Controller:
     minds: Callable[[KubeObject], bool] = lambda _: True
     looks: Callable[[KubeObject, Iterable[str]], Iterable[str]] | None = None
     is_settled: Callable[[KubeObject], bool] = lambda _: False
+    adopts: Callable[[KubeObject, KubeObject], bool] | None = None
 
 
 def metadata_of(obj: KubeObject) -> dict[str, Any]:
@@ -221,6 +223,16 @@ def is_active(pod: KubeObject) -> bool:
     return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") and not is_going(
         pod
     )
+
+
+def worth(pod: KubeObject) -> tuple[Any, ...]:
+    """Order pods by what is lost with them: those that do not run, or not for long, come first."""
+    phases = {"Pending": 0, "Unknown": 1, "Running": 2}
+    status = pod.get("status") or {}
+    created = pod["metadata"].get("creationTimestamp", "")
+    is_placed = bool(pod["spec"].get("nodeName"))
+    age = tuple(-ord(each) for each in created)
+    return (is_placed, phases.get(status.get("phase", ""), 0), is_ready(pod), age)
 
 
 def soonest(*waits: float | None) -> float | None:

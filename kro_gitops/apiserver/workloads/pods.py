@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from kro_gitops.apiserver.workloads import job_pods
 from kro_gitops.apiserver.workloads.outcomes import (
     OUTCOME,
     OUTCOMES,
@@ -29,6 +30,7 @@ from kro_gitops.apiserver.workloads.plans import (
     Seen,
     SetStatus,
     Step,
+    Update,
     condition_of,
     controller_of,
     is_going,
@@ -36,7 +38,7 @@ from kro_gitops.apiserver.workloads.plans import (
 )
 from kro_gitops.objects.refs import KubeObject
 
-_BUCKET = "pods"
+_BUCKET, _JOBS = "pods", "jobs.batch"
 _LONGEST = 1024  # characters of an Event's message
 _WAITING_FOR_A_NODE = ("Pending", "Unschedulable")
 _WAITING = {
@@ -46,9 +48,11 @@ _WAITING = {
 }
 
 
-def plan(pod: KubeObject, _: Seen, moment: Moment) -> Plan:
+def plan(pod: KubeObject, seen: Seen, moment: Moment) -> Plan:
     """Return the next step of a pod."""
     status = pod.get("status") or {}
+    if _is_uncounted(pod, seen):
+        return Plan((Update(_BUCKET, job_pods.untracked(pod)),))
     if is_going(pod):
         return _end(pod, moment)
     if status.get("phase") in ("Succeeded", "Failed"):
@@ -74,6 +78,18 @@ def plan(pod: KubeObject, _: Seen, moment: Moment) -> Plan:
     has_turned = outcome == ("CrashLoopBackOff" if is_ready(pod) else "Running")
     turned = _start(pod, outcome, moment) if has_turned else Plan()
     return Plan((*turned.steps, *_complaint(pod, moment)), turned.next)
+
+
+def _may_be_uncounted(pod: KubeObject) -> bool:
+    """Say whether a pod waits to be counted, and its Job may be gone."""
+    return job_pods.is_tracked(pod) and (is_going(pod) or controller_of(pod) is None)
+
+
+def _is_uncounted(pod: KubeObject, seen: Seen) -> bool:
+    """Say whether nobody is left who would count a pod of a Job."""
+    owner = controller_of(pod) or {"uid": ""}
+    uids = (each["metadata"]["uid"] for each in seen.get(_JOBS, ()))
+    return _may_be_uncounted(pod) and owner["uid"] not in uids
 
 
 def _complaint(pod: KubeObject, moment: Moment) -> tuple[Step, ...]:
@@ -308,4 +324,9 @@ def _ended(pod: KubeObject, outcome: Outcome, moment: Moment) -> KubeObject:
     return {**pod, "status": status}
 
 
-CONTROLLER = Controller(_BUCKET, plan, manager="kubelet")
+CONTROLLER = Controller(
+    _BUCKET,
+    plan,
+    manager="kubelet",
+    looks=lambda pod, _: (_JOBS,) if _may_be_uncounted(pod) else (),
+)

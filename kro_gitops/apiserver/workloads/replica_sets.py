@@ -21,6 +21,7 @@ from kro_gitops.apiserver.workloads.plans import (
     pod_from,
     soonest,
     with_status,
+    worth,
 )
 from kro_gitops.objects.refs import KubeObject
 
@@ -57,17 +58,7 @@ def _scaled(replica_set: KubeObject, active: list[KubeObject]) -> list[Step]:
             Create("pods", pod_from(template, replica_set, generateName=prefix))
             for _ in range(missing)
         ]
-    return [Remove("pods", each) for each in sorted(active, key=_worth)[:-missing]]
-
-
-def _worth(pod: KubeObject) -> tuple[Any, ...]:
-    """Order pods by what is lost with them: those that do not run, or not for long, come first."""
-    phases = {"Pending": 0, "Unknown": 1, "Running": 2}
-    status = pod.get("status") or {}
-    created = pod["metadata"].get("creationTimestamp", "")
-    is_placed = bool(pod["spec"].get("nodeName"))
-    age = tuple(-ord(each) for each in created)
-    return (is_placed, phases.get(status.get("phase", ""), 0), is_ready(pod), age)
+    return [Remove("pods", each) for each in sorted(active, key=worth)[:-missing]]
 
 
 def _status(
@@ -121,4 +112,4 @@ def with_failures(
     return [*others, {**head, "lastUpdateTime": failure["lastTransitionTime"], **failure}]
 
 
-CONTROLLER = Controller(BUCKET, plan, owns=("pods",))
+CONTROLLER = Controller(BUCKET, plan, owns=("pods",), adopts=lambda _, pod: is_active(pod))

@@ -43,6 +43,16 @@ def revision(owner: KubeObject, known: Iterable[KubeObject], label: str) -> Kube
     }
 
 
+def templated(owner: KubeObject, known: Iterable[KubeObject], name: str) -> KubeObject:
+    """Return an object with the template it had at a revision; as it is if that is not known."""
+    found = next((each for each in known if each["metadata"]["name"] == name), None)
+    if found is None or name == revision_name(owner):
+        return owner
+    kept = found["data"]["spec"]["template"]
+    template = {key: value for key, value in kept.items() if key != "$patch"}
+    return {**owner, "spec": {**owner["spec"], "template": template}}
+
+
 def renewed(known: Iterable[KubeObject], name: str) -> KubeObject | None:
     """Return the revision of a template that is had again, as the newest; `None` if it is that."""
     found = list(known)

@@ -3,9 +3,10 @@ A StatefulSet: pods that have numbers and keep their volumes, made and replaced 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from kro_gitops.apiserver.workloads import revisions
+from kro_gitops.apiserver.workloads import retention, revisions
 from kro_gitops.apiserver.workloads.plans import (
     Controller,
     Create,
@@ -31,22 +32,34 @@ _LABEL = "controller-revision-hash"
 _HASH_LABEL = "controller.kubernetes.io/hash"
 
 
+@dataclass(frozen=True, slots=True)
+class _Revisions:
+    """The two templates of a rollout: `of` has the old one, `to` the new one."""
+
+    of: str
+    to: str
+    before: KubeObject  # the StatefulSet with the old template
+
+
 def plan(obj: KubeObject, seen: Seen, moment: Moment) -> Plan:
     """Return the pods and claims to make or replace now, and the status."""
     known = seen.get(revisions.BUCKET, ())
     pods = {number: each for each in seen.get("pods", ()) if (number := _number(obj, each)) >= 0}
     newest = revisions.revision_name(obj)
     current = (obj.get("status") or {}).get("currentRevision") or newest
+    seconds = obj["spec"].get("minReadySeconds", 0)
+    waits = {number: available_in(each, seconds, moment) for number, each in pods.items()}
     steps: list[Step] = []
     if not is_going(obj):
         steps += _revised(obj, known, newest)
-        steps += _pods(obj, pods, seen.get(_CLAIMS, ()), (current, newest))
+        revised = _Revisions(current, newest, revisions.templated(obj, known, current))
+        claims = seen.get(_CLAIMS, ())
+        steps += retention.kept(obj, pods, _wanted(obj), claims)
+        steps += _Turn(obj, pods, waits, claims, revised).steps()
         used = {current, newest} | {_revision_of(each) for each in pods.values()}
         steps += revisions.outdated(obj, known, used)
-    seconds = obj["spec"].get("minReadySeconds", 0)
-    waits = [available_in(each, seconds, moment) for each in pods.values()]
-    status = _status(obj, list(pods.values()), waits, (current, newest))
-    later = soonest(*(each for each in waits if each))
+    status = _status(obj, list(pods.values()), list(waits.values()), (current, newest))
+    later = soonest(*(each for each in waits.values() if each))
     return Plan((*steps, *with_status(BUCKET, obj, status)), later)
 
 
@@ -54,6 +67,13 @@ def _number(obj: KubeObject, pod: KubeObject) -> int:
     prefix, dash, number = pod["metadata"]["name"].rpartition("-")
     is_ours = dash and prefix == obj["metadata"]["name"] and number.isdigit()
     return int(number) if is_ours else -1
+
+
+def _wanted(obj: KubeObject) -> range:
+    """Return the numbers of the pods that are to be there."""
+    spec = obj["spec"]
+    start = (spec.get("ordinals") or {}).get("start", 0)
+    return range(start, start + spec.get("replicas", 1))
 
 
 def _revision_of(pod: KubeObject) -> str:
@@ -68,64 +88,70 @@ def _revised(obj: KubeObject, known: Sequence[KubeObject], newest: str) -> list[
     return [Update(revisions.BUCKET, again)] if again else []
 
 
-def _pods(
-    obj: KubeObject,
-    pods: Mapping[int, KubeObject],
-    claims: Sequence[KubeObject],
-    revised: tuple[str, str],
-) -> list[Step]:
-    """Return what is next: in order, each only when all before it are ready."""
-    spec = obj["spec"]
-    start = (spec.get("ordinals") or {}).get("start", 0)
-    wanted = range(start, start + spec.get("replicas", 1))
-    parallel = spec.get("podManagementPolicy") == "Parallel"
-    steps: list[Step] = []
-    for number in wanted:
-        pod = pods.get(number)
-        if pod is None:
-            steps += _created(obj, number, claims, revised)
-        elif (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
-            steps += [] if is_going(pod) else [Remove("pods", pod)]
-        if not parallel and (pod is None or not is_ready(pod)):
-            return steps
-    surplus = sorted((number for number in pods if number not in wanted), reverse=True)
-    for number in surplus:
-        steps += [] if is_going(pods[number]) else [Remove("pods", pods[number])]
-        if not parallel:
-            return steps
-    return steps or _replaced(obj, pods, wanted, revised[1])
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One look at the pods, by their numbers; `waits` says in how long each is available."""
 
+    obj: KubeObject
+    pods: Mapping[int, KubeObject]
+    waits: Mapping[int, float | None]
+    claims: Sequence[KubeObject]
+    revised: _Revisions
 
-def _replaced(
-    obj: KubeObject, pods: Mapping[int, KubeObject], wanted: range, newest: str
-) -> list[Step]:
-    """Replace the pod with the highest number that has an old template."""
-    strategy = obj["spec"].get("updateStrategy") or {}
-    if strategy.get("type") == "OnDelete":
+    @property
+    def _first_new(self) -> int:
+        """Return the lowest number that gets the new template."""
+        strategy = self.obj["spec"].get("updateStrategy") or {}
+        partition: int = (strategy.get("rollingUpdate") or {}).get("partition", 0)
+        return _wanted(self.obj).start + partition
+
+    def _is_available(self, number: int) -> bool:
+        return self.waits.get(number) == 0.0
+
+    def steps(self) -> list[Step]:
+        """Return what is next: in order, each only when all before it are available."""
+        pods, wanted = self.pods, _wanted(self.obj)
+        parallel = self.obj["spec"].get("podManagementPolicy") == "Parallel"
+        steps: list[Step] = []
+        for number in wanted:
+            pod = pods.get(number)
+            if pod is None:
+                steps += self._created(number)
+            elif (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+                steps += [] if is_going(pod) else [Remove("pods", pod)]
+            if not parallel and not self._is_available(number):
+                return steps
+        surplus = sorted((number for number in pods if number not in wanted), reverse=True)
+        for number in surplus:
+            steps += [] if is_going(pods[number]) else [Remove("pods", pods[number])]
+            if not parallel:
+                return steps
+        return steps or self._replaced()
+
+    def _replaced(self) -> list[Step]:
+        """Replace the pod with the highest number that has an old template."""
+        strategy = self.obj["spec"].get("updateStrategy") or {}
+        if strategy.get("type") == "OnDelete":
+            return []
+        for number in reversed(_wanted(self.obj)):
+            pod = self.pods.get(number)
+            if number < self._first_new or pod is None:
+                return []
+            if _revision_of(pod) != self.revised.to and not is_going(pod):
+                return [Remove("pods", pod)]
+            if not self._is_available(number):
+                return []
         return []
-    partition = (strategy.get("rollingUpdate") or {}).get("partition", 0)
-    for number in reversed(wanted):
-        pod = pods.get(number)
-        if number < partition or pod is None:
-            return []
-        if _revision_of(pod) != newest and not is_going(pod):
-            return [Remove("pods", pod)]
-        if not is_ready(pod):
-            return []
-    return []
 
-
-def _created(
-    obj: KubeObject, number: int, claims: Sequence[KubeObject], revised: tuple[str, str]
-) -> list[Step]:
-    strategy = obj["spec"].get("updateStrategy") or {}
-    partition = (strategy.get("rollingUpdate") or {}).get("partition", 0)
-    revision = revised[0] if number < partition else revised[1]
-    there = {each["metadata"]["name"] for each in claims}
-    made = [_claim(obj, each, number) for each in obj["spec"].get("volumeClaimTemplates") or ()]
-    missing = [each for each in made if each["metadata"]["name"] not in there]
-    pod = _pod(obj, number, revision)
-    return [*(Create(_CLAIMS, each) for each in missing), Create("pods", pod)]
+    def _created(self, number: int) -> list[Step]:
+        is_old = number < self._first_new
+        obj = self.revised.before if is_old else self.obj
+        templates = obj["spec"].get("volumeClaimTemplates") or ()
+        there = {each["metadata"]["name"] for each in self.claims}
+        made = [_claim(obj, each, number) for each in templates]
+        missing = [each for each in made if each["metadata"]["name"] not in there]
+        pod = _pod(obj, number, self.revised.of if is_old else self.revised.to)
+        return [*(Create(_CLAIMS, each) for each in missing), Create("pods", pod)]
 
 
 def _claim(obj: KubeObject, template: Mapping[str, Any], number: int) -> KubeObject:
@@ -179,7 +205,8 @@ def _status(
     ready = sum(map(is_ready, pods))
     updated = sum(_revision_of(each) == newest for each in pods)
     wanted = obj["spec"].get("replicas", 1)
-    if updated == ready == len(pods) == wanted:
+    rolls = (obj["spec"].get("updateStrategy") or {}).get("type") != "OnDelete"
+    if rolls and updated == ready == len(pods) == wanted:
         current = newest
     counts = {
         "readyReplicas": ready,
@@ -209,9 +236,15 @@ def _without_number(claim: KubeObject) -> list[str]:
     return [f"{metadata['namespace']}/{metadata['name'].rpartition('-')[0]}"]
 
 
+def _adopts(obj: KubeObject, orphan: KubeObject) -> bool:
+    """Say whether something is of this StatefulSet: a pod has to have its name, and a number."""
+    return orphan["kind"] != "Pod" or _number(obj, orphan) >= 0
+
+
 CONTROLLER = Controller(
     BUCKET,
     plan,
     owns=("pods", revisions.BUCKET),
     sees=(Relation(_CLAIMS, wishes=_own_claims, ties=_without_number),),
+    adopts=_adopts,
 )

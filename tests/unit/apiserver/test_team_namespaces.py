@@ -167,3 +167,28 @@ async def test_a_workload_tells_that_its_pods_are_not_secure_enough(client: Clie
     (told,) = (each for each in found["status"]["conditions"] if each["type"] == "ReplicaFailure")
     assert told["reason"] == "FailedCreate"
     assert 'is forbidden: violates PodSecurity "restricted:latest"' in told["message"]
+
+
+async def test_the_priorities_of_a_clusters_own_parts_stay(client: Client) -> None:
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical"
+    refused = await client.asks("DELETE", path)
+    assert (refused["code"], refused["message"]) == (
+        403,
+        'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: '
+        "this is a system priority class and cannot be deleted",
+    )
+
+
+async def test_a_namespace_with_a_job_at_work_can_go(client: Client) -> None:
+    outcome = {"embedded.gitops.kro.run/outcome": "Running"}
+    container = {"name": "a", "image": "x", "resources": {"limits": {"cpu": "10m"}}}
+    template = {
+        "metadata": {"annotations": outcome},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}}
+    jobs = "/apis/batch/v1/namespaces/team/jobs"
+    await client.asks("POST", jobs, {**job, "spec": {"template": template}})
+    await client.sees(f"{jobs}/job", lambda found: found["status"].get("ready"))
+    await client.asks("DELETE", "/api/v1/namespaces/team")
+    await client.sees("/api/v1/namespaces/team", lambda found: found.get("code") == 404)

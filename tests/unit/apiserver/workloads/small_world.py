@@ -36,6 +36,7 @@ KINDS = {
     ("apps/v1", "ControllerRevision"): Place("controllerrevisions.apps", True),
     ("batch/v1", "Job"): Place("jobs.batch", True),
     ("batch/v1", "CronJob"): Place("cronjobs.batch", True),
+    ("policy/v1", "PodDisruptionBudget"): Place("poddisruptionbudgets.policy", True),
     ("discovery.k8s.io/v1", "EndpointSlice"): Place("endpointslices.discovery.k8s.io", True),
     ("networking.k8s.io/v1", "Ingress"): Place("ingresses.networking.k8s.io", True),
 }

@@ -167,7 +167,7 @@ INDEXED = {"completionMode": "Indexed", "completions": 3, "parallelism": 2}
     ("more", "pods", "failed", "reason"),
     [
         ({"backoffLimitPerIndex": 1}, 6, "0-2", "FailedIndexes"),
-        ({"backoffLimitPerIndex": 0, "maxFailedIndexes": 1}, 2, "0-1", "MaxFailedIndexesExceeded"),
+        ({"backoffLimitPerIndex": 0, "maxFailedIndexes": 1}, 2, "0,1", "MaxFailedIndexesExceeded"),
     ],
     ids=["all", "too-many"],
 )

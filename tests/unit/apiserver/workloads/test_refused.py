@@ -81,6 +81,16 @@ def test_a_deployment_tells_what_its_replica_set_cannot_do() -> None:
     ]
 
 
+def test_a_new_deployment_tells_of_its_replica_set_first() -> None:
+    world = Full(Settings())
+    world.room = 0
+    world.add(workload("Deployment", replicas=1, progressDeadlineSeconds=600))
+    world.run(4)
+    found = world.find("deployments.apps", "w")
+    names = [each[0] for each in conditions(found)]
+    assert names == ["Progressing", "Available", "ReplicaFailure"]
+
+
 def test_a_deployment_without_a_replica_set_does_not_progress() -> None:
     world = Full(Settings())
     world.full, world.room = "replicasets.apps", 0

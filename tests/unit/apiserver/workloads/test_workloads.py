@@ -258,6 +258,74 @@ def test_a_stateful_set_is_updated_from_the_top(world: World) -> None:
     assert world.names("persistentvolumeclaims") == ["data-db-0", "data-db-1"]
 
 
+def stateful_images(world: World) -> dict[str, str]:
+    """Return the images of the pods by their names."""
+    pods = world.all("pods")
+    return {each["metadata"]["name"]: each["spec"]["containers"][0]["image"] for each in pods}
+
+
+@pytest.mark.parametrize("start", [0, 5])
+def test_a_pod_below_the_partition_comes_back_with_the_old_template(
+    world: World, start: int
+) -> None:
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    world.add(stateful_set(updateStrategy=rolling, ordinals={"start": start}))
+    world.run(10)
+    world.change(retemplated(world.find("statefulsets.apps", "db"), "y"))
+    world.run(10)
+    expected = {f"db-{start}": "x", f"db-{start + 1}": "y"}
+    assert stateful_images(world) == expected
+    for pod in world.all("pods"):
+        world.remove(pod)
+        world.run(10)
+    assert stateful_images(world) == expected
+
+
+def test_a_stateful_set_waits_until_each_pod_has_been_ready_long_enough(world: World) -> None:
+    world.add(stateful_set(minReadySeconds=30))
+    world.run(20)
+    assert world.names("pods") == ["db-0"]
+    world.run(20)
+    assert world.names("pods") == ["db-0", "db-1"]
+
+
+def test_pods_replaced_by_hand_leave_the_current_revision_as_it_is(world: World) -> None:
+    world.add(stateful_set(replicas=1, updateStrategy={"type": "OnDelete"}))
+    world.run(10)
+    world.change(retemplated(world.find("statefulsets.apps", "db"), "y"))
+    world.run(10)
+    assert images(world) == ["x"]
+    world.remove(world.find("pods", "db-0"))
+    world.run(10)
+    assert images(world) == ["y"]
+    status = world.find("statefulsets.apps", "db")["status"]
+    assert status["currentRevision"] != status["updateRevision"]
+
+
+@pytest.mark.parametrize(
+    ("scaled", "deleted", "after_scaling", "after_deletion"),
+    [
+        ("Retain", "Retain", ["data-db-0", "data-db-1"], ["data-db-0", "data-db-1"]),
+        ("Delete", "Retain", ["data-db-0"], ["data-db-0"]),
+        ("Retain", "Delete", ["data-db-0", "data-db-1"], []),
+        ("Delete", "Delete", ["data-db-0"], []),
+    ],
+)
+def test_claims_go_with_their_pod_or_stateful_set_if_they_are_to(
+    world: World, scaled: str, deleted: str, after_scaling: list[str], after_deletion: list[str]
+) -> None:
+    policy = {"whenScaled": scaled, "whenDeleted": deleted}
+    world.add(stateful_set(persistentVolumeClaimRetentionPolicy=policy))
+    world.run(10)
+    found = world.find("statefulsets.apps", "db")
+    world.change({**found, "spec": {**found["spec"], "replicas": 1}})
+    world.run(10)
+    assert world.names("persistentvolumeclaims") == after_scaling
+    world.remove(world.find("statefulsets.apps", "db"))
+    world.run(10)
+    assert world.names("persistentvolumeclaims") == after_deletion
+
+
 def test_a_daemon_set_has_a_pod_on_the_one_node(world: World) -> None:
     spec = {"selector": LABELS, "template": TEMPLATE}
     world.add(
