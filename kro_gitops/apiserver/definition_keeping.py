@@ -135,6 +135,7 @@ class Definitions:
         """Delete the objects of a definition that goes; it goes with the last of them."""
         name, now = crd["metadata"]["name"], self._clock()
         if conditions.FINALIZER not in (crd["metadata"].get("finalizers") or ()):
+            self._serve(crd)  # somebody else holds it, and objects may come again
             return
         if name not in self._ending:
             self._ending.add(name)

@@ -90,6 +90,22 @@ class StoredObjects:
         # Another version may not have all that was written.
         return self.load(served, record) if served.is_custom and not self.is_stored(served) else obj
 
+    def is_shown(self, served: Served, obj: KubeObject) -> bool:
+        """
+        Say whether all that is stored of an object is what is shown of it, and no more.
+
+        Not so if its schema, or that of the version asked for, has lost a field or got a default:
+        then a write that changes nothing else makes that last.
+        """
+        record = self.record(served, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+        if not served.is_custom or record is None:
+            return True
+        raw = self.store.stored(served.bucket, record)
+        if raw is record.value and self.is_stored(served):
+            return True
+        written: KubeObject = orjson.loads(raw)
+        return written == self._stored(served, self.copy(obj))
+
     def remove(self, served: Served, obj: KubeObject, *, dry_run: bool) -> KubeObject:
         """Drop an object, of which this is the last state; return it with the last version."""
         if dry_run:

@@ -249,7 +249,7 @@ class Writer:
             return Written(new)
         if not errand.options.dry_run:
             metadata.pop("selfLink", None)  # nobody stores it
-        if new == live:
+        if new == live and self.stored.is_shown(served, live):
             return Written(live)
         stored = self.stored.save(served, new, live, dry_run=errand.options.dry_run)
         return Written(stored)

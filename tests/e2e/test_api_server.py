@@ -17,7 +17,7 @@ import pytest
 
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, DeleteOptions, JsonPatch, MergePatch, Selection
-from kro_gitops.kube.responses import ApiError, NotFound
+from kro_gitops.kube.responses import ApiError, Forbidden, NotFound
 from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import Connection
 from tools.cluster.plane import Plane
@@ -192,6 +192,50 @@ async def test_a_definition_that_goes_lets_objects_go_and_none_in(
     while not await is_gone():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.1)
+
+
+@pytest.mark.timeout(60)
+async def test_a_definition_that_others_hold_lets_objects_in_again_once_all_are_gone(
+    thing: Thing,
+) -> None:
+    hold = MergePatch({"metadata": {"finalizers": ["example.org/hold"]}})
+    await thing.cluster.patch(thing.definition, hold)
+    await thing.cluster.create(thing.build("first"))
+    await thing.cluster.delete(thing.definition, DeleteOptions())
+    deadline = time.monotonic() + LIMIT
+    while True:
+        try:
+            made = await thing.cluster.create(thing.build("second"))
+        except Forbidden:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.1)
+        else:
+            break
+    assert made["metadata"]["name"] == "second"
+    await thing.cluster.patch(thing.definition, MergePatch({"metadata": {"finalizers": None}}))
+
+
+@pytest.mark.timeout(60)
+async def test_a_write_that_changes_nothing_makes_a_version_if_the_schema_lost_a_field(
+    thing: Thing,
+) -> None:
+    first = await thing.cluster.create(thing.build("first"))
+    nothing = MergePatch({"metadata": {}})
+    assert await thing.cluster.patch(thing.ref("first"), nothing) == first
+    schema = "/spec/versions/0/schema/openAPIV3Schema"
+    lost = {"op": "replace", "path": schema, "value": {"type": "object"}}
+    await thing.cluster.patch(thing.definition, JsonPatch([lost]))
+    deadline = time.monotonic() + LIMIT
+    while "spec" in (await thing.cluster.get(thing.ref("first"))):
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.1)
+    second = await thing.cluster.patch(thing.ref("first"), nothing)
+    assert version_of(second) > version_of(first)
+    assert await thing.cluster.patch(thing.ref("first"), nothing) == second
+
+
+def version_of(obj: KubeObject) -> int:
+    return int(obj["metadata"]["resourceVersion"])
 
 
 def version_of_the_future(plane: Plane) -> int:

@@ -31,11 +31,6 @@ _PENDING = (
 _IN_PROGRESS = ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
 _COMPLETED = ("False", "InstanceDeletionCompleted", "removed all instances")
 _NEVER = ("False", "NeverEstablished", "resource was never established")
-_LEFT = (
-    "True",
-    "InstanceDeletionCheck",
-    "could not confirm zero CustomResources remaining: context deadline exceeded",
-)
 _APPROVALS = {
     "Invalid": ("False", "InvalidAnnotation"),
     "Missing": ("False", "MissingAnnotation"),
@@ -170,13 +165,6 @@ def terminating(crd: KubeObject, now: datetime) -> KubeObject:
     """Return a definition whose objects are being deleted."""
     new = _copy(crd)
     _set(new, "Terminating", _IN_PROGRESS, now)
-    return new
-
-
-def stuck(crd: KubeObject, now: datetime) -> KubeObject:
-    """Return a definition that has waited a minute for objects which have finalizers."""
-    new = _copy(crd)
-    _set(new, "Terminating", _LEFT, now)
     return new
 
 

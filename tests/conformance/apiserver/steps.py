@@ -79,7 +79,8 @@ class Memory:
             found = deepcopy(self.live.get(step.about) or filled.get("otherwise") or {})
             for path, value in filled["$live"]:
                 put(found, path, value)
-            filled = found
+            # The order of fields in an answer is nobody's promise, but messages may show it.
+            return json.dumps(found, sort_keys=True).encode()
         return json.dumps(filled).encode()
 
     def _filled(self, step: Step, value: Any) -> Any:
