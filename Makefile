@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-WORKERS ?= 2
+# One more than CI has cores: much of the time is spent waiting.
+WORKERS ?= 3
 # What CI repeats on the embedded API: a part of every sort of test that runs on a cluster.
 ALSO_EMBEDDED := tests/e2e/test_kube_client.py tests/e2e/test_kube_discovery.py tests/e2e/test_api_server.py $(addprefix tests/e2e/scenarios/test_, \
     a_web_service.py a_collections.py b_revisions.py c_basics.py c_tracking.py)

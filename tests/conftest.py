@@ -10,6 +10,7 @@ from the workers of a distributed run, which prints could not.
 """
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,12 @@ _GOLDEN = Path(__file__).parent / "golden"
 # meets the limit that all tests have.
 settings.register_profile("kro-gitops", deadline=None)
 settings.load_profile("kro-gitops")
+
+
+def pytest_configure() -> None:
+    """Have Ctrl-C as programs have it: where a shell runs us in the background, it is ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

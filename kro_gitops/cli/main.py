@@ -25,7 +25,7 @@ VERBS = {
     "graph": "draw the dependency graph of a definition",
     "generate": "print a definition's CRD, a sample instance or a JSON Schema",
     "eval": "show the type and value of an expression",
-    "run": "run the controllers against a cluster",
+    "run": "run the controllers, on an API of their own or a cluster",
     "snapshot": "save what the embedded API holds to a file, or put it back",
     "get": "list definitions, instances, revisions or sources in a cluster",
     "tree": "show an instance or a source of a cluster with everything it made",

@@ -73,6 +73,11 @@ async def called(own_plane: Plane, git: Git) -> AsyncIterator[tuple[SourceWorld,
             yield world, Forge(f"http://{listening}", world.url())
 
 
+async def _is_heard(forge: Forge, path: str, commit: str) -> None:
+    """Fail if nobody listens there yet: each replica finds out by itself who can be called."""
+    assert await forge.push(path, commit, token="guessed") != 404
+
+
 async def test_a_push_is_live_at_once(called: tuple[SourceWorld, Forge]) -> None:
     world, forge = called
     first = world.commit({"settings.yaml": config_map("settings", color="blue")})
@@ -84,6 +89,7 @@ async def test_a_push_is_live_at_once(called: tuple[SourceWorld, Forge]) -> None
     assert TOKEN not in path
 
     second = world.commit({"settings.yaml": config_map("settings", color="green")})
+    await world.until(lambda: _is_heard(forge, path, second), 5.0)
     assert await forge.push(path, second, token="guessed") == 403
     assert await forge.push("/hook/" + "0" * 64, second) == 404
     assert await forge.push(path, second, ref="elsewhere") in (200, 202)
