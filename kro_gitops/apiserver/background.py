@@ -64,7 +64,7 @@ class Background:
         self._controllers = {b: c for b, c in found.items() if b not in duties.left_alone}
         self._related = Related({b: c.sees for b, c in self._controllers.items()})
         self._going: set[str] = set()  # namespaces
-        self._orphans = claims.Orphans(self._controllers.values())
+        self._adoptions = Related(claims.adoptions(self._controllers.values()))
         self._settings = duties.workloads or Settings()
         self._complaints: set[tuple[str, str]] = set()
         self._wake = asyncio.Event()
@@ -82,7 +82,6 @@ class Background:
         obj = orjson.loads(change.record.value)
         if change.type is ChangeType.DELETED:
             self._litter |= dict.fromkeys(self._graph.remove(change.record.uid))
-            self._orphans.note(change.bucket, obj, is_gone=True)
             self._wake_others(change.bucket, change.record, obj, is_gone=True)
         else:
             self._note(change.bucket, change.record, obj)
@@ -103,8 +102,6 @@ class Background:
         controller = self._controllers.get(bucket)
         if bucket == "namespaces" or (controller and not controller.is_settled(obj)):
             self._agenda.wake((bucket, record.namespace, record.name))
-        if self._orphans.note(bucket, obj):
-            self._wake_adopters(bucket, obj)
         self._wake_others(bucket, record, obj, is_gone=False)
 
     def _wake_others(self, bucket: str, record: Record, obj: KubeObject, *, is_gone: bool) -> None:
@@ -116,22 +113,13 @@ class Background:
         elif record.namespace in self._going or (bucket, record.name) in namespaces.FURNITURE:
             self._agenda.wake(("namespaces", "", record.namespace))
         key = (bucket, record.namespace, record.name)
-        for each in self._related.put(key, None if is_gone else obj):
+        known = None if is_gone else obj
+        for each in (*self._related.put(key, known), *self._adoptions.put(key, known)):
             self._agenda.wake(each)
         owner = plans.controller_of(obj)
         place = self._duties.places(owner["apiVersion"], owner["kind"]) if owner else None
         if owner and place and bucket in self._owned_by(place.bucket):
             self._agenda.wake((place.bucket, record.namespace, owner["name"]))
-
-    def _wake_adopters(self, bucket: str, orphan: KubeObject) -> None:
-        """Wake those that would take in an object that nobody controls."""
-        for controller in self._controllers.values():
-            if controller.adopts is None or bucket not in controller.owns:
-                continue
-            for each in self._list(controller.bucket, orphan["metadata"].get("namespace", "")):
-                if claims.wants(controller, each, orphan):
-                    metadata = each["metadata"]
-                    self._agenda.wake((controller.bucket, metadata["namespace"], metadata["name"]))
 
     def _wake_quotas(self, namespace: str) -> None:
         """Have the quotas of a namespace counted, or all; most namespaces have none."""
@@ -254,7 +242,8 @@ class Background:
         controller = self._controllers[key[0]]
         if not controller.minds(obj):
             return Plan()
-        orphans = {each: self._without_owner(each, obj) for each in controller.owns}
+        found = self._adoptions.seen(key)
+        orphans = {bucket: self._found(keys) for bucket, keys in found.items()}
         seen, first = claims.claimed(controller, obj, self._seen(controller, obj), orphans)
         plan = controller.plan(obj, seen, moment)
         return replace(plan, steps=(*first, *plan.steps)) if first else plan
@@ -312,12 +301,6 @@ class Background:
             **{each: self._found(keys) for each, keys in related.items()},
             **{each: self._list(each, namespace) for each in more},
         }
-
-    def _without_owner(self, bucket: str, owner: KubeObject) -> list[KubeObject]:
-        namespace = owner["metadata"].get("namespace", "")
-        names = self._orphans.names(bucket, namespace)
-        found = (self._find((bucket, namespace, each)) for each in names)
-        return [each for each in found if each is not None]
 
     def _carry_out(self, manager: str, step: plans.Step) -> StatusError | None:
         """Do a step; return why those that follow it cannot be done now."""

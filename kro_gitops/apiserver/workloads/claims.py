@@ -3,7 +3,7 @@ Whose pods and ReplicaSets are these? Controllers take in what their selectors c
 has, and let go of what they choose no longer.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from kro_gitops.apiserver.workloads.plans import (
     Controller,
@@ -14,33 +14,29 @@ from kro_gitops.apiserver.workloads.plans import (
     is_going,
     reference_to,
 )
+from kro_gitops.apiserver.workloads.relations import Relation, Wish, label_ties, label_wish
 from kro_gitops.objects.refs import KubeObject
 from kro_gitops.objects.selection import Selector
 
 
-class Orphans:
-    """Remembers which objects nobody controls, of the buckets whose objects can be taken in."""
+def adoptions(controllers: Iterable[Controller]) -> dict[str, tuple[Relation, ...]]:
+    """Return who looks for objects that nobody controls, to take them in: by their labels."""
+    return {
+        each.bucket: tuple(Relation(bucket, _wishes, _orphan_ties) for bucket in each.owns)
+        for each in controllers
+        if each.adopts is not None
+    }
 
-    def __init__(self, controllers: Iterable[Controller]) -> None:
-        found = [each for each in controllers if each.adopts]
-        self._buckets = {bucket for each in found for bucket in each.owns}
-        self._names: dict[tuple[str, str], dict[str, None]] = {}
 
-    def note(self, bucket: str, obj: KubeObject, *, is_gone: bool = False) -> bool:
-        """Take note of an object; say whether somebody may want it."""
-        if bucket not in self._buckets:
-            return False
-        metadata = obj["metadata"]
-        place, name = (bucket, metadata.get("namespace", "")), metadata["name"]
-        if is_gone or is_going(obj) or controller_of(obj) is not None:
-            self._names.get(place, {}).pop(name, None)
-            return False
-        self._names.setdefault(place, {})[name] = None
-        return True
+def _wishes(owner: KubeObject) -> list[Wish]:
+    selector = owner["spec"].get("selector")
+    if not selector or is_going(owner):
+        return []
+    return [label_wish(owner["metadata"]["namespace"], selector.get("matchLabels"))]
 
-    def names(self, bucket: str, namespace: str) -> Iterator[str]:
-        """Give the names of those in a namespace."""
-        yield from self._names.get((bucket, namespace), ())
+
+def _orphan_ties(obj: KubeObject) -> list[str]:
+    return [] if is_going(obj) or controller_of(obj) is not None else label_ties(obj)
 
 
 def selects(owner: KubeObject, obj: KubeObject) -> bool:
