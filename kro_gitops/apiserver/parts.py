@@ -14,6 +14,8 @@ from functools import partial
 import orjson
 
 from kro_gitops.apiserver.access import MASTERS, RBAC, Access
+from kro_gitops.apiserver.account_tokens import AccountTokens
+from kro_gitops.apiserver.account_tokens import Surroundings as TokenSurroundings
 from kro_gitops.apiserver.admission import Admission
 from kro_gitops.apiserver.answers import Answer, Rendering
 from kro_gitops.apiserver.api import Api, Hands
@@ -157,9 +159,19 @@ class Parts:
         duties = Duties(verbs.place, verbs.namespaced, workloads, authority)
         if authority:
             self._store.listen(Furnisher(verbs, authority, _soon).heard)
+            self._keep_tokens(verbs, authority)
         found = Background(self._store, verbs, duties)
         self._definitions.serves = found.served
         return found
+
+    def _keep_tokens(self, verbs: ControllerVerbs, authority: str) -> None:
+        def issue(account: KubeObject, secret: KubeObject) -> str:
+            return self._tokens.issue_for(account, secret, now(), new_uid())
+
+        around = TokenSurroundings(self._stored.look, self._objects, issue, authority)
+        keeper = AccountTokens(verbs, around, _soon)
+        self._store.listen(keeper.heard)
+        keeper.open()
 
     def answer(self, call: Call) -> Answer | Stream:
         """Answer a request."""

@@ -89,6 +89,16 @@ class Tokens:
             },
         }
 
+    def issue_for(
+        self, account: KubeObject, secret: KubeObject, now: datetime, identity: str
+    ) -> str:
+        """Return the token of an account that is good as long as a Secret is there."""
+        name = secret["metadata"]["name"]
+        bound = {"apiVersion": "v1", "kind": "Secret", "name": name}
+        spec = {"expirationSeconds": _LONGEST, "boundObjectRef": bound}
+        token: str = self.issue({"spec": spec}, account, now, identity)["status"]["token"]
+        return token
+
     def asker(
         self, token: str, now: datetime, audiences: Iterable[str] = ()
     ) -> tuple[Asker, list[str]] | None:

@@ -1,6 +1,9 @@
 """Pods and the accounts they act as, where controllers make accounts."""
 
+import base64
 import secrets
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 from tests.e2e.test_api_server import ask
 from tools.cluster.plane import Plane
 
+LIMIT = 20.0  # seconds
 # What plugins add, which is nobody's.
 ADDED = {"preemptionPolicy", "priority", "serviceAccountName", "tolerations", "volumes"}
 
@@ -51,6 +55,53 @@ def test_a_pod_without_its_account_is_refused(plane_with_controllers: Plane, pod
         f'pods "a-" is forbidden: error looking up service account {namespace}/nobody: '
         'serviceaccount "nobody" not found'
     )
+
+
+def token_secret(account: str) -> dict[str, Any]:
+    annotations = {"kubernetes.io/service-account.name": account}
+    metadata = {"name": f"{account}-token", "annotations": annotations}
+    kind = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token"}
+    return {**kind, "metadata": metadata}
+
+
+def until(plane: Plane, path: str, holds: Callable[[int, Any], bool]) -> Any:
+    """Return what is at a path once something is true of code and body."""
+    deadline = time.monotonic() + LIMIT
+    while True:
+        code, _, found = ask(plane, "GET", path)
+        if holds(code, found):
+            return found
+        assert time.monotonic() < deadline, found
+        time.sleep(0.1)
+
+
+def test_a_secret_gets_the_token_of_its_account_and_goes_with_it(
+    plane_with_controllers: Plane, pods: str
+) -> None:
+    plane, home = plane_with_controllers, pods.rpartition("/")[0]
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
+    made = ask(plane, "POST", f"{home}/serviceaccounts", account)[2]
+    assert ask(plane, "POST", f"{home}/secrets", token_secret("robot"))[0] == 201
+    path = f"{home}/secrets/robot-token"
+    filled = until(plane, path, lambda _, found: "token" in (found.get("data") or {}))
+    assert set(filled["data"]) == {"ca.crt", "namespace", "token"}
+    marks = filled["metadata"]["annotations"]
+    assert marks["kubernetes.io/service-account.uid"] == made["metadata"]["uid"]
+    token = base64.b64decode(filled["data"]["token"]).decode()
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview"}
+    asked = {**review, "spec": {"token": token}}
+    status = ask(plane, "POST", "apis/authentication.k8s.io/v1/tokenreviews", asked)[2]["status"]
+    namespace = pods.split("/")[3]
+    assert status["user"]["username"] == f"system:serviceaccount:{namespace}:robot"
+    assert ask(plane, "DELETE", f"{home}/serviceaccounts/robot")[0] == 200
+    until(plane, path, lambda code, _: code == 404)
+
+
+def test_a_secret_for_the_token_of_nobody_goes(plane_with_controllers: Plane, pods: str) -> None:
+    home = pods.rpartition("/")[0]
+    made = ask(plane_with_controllers, "POST", f"{home}/secrets", token_secret("nobody"))
+    assert made[0] == 201
+    until(plane_with_controllers, f"{home}/secrets/nobody-token", lambda code, _: code == 404)
 
 
 def test_a_container_can_come_later(plane_with_controllers: Plane, pods: str) -> None:
