@@ -7,6 +7,7 @@ Everything in the tables is sent as a rehearsal; only what is to be looked at is
 import asyncio
 import json
 import re
+import time
 from typing import Any
 from unittest.mock import ANY
 
@@ -352,9 +353,18 @@ async def test_kubectl_shows_what_matters(served: Cluster, namespace: str, plane
 
 @pytest.mark.usefixtures("served")
 def test_kubectl_explains(plane: Plane) -> None:
-    def explained(field: str) -> str:
-        return " ".join(Kubectl(plane.kubeconfig)("explain", field).split())
+    kubectl = Kubectl(plane.kubeconfig)
 
+    def explained(field: str) -> str:
+        return " ".join(kubectl("explain", field).split())
+
+    # A real API server documents a new kind some time after it serves it.
+    deadline = time.monotonic() + LIMIT
+    while (
+        kubectl.attempt("explain", "gs").returncode or kubectl.attempt("explain", "si").returncode
+    ):
+        assert time.monotonic() < deadline, "they are never explained"
+        time.sleep(0.2)
     assert "Delete what is no longer in the repository." in explained("gitsource.spec.prune")
     assert "main@sha1:ID" in explained("gs.status.artifact.revision")
     assert "Undo it (correct), report it (warn)" in explained("gs.spec.drift.mode")

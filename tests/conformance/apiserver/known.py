@@ -26,9 +26,13 @@ class Known:
     real: str = ""
     ours: str = ""
     ends: bool = False  # what follows in the sequence cannot be compared
+    code: int = 0  # of the real answer; 0: any
+    chance: bool = False  # it happens only sometimes, so that it may be met or not
 
-    def explains(self, steps: Sequence[Step], found: Difference) -> bool:
+    def explains(self, steps: Sequence[Step], found: Difference, code: int) -> bool:
         """Say whether a difference is this one; the last step is the one that was answered."""
+        if self.code and self.code != code:
+            return False
         if self.earlier and not any(re.search(self.earlier, _request(each)) for each in steps):
             return False
         pairs = (
@@ -47,9 +51,9 @@ class Knowledge:
     all: tuple[Known, ...]
     met: Counter[str] = field(default_factory=Counter)
 
-    def explain(self, steps: Sequence[Step], found: Difference) -> Known | None:
+    def explain(self, steps: Sequence[Step], found: Difference, code: int) -> Known | None:
         """Return what explains a difference in the answer to the last of some steps."""
-        known = next((each for each in self.all if each.explains(steps, found)), None)
+        known = next((each for each in self.all if each.explains(steps, found, code)), None)
         if known is not None:
             self.met[known.name] += 1
         return known

@@ -92,7 +92,7 @@ class Player:
         found = list(differences(shown[0], shown[1]))
         if found and not list(differences(without_order(shown[0]), without_order(shown[1]))):
             found = [Difference("/order", "", "")]
-        reasons = [(each, self._known.explain(steps, each)) for each in found]
+        reasons = [(each, self._known.explain(steps, each, real.code)) for each in found]
         if any(known is not None and known.ends for _, known in reasons):
             return [], True
         return [each for each, known in reasons if known is None], False
