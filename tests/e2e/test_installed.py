@@ -59,7 +59,7 @@ async def lives_and_goes(cluster: Cluster) -> None:
     # A replica that waits for its turn is ready, too: only then are definitions served.
     await until(lambda: cluster.create(WEBAPP))
     await until(lambda: is_active(cluster))
-    await cluster.create(FRONT)
+    await until(lambda: cluster.create(FRONT))
     await until(lambda: cluster.find(made))
     await cluster.delete(ObjectRef.of(FRONT))
     await until(lambda: is_gone(cluster, ObjectRef.of(FRONT)))

@@ -68,9 +68,13 @@ class Promise:
 class Promises:
     """Writes to many objects, at random."""
 
-    def __init__(self, cluster: Cluster, namespace: str, chance: random.Random) -> None:
+    def __init__(
+        self, cluster: Cluster, impatient: Cluster, namespace: str, chance: random.Random
+    ) -> None:
+        """Take a client, and one that repeats nothing."""
         self.known: dict[ObjectRef, Promise] = {}
         self._cluster = cluster
+        self._impatient = impatient
         self._namespace = namespace
         self._chance = chance
         self._count = 0
@@ -111,7 +115,8 @@ class Promises:
         return count, lambda: self._cluster.patch(ref, MergePatch({"data": obj["data"]}))
 
     async def _delete(self, ref: ObjectRef) -> None:
-        await self._cluster.delete(ref)
+        # Repeated, it would not find what the first one took.
+        await self._impatient.delete(ref)
 
 
 class Witness:
