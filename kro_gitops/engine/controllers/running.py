@@ -46,6 +46,22 @@ class Running:
             self.task.cancel()
             self.task = _task(self.informer)
 
+    async def wait_synced(self, limit: float) -> None:
+        """
+        Wait until everything was listed once; raise `NotYet` after `limit` seconds.
+
+        The informer is read again on each round: another definition that reads more of the same
+        kind replaces it, and the one that was replaced never finishes its list.
+        """
+        until = asyncio.get_running_loop().time() + limit
+        while not self.informer.is_synced:
+            problem = self.informer.problem
+            if isinstance(problem, Forbidden) or asyncio.get_running_loop().time() > until:
+                why = f": {problem.message}" if problem is not None else ""
+                text = f"cache sync timeout for {self.informer.selection.kind}{why}"
+                raise NotYet("cache-sync-timeout", text)
+            await self.informer.wait_synced(_GLANCE)
+
 
 def started(informer: Informer) -> Running:
     """Let an informer run."""
@@ -54,15 +70,3 @@ def started(informer: Informer) -> Running:
 
 def _task(informer: Informer) -> asyncio.Task[None]:
     return asyncio.create_task(informer.run(), name=f"informer {informer.selection.kind}")
-
-
-async def synced(informer: Informer, limit: float) -> None:
-    """Wait until everything was listed once; no longer than it is known to be impossible."""
-    until = asyncio.get_running_loop().time() + limit
-    while not informer.is_synced:
-        problem = informer.problem
-        if isinstance(problem, Forbidden) or asyncio.get_running_loop().time() > until:
-            why = f": {problem.message}" if problem is not None else ""
-            text = f"cache sync timeout for {informer.selection.kind}{why}"
-            raise NotYet("cache-sync-timeout", text)
-        await informer.wait_synced(_GLANCE)

@@ -16,7 +16,7 @@ from typing import Protocol
 from kro_gitops.engine.applyset import GroupKind
 from kro_gitops.engine.controllers.attention import Attention
 from kro_gitops.engine.controllers.observing import Observer
-from kro_gitops.engine.controllers.running import Running, started, synced
+from kro_gitops.engine.controllers.running import Running, started
 from kro_gitops.engine.graph.parts import Parts, covers, merged, parts_seen, picked
 from kro_gitops.engine.lost_instances import instance_of, remembered, went_at_once
 from kro_gitops.engine.management import is_going
@@ -88,7 +88,7 @@ class Watches:
         until = asyncio.get_running_loop().time() + limit
         for running in wanted:
             left = until - asyncio.get_running_loop().time()
-            await synced(running.informer, max(left, 0.0))
+            await running.wait_synced(max(left, 0.0))
         # Only now: until then the former graph is at work, and needs what it needed.
         self._wanted[serving.kind] = wanted
         self._release(serving.kind, keep={id(each) for each in wanted})
@@ -289,7 +289,7 @@ class Watches:
         """Wait until everything a graph needs was listed once; raise `NotYet` if it was not."""
         for running in self._wanted.get(serving.kind, ()):
             if not running.informer.is_synced:
-                await synced(running.informer, limit)
+                await running.wait_synced(limit)
 
     def plural_of(self, kind: Kind) -> str:
         """Return the plural of a kind that some graph uses; empty if none does."""

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -385,3 +386,40 @@ def test_a_list_with_a_gap_is_left_out_until_it_is_whole() -> None:
     values = {"schema": instance(), "a": config_map("a"), "b": config_map("b")}
     # The API server: status.names[0] in body must be of type string: "null".
     assert project(made, values, Evaluator(Bounds())).fields == {"other": "b"}
+
+
+# Definitions that share a kind of child
+
+
+class SlowServer(Server):
+    """Answers lists of config maps only when it is allowed to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_list = asyncio.Event()
+
+    async def list(self, selection: Any, keep: Any = lambda obj: obj) -> Listing:
+        if selection.kind == CONFIG_MAP:
+            await self.may_list.wait()
+        return await super().list(selection, keep)
+
+
+async def test_a_definition_is_served_though_another_replaced_the_watch_it_waits_for(
+    watches: Any,
+) -> None:
+    server = SlowServer()
+    watched = watches(server)
+    reads_nothing = serving(resource())
+    kind = Kind("kro.run", "v1", "Stand")
+    reads_data = serving(
+        resource("cm", config_map("one", x="1")),
+        resource("copy", config_map("two", x="${cm.data.x}")),
+    )
+    first = asyncio.create_task(watched.serve(reads_nothing, 2.0))
+    await asyncio.sleep(0.01)
+    second = asyncio.create_task(watched.serve(replace(reads_data, kind=kind), 2.0))
+    await asyncio.sleep(0.01)
+    server.may_list.set()
+    await asyncio.gather(first, second)
+    await watched.known(reads_nothing, 0.0)
+    assert watched.child(ObjectRef(CONFIG_MAP, "town", "corner")) is None
