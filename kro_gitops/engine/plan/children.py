@@ -16,7 +16,7 @@ import orjson
 from kro_gitops.engine.applyset import applyset_id, member_labels
 from kro_gitops.engine.labels import Position, instance_labels, node_labels, order_annotation
 from kro_gitops.errors import Problem
-from kro_gitops.objects.metadata import DESIRED_HASH, REVISION
+from kro_gitops.objects.metadata import APPLYSET_PART_OF, DESIRED_HASH, REVISION
 from kro_gitops.objects.owned_fields import Kept, covers
 from kro_gitops.objects.refs import KubeObject, ObjectRef
 from kro_gitops.tracking.stamp import Child, Parent, Policy, stamp
@@ -118,6 +118,17 @@ def digest(obj: KubeObject) -> str:
     except TypeError:  # a number beyond 64 bits
         text = json.dumps(obj, sort_keys=True).encode()
     return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def is_child_of(live: KubeObject, id_: str) -> bool:
+    """
+    Return whether an object is proven to be a member of the apply set `id_`.
+
+    Both proofs are needed: anybody may write the label, and our field manager applies the children
+    of other instances, too.
+    """
+    labels = live["metadata"].get("labels") or {}
+    return labels.get(APPLYSET_PART_OF) == id_ and isinstance(live, Kept) and bool(live.owned)
 
 
 def is_current(live: KubeObject, desired: KubeObject) -> bool:

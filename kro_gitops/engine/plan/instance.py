@@ -17,7 +17,7 @@ from kro_gitops.cel.library.go_text import quote
 from kro_gitops.engine.applyset import Inventory, refuse_duplicates, refuse_foreign_member
 from kro_gitops.engine.graph.nodes import SCHEMA, FieldKind, Graph, Node, NodeKind
 from kro_gitops.engine.labels import Position
-from kro_gitops.engine.plan.children import Family, is_current
+from kro_gitops.engine.plan.children import Family, is_child_of, is_current
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator, Fatal, Pending
 from kro_gitops.engine.plan.readiness import not_ready
 from kro_gitops.engine.plan.resolve import complete, fill
@@ -255,7 +255,12 @@ class Pass:
             live = self._live.child(ref)
             targets.append(Apply(node.id, index, ref, self.family.dated(child, live), live))
         run.targets, run.desired = targets, len(targets)
-        run.observed = [each.live for each in targets]
+        # An object of another owner stays invisible to expressions even if its name is ours:
+        # its apply will be rejected, and reading it would show what the author may not see.
+        run.observed = [
+            each.live if each.live is not None and is_child_of(each.live, self.family.id) else None
+            for each in targets
+        ]
         yield from self._needed(run)
         if not run.asked:
             self._settle(node.id, run)
@@ -307,7 +312,6 @@ class Pass:
                 refuse_foreign_member(live, self.family.ref)
             except RefusedError as error:
                 run.failures[target.index] = error.message
-                run.observed[target.index] = None
                 continue
             if not is_current(live, target.object):
                 run.asked += 1

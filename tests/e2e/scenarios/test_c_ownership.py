@@ -3,7 +3,8 @@
 import asyncio
 
 from tests.builders import config_map, resource
-from tests.e2e.scenarios.samples import messages, serve, settle, shows
+from tests.e2e.scenarios.controllers import better
+from tests.e2e.scenarios.samples import messages, placed, serve, settle, shows
 from tests.e2e.scenarios.world import World, labels
 
 PART_OF = "applyset.kubernetes.io/part-of"
@@ -62,3 +63,24 @@ async def test_a_child_no_longer_defined_goes_although_another_is_not_ready(worl
     await world.gone(retired_ref, within=60)
     assert await world.find(gate_ref) is not None
     await world.active(definition)
+
+
+@better("it adopts any object of the right name")
+async def test_better_an_object_of_another_owner_cannot_be_read(world: World) -> None:
+    theirs = placed(config_map("vault", key="canary"), labels={"kro.run/owned": "true"})
+    theirs["metadata"]["namespace"] = world.namespace
+    await world.create(theirs)
+    thief = world.definition(
+        "Thief",
+        resources=[
+            resource("vault", config_map("vault")),
+            resource("loot", config_map("loot", key="${vault.data.?key.orValue('none')}")),
+        ],
+        status={"loot": "${vault.data.?key.orValue('none')}"},
+    )
+    await serve(world, thief)
+    await world.create(world.instance("Thief", "cat"))
+    found = await world.in_state(world.instance("Thief", "cat"), "ERROR", within=30)
+    assert "canary" not in str(found)
+    assert "loot" not in found["status"]
+    assert await world.find(world.ref("v1", "ConfigMap", "loot")) is None

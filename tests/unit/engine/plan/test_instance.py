@@ -6,8 +6,14 @@ import pytest
 
 from kro_gitops.engine.applyset import GroupKind, Inventory, applyset_id
 from kro_gitops.engine.plan.steps import NodeState
-from kro_gitops.engine.status import State, judge
-from kro_gitops.objects.metadata import APPLY_ORDER, APPLYSET_PART_OF, NODE_ID
+from kro_gitops.engine.status import State, judge, project
+from kro_gitops.objects.metadata import (
+    APPLY_ORDER,
+    APPLYSET_PART_OF,
+    DESIRED_HASH,
+    NODE_ID,
+    OWNED,
+)
 from kro_gitops.objects.refs import ObjectRef
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster, owned
@@ -428,3 +434,51 @@ def test_the_inventory_is_what_is_desired(is_on: bool) -> None:
     run = SmallCluster().run(optional_chain(), instance({"on": is_on}))
     assert run.projection() == run.inventory()
     assert len(list(run.targets())) == (4 if is_on else 1)
+
+
+# Objects of other owners
+
+
+def reader() -> Any:
+    """Build a definition that copies what it sees of its child into status and another child."""
+    return graph(
+        definition(
+            resource("taken", config_map("taken", ours="yes")),
+            resource("copy", config_map("copy", value="${taken.data.?secret.orValue('unseen')}")),
+            status={"value": "${taken.data.?secret.orValue('unseen')}"},
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {OWNED: "true"},
+        {OWNED: "true", APPLYSET_PART_OF: applyset_id(ObjectRef.of(instance()))},
+        {OWNED: "true", APPLYSET_PART_OF: "applyset-of-another-instance-v1"},
+    ],
+    ids=["no apply set", "forged apply set", "another instance's"],
+)
+def test_an_object_of_another_owner_is_not_visible_to_expressions(labels: dict[str, str]) -> None:
+    cluster = SmallCluster()
+    theirs = config_map("taken", secret="canary")
+    theirs["metadata"].update(namespace="town", labels=labels)
+    cluster.put(theirs)
+    cluster.refused["taken"] = "exists already and was made by somebody else"
+    graph = reader()
+    run = cluster.run(graph, instance())
+    assert "taken" not in run.values
+    assert "copy" not in cluster.names
+    assert "canary" not in str(project(graph, run.values, run.evaluator))
+    assert judge(run).state is State.ERROR
+    assert not run.is_complete
+
+
+def test_a_child_of_ours_that_cannot_be_changed_is_still_visible() -> None:
+    cluster = SmallCluster()
+    cluster.run(reader(), instance())
+    cluster.change("taken", lambda obj: obj["data"].update(secret="ours to read"))
+    cluster.change("taken", lambda obj: obj["metadata"]["labels"].pop(DESIRED_HASH))
+    cluster.refused["taken"] = "admission webhook denied the request"
+    run = cluster.run(reader(), instance())
+    assert run.values["taken"]["data"]["secret"] == "ours to read"
