@@ -6,7 +6,9 @@ BIN    := $(VENV)/bin
 WORKERS ?= 3
 # What CI repeats on the embedded API: a part of every sort of test that runs on a cluster.
 ALSO_EMBEDDED := tests/e2e/test_kube_client.py tests/e2e/test_kube_discovery.py tests/e2e/test_api_server.py $(addprefix tests/e2e/scenarios/test_, \
-    a_web_service.py a_collections.py b_revisions.py c_basics.py c_tracking.py)
+    web_service.py collections.py revisions.py basics.py tracking.py)
+PACKAGES := kube-objects kube-cel kube-sandbox
+WORKSPACE := $(PACKAGES:%=--editable packages/%) --editable .
 KUBE_BUILD := tools/kube/build.sh etcd kube-apiserver kube-controller-manager kubectl helm
 
 .DEFAULT_GOAL := help
@@ -21,8 +23,8 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+$(VENV)/.installed: $(BIN)/python pyproject.toml $(wildcard packages/*/pyproject.toml) constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(WORKSPACE)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
@@ -41,6 +43,7 @@ check: $(VENV)/.dev  ## format, lint, import contracts, types
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+	for package in $(PACKAGES); do (cd packages/$$package && ../../$(BIN)/mypy) || exit 1; done
 
 format: $(VENV)/.dev  ## put the code in order
 	$(BIN)/ruff format .

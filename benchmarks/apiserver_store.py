@@ -16,14 +16,14 @@ from typing import Any
 import orjson
 
 from benchmarks.report import Goal, Report
-from kro_gitops.apiserver import snapshots
-from kro_gitops.apiserver.bookmarks import bookmarks
-from kro_gitops.apiserver.journal import Journal
-from kro_gitops.apiserver.paging import Scope, page
-from kro_gitops.apiserver.storage import Record, Store
-from kro_gitops.apiserver.versions import Asked
-from kro_gitops.apiserver.watching import Watch, Watched
-from kro_gitops.objects.refs import Kind
+from kube_objects.refs import Kind
+from kube_sandbox.endpoints.pagination import Scope, page
+from kube_sandbox.endpoints.resource_version import Asked
+from kube_sandbox.storage import snapshots
+from kube_sandbox.storage.bookmarks import bookmarks
+from kube_sandbox.storage.journal import Journal
+from kube_sandbox.storage.store import Record, Store
+from kube_sandbox.storage.watch import Watch, Watched
 
 _COUNT = 10_000
 _UPDATES = 20_000
@@ -32,7 +32,7 @@ _LOAD = """
 import sys
 from pathlib import Path
 from time import perf_counter, process_time
-from kro_gitops.apiserver.journal import Journal
+from kube_sandbox.storage.journal import Journal
 def memory():
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1024

@@ -14,10 +14,10 @@ from typing import Any
 from benchmarks.peers.processes import CPP, NotMeasuredError, Peer
 from benchmarks.report import Goal, Report, middle, milliseconds
 from benchmarks.typical import variant_schemas, variants
-from kro_gitops.cel.check import check
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.program import Program, compile_program
-from kro_gitops.cel.syntax import parse
+from kube_cel.checker import check
+from kube_cel.environment import Environment
+from kube_cel.parser import parse
+from kube_cel.program import Program, compile_program
 
 COUNT = 1000
 STEPS = ("parse", "check", "compile")

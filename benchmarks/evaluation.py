@@ -13,9 +13,9 @@ from benchmarks.peers.processes import CPP, PYTHON, NotMeasuredError, Peer
 from benchmarks.report import Goal, Report, microseconds, middle
 from benchmarks.timing import Call, seconds_per_call
 from benchmarks.typical import DATA, EXPRESSIONS, SCHEMAS
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.engine import compile_text
-from kro_gitops.cel.program import Program
+from kube_cel.engine import compile_text
+from kube_cel.environment import Environment
+from kube_cel.program import Program
 
 _ROUNDS = 7
 _SPEND = 0.02

@@ -12,11 +12,11 @@ from benchmarks.compilation import STEPS, seconds_of_steps
 from benchmarks.report import Report, middle, milliseconds
 from benchmarks.timing import seconds_of
 from benchmarks.workload import definition
-from kro_gitops.cel.declarations import Environment
 from kro_gitops.engine.graph.build import build
 from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Graph
 from kro_gitops.engine.simpleschema.openapi import build_schema
-from kro_gitops.objects.builtins.catalog import Catalog, catalog
+from kube_cel.environment import Environment
+from kube_objects.builtins.catalog import Catalog, catalog
 
 _ROUNDS = 7
 _GROUPS = 6
@@ -69,6 +69,6 @@ def _build_schema(graph: Graph) -> None:
 
 
 def _read_schemas(graph: Graph) -> None:
-    unread = Catalog(files("kro_gitops.objects.builtins") / "data")
+    unread = Catalog(files("kube_objects.builtins") / "data")
     for node in graph.nodes.values():
         assert unread.find(node.resource) is not None

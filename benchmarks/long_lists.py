@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from benchmarks.peers.processes import NotMeasuredError, Peer
 from benchmarks.report import Goal, Report, middle
 from benchmarks.timing import seconds_per_call
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.engine import compile_text
-from kro_gitops.cel.types import INT, list_of
+from kube_cel.engine import compile_text
+from kube_cel.environment import Environment
+from kube_cel.types import INT, list_of
 
 _TEXT = "items.filter(x, x % 2 == 0)"
 _SHORT, _LONG = 1_000, 8_000

@@ -11,10 +11,10 @@ from benchmarks.large_definition import large_graph
 from benchmarks.report import Goal, Report, middle
 from benchmarks.timing import seconds_of
 from benchmarks.workload import KubeObject, instance
-from kro_gitops.cel.failures import UnknownValue
-from kro_gitops.cel.program import Program
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.preview.render import node_values, render
+from kube_cel.errors import UnknownValue
+from kube_cel.program import Program
 
 _COUNT = 1000
 _AT_A_TIME = 50

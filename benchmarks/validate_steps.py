@@ -11,10 +11,10 @@ from time import process_time
 
 from kro_gitops.cli.files import read_paths
 from kro_gitops.cli.loading import Loaded, show_findings
-from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.preview.instances import check_instance
 from kro_gitops.preview.repository import compile_repository
 from kro_gitops.source.manifests import read
+from kube_objects.builtins.catalog import catalog
 
 
 def main(folder: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from kro_gitops.engine.graph.build import Built, attempt
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.options import DEFAULTS, Options
-from kro_gitops.objects.builtins.catalog import catalog
+from kube_objects.builtins.catalog import catalog
 
 KIND = "Kiosk"
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from kro_gitops.kube.api import Selection, Writer
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 CONFIG_MAP = Kind("", "v1", "ConfigMap")
 

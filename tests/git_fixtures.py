@@ -1,5 +1,5 @@
 """
-Fixtures for tests that fetch from git; `tests/conftest.py` registers them.
+Fixtures for tests that fetch from git; `conftest.py` registers them.
 
 `git_root` is the folder that servers serve and `repository` is `app.git` in it, with one commit.
 """

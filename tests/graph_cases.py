@@ -13,9 +13,9 @@ from typing import Any
 
 from kro_gitops.engine.graph.build import Built, attempt
 from kro_gitops.engine.options import Options
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.crds import kinds_of_crd
-from kro_gitops.objects.kinds import Layered, SchemaSet
+from kube_objects.builtins.catalog import catalog
+from kube_objects.crds import kinds_of_crd
+from kube_objects.schemas import Layered, SchemaSet
 
 FOLDER = Path(__file__).parent / "golden"
 

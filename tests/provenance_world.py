@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.errors import Path as FieldPath
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.defaulting import apply_defaults
-from kro_gitops.objects.kinds import Schema
-from kro_gitops.objects.metadata import (
+from kro_gitops.inspect.provenance.answer import Provenance
+from kro_gitops.inspect.provenance.context import Case, Own, made_by
+from kro_gitops.inspect.provenance.field_names import parse_field
+from kro_gitops.inspect.provenance.git_location import Page, open_page
+from kro_gitops.inspect.provenance.object_report import trace_field
+from kro_gitops.metadata import (
     CHILD_MANAGER,
     NODE_ID,
     REVISION,
@@ -25,17 +26,16 @@ from kro_gitops.objects.metadata import (
     SOURCE_MANAGER,
     SOURCE_PATH,
 )
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.objects.schema import field as field_schema
-from kro_gitops.objects.schema import items as item_schema
-from kro_gitops.objects.schema import list_map_keys, list_type
 from kro_gitops.preview.repository import Repository, compile_repository
 from kro_gitops.source.manifests import Manifest, read
-from kro_gitops.web.cases import Case, Own, made_by
-from kro_gitops.web.field_words import parse_field
-from kro_gitops.web.origins import Page, open_page
-from kro_gitops.web.provenance import Provenance
-from kro_gitops.web.whole import trace_field
+from kube_objects.builtins.catalog import catalog
+from kube_objects.defaulting import apply_defaults
+from kube_objects.problems import Path as FieldPath
+from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.schemas import Schema
+from kube_objects.structural_schema import field as field_schema
+from kube_objects.structural_schema import items as item_schema
+from kube_objects.structural_schema import list_map_keys, list_type
 from tests.small_cluster import SmallCluster
 
 COMMIT = "1234567890abcdef1234567890abcdef12345678"

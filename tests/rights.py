@@ -22,7 +22,7 @@ from typing import Any
 
 import yaml
 
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tools.cluster.commands import find_binary
 from tools.cluster.plane import Plane
 from tools.update_deploy import DEPLOY, NAMESPACE, RELEASE

@@ -16,9 +16,9 @@ from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.steps import Apply, Read, Select, Step
 from kro_gitops.engine.watchset import Many
-from kro_gitops.objects.metadata import CHILD_MANAGER
-from kro_gitops.objects.owned_fields import Kept, entry_of
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.metadata import CHILD_MANAGER
+from kube_objects.managed_fields import Kept, entry_of
+from kube_objects.refs import KubeObject, ObjectRef
 
 Change = Callable[[KubeObject], None]
 

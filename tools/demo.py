@@ -12,14 +12,14 @@ import sys
 import time
 from pathlib import Path
 
-from kro_gitops.embedded import Wanted, serving
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.credentials import from_kubeconfigs
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.transport import Transport
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
-from kro_gitops.objects.yaml_text import to_yaml
+from kro_gitops.local.api_process import Wanted, serving
+from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.yaml_writer import to_yaml
 
 PROGRAM = Path(sys.executable).with_name("kro-gitops")
 DATA = Path("build/demo")

@@ -7,9 +7,9 @@ expression with what kro made of it: the stage at which it ended (``outcome``: p
 build, eval, convert or ok), its type, its value or its error, and whether kro would wait for
 more data (``pending``).
 
-Differences that are wanted are listed, with their reasons, in tests/golden/differences.toml;
-all others are printed. The exit status is 0 if there are none, 1 if there are, 2 if a file
-cannot be read.
+Intended differences are listed, with their reasons, in differences.toml beside the recorded
+cases of packages/kube-cel/tests/golden; all others are printed. The exit status is 0 if there
+are none, 1 if there are, 2 if a file cannot be read.
 """
 
 import argparse
@@ -22,17 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kro_gitops.cel.check import check
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.issues import CheckProblem, SyntaxProblem
-from kro_gitops.cel.library.go_text import quote
-from kro_gitops.cel.numbers import format_double
-from kro_gitops.cel.program import compile_program
-from kro_gitops.cel.syntax import parse
-from kro_gitops.cel.types import DYN
-from kro_gitops.cel.values import OMIT, RUNTIME, BuildProblem, ConversionError, EvaluationError
+from kube_cel.checker import check
+from kube_cel.environment import Environment
+from kube_cel.go_numbers import format_double
+from kube_cel.issues import CheckProblem, SyntaxProblem
+from kube_cel.parser import parse
+from kube_cel.program import compile_program
+from kube_cel.types import DYN
+from kube_cel.values import OMIT, RUNTIME, BuildProblem, ConversionError, EvaluationError
+from kube_objects.go_text import quote
 
-KNOWN_DIFFERENCES = Path(__file__).parents[1] / "tests" / "golden" / "differences.toml"
+KNOWN_DIFFERENCES = Path(__file__).parents[1] / "packages/kube-cel/tests/golden/differences.toml"
 
 STAGES = ("parse", "check", "build", "eval", "convert", "ok")
 UNANSWERED = ("panic", "timeout")

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.engine import compile_text
-from kro_gitops.cel.signatures import KRO_TABLES, Overload, read_tables
-from kro_gitops.cel.types import PRIMITIVES, Type, format_for_message
-from kro_gitops.cel.values import OMIT, RUNTIME
+from kube_cel.engine import compile_text
+from kube_cel.environment import Environment
+from kube_cel.signatures import KRO_TABLES, Overload, read_tables
+from kube_cel.types import PRIMITIVES, Type, format_for_message
+from kube_cel.values import OMIT, RUNTIME
 
 EXAMPLES = Path(__file__).with_name("cel_examples.txt")
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cel.md"

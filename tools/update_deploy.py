@@ -22,9 +22,9 @@ from typing import Any
 
 import yaml
 
-from kro_gitops.engine.own_crds import own_crds
-from kro_gitops.objects.yaml_text import to_yaml
+from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.source.crds import source_crds
+from kube_objects.yaml_writer import to_yaml
 from tools.cluster.commands import find_binary
 from tools.cluster.parts import ToolError
 

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from kro_gitops.cli.main import VERBS, Parser, build_parser
-from kro_gitops.flags import OPTIONS, Group, Option
+from kro_gitops.settings.flags import OPTIONS, Group, Option
 from tools import error_page
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"

@@ -50,7 +50,7 @@ def _row(name: str, found: list[Started]) -> list[str]:
 
 
 def _start(folder: Path) -> Started:
-    command = [sys.executable, "-m", "kro_gitops.apiserver", str(folder), "--guarded"]
+    command = [sys.executable, "-m", "kube_sandbox", str(folder), "--guarded"]
     begun = time.monotonic()
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE

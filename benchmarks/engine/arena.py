@@ -23,7 +23,7 @@ from benchmarks.peers.processes import NotMeasuredError
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 from tools.cluster.control_plane import control_plane, free_ports
 from tools.cluster.embedded import embedded_plane
 from tools.cluster.parts import Guard, ToolError, guard

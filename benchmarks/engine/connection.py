@@ -13,7 +13,7 @@ from benchmarks.engine.audit import USER_AGENT
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.credentials import from_kubeconfigs
 from kro_gitops.kube.discovery import Discovery
-from kro_gitops.kube.pace import Limits
+from kro_gitops.kube.ratelimit import Limits
 from kro_gitops.kube.transport import Transport
 
 IN_FLIGHT = 16

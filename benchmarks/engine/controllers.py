@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from benchmarks.peers.processes import ROOT, NotMeasuredError
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 
 OURS = "ours"
 KRO = "kro"

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.engine.connection import connect, for_each, write_result
 from benchmarks.engine.workload import KIND, NAMESPACE, instance, is_ready, name_of
 from kro_gitops.kube.api import Cluster, Selection
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 
 _SELECTION = Selection(KIND, NAMESPACE)
 

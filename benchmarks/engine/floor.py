@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.engine import workload
 from benchmarks.engine.connection import connect, for_each, write_result
 from kro_gitops.kube.api import Cluster, MergePatch, WriteOptions
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 
 _MARKS = WriteOptions(manager="kro.run/labeller", force=True)
 _APPLY = WriteOptions(manager="kro.run/applyset", force=True)

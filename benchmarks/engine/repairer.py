@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.engine.connection import connect
 from benchmarks.engine.workload import NAMESPACE, config_ref, greeting_of
 from kro_gitops.kube.api import Cluster, Selection, WriteOptions
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 
 LABEL = "benchmark-floor"
 MANAGER = "repairer"

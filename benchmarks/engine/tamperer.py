@@ -17,7 +17,7 @@ from benchmarks.engine import repairer
 from benchmarks.engine.connection import connect, write_result
 from benchmarks.engine.workload import NAMESPACE, config_ref, greeting_of
 from kro_gitops.kube.api import Cluster, MergePatch, Selection, WatchEvent, WriteOptions
-from kro_gitops.objects.refs import ObjectRef
+from kube_objects.refs import ObjectRef
 
 MANAGER = "somebody"
 _BY_HAND = WriteOptions(manager=MANAGER)

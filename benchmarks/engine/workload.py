@@ -12,10 +12,10 @@ from kro_gitops.engine.applyset import Inventory, member_labels, parent_labels
 from kro_gitops.engine.graph.build import build
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.labels import definition_labels, instance_labels, node_labels
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.metadata import FINALIZER
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import FINALIZER
 from kro_gitops.preview.render import render
+from kube_objects.builtins.catalog import catalog
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 DEFINITION = "benchmark-app"
 NAMESPACE = "benchmark"

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.differential.cpp_engine import NotAvailableError, interpreter
+from cel_testing.cpp_engine import NotAvailableError, interpreter
 
 ROOT = Path(__file__).parents[2]
 

@@ -18,7 +18,7 @@ from benchmarks.report import Report, middle, milliseconds
 from benchmarks.source import workload
 from benchmarks.source.world import Following, World, poke, ready
 from kro_gitops.kube.api import Cluster, Selection, WriteOptions
-from kro_gitops.objects.metadata import SOURCE_MANAGER
+from kro_gitops.metadata import SOURCE_MANAGER
 
 GOAL = 3.0
 _ROUNDS = 7

@@ -22,7 +22,7 @@ from benchmarks.source.world import GLANCE, World, is_applied, world
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, Selection, WriteOptions
-from kro_gitops.objects.refs import ObjectRef
+from kube_objects.refs import ObjectRef
 from tools.cluster.commands import find_binary
 from tools.cluster.parts import ToolError
 

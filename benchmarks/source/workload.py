@@ -11,9 +11,9 @@ from typing import Any
 import yaml
 
 from kro_gitops.engine.graph.build import build
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.api import GIT_SOURCE_KIND
+from kube_objects.builtins.catalog import catalog
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 NAMESPACE = "benchmark"
 SOURCE = ObjectRef(GIT_SOURCE_KIND, NAMESPACE, "repo")

@@ -21,9 +21,9 @@ from benchmarks.engine.controllers import OURS, Addresses, crds_of
 from benchmarks.peers.processes import NotMeasuredError
 from benchmarks.source import workload
 from kro_gitops.kube.api import Cluster, MergePatch
-from kro_gitops.objects.conditions import parse_conditions
-from kro_gitops.objects.metadata import REQUESTED_AT
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.metadata import REQUESTED_AT
+from kube_objects.conditions import parse_conditions
+from kube_objects.refs import KubeObject
 from tests.git_http_server import http_server
 from tests.git_repositories import GitRepository, clean_environment, git_program
 from tools.cluster.control_plane import free_ports

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from kro_gitops.errors import KroGitopsError
+from kro_gitops.inspect.provenance.git_location import Commit
 from kro_gitops.source.fetch.mirror import Mirror, Mirrors
 from kro_gitops.source.fetch.model import Commit as GitCommit
 from kro_gitops.source.fetch.model import FetchRules, Remote
 from kro_gitops.source.fetch.repository import Damaged
 from kro_gitops.source.revision import Chosen
-from kro_gitops.web.origins import Commit
 
 _T = TypeVar("_T")
 

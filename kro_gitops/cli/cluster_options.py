@@ -99,7 +99,7 @@ def run_on_cluster(args: argparse.Namespace, work: Callable[[Session], Awaitable
     from kro_gitops.cli.exits import PROBLEMS
     from kro_gitops.cli.output import say
     from kro_gitops.errors import KroGitopsError
-    from kro_gitops.preview.printable import printable
+    from kro_gitops.telemetry.printable import printable
 
     async def do() -> int:
         async with _connected(args) as session:
@@ -117,7 +117,7 @@ def run_on_cluster(args: argparse.Namespace, work: Callable[[Session], Awaitable
 
 def failure_text(error: "KroGitopsError", style: "Style") -> str:
     """Say what is wrong as `validate` does, without a file to point at."""
-    from kro_gitops.preview.printable import printable, printable_lines
+    from kro_gitops.telemetry.printable import printable, printable_lines
 
     label = style.paint(f"error[{error.code}]", "1;31")
     text = f"{label}: {printable(error.message)}"
@@ -140,7 +140,7 @@ async def _connected(args: argparse.Namespace) -> AsyncIterator[Session]:
     from kro_gitops.cli.cluster_reading import Reading
     from kro_gitops.kube.client import Client
     from kro_gitops.kube.discovery import Discovery
-    from kro_gitops.kube.pace import Limits
+    from kro_gitops.kube.ratelimit import Limits
     from kro_gitops.kube.transport import Transport
 
     access = await _access(args)

@@ -9,19 +9,26 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.applyset import GroupKind, parse_inventory
-from kro_gitops.errors import NotServed, RefusedError, UserError
-from kro_gitops.kube.access import Right, role_for
+from kro_gitops.errors import NotServed, UserError
+from kro_gitops.inspect.kind_lookup import Offer
+from kro_gitops.inspect.views.instances import (
+    DEEPEST,
+    Definitions,
+    is_instance,
+    kind_made_by,
+    text_at,
+)
+from kro_gitops.inspect.views.sources import Entry
+from kro_gitops.kube.access_review import Right, role_for
 from kro_gitops.kube.api import Reader, Resource, Selection
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.responses import Forbidden
-from kro_gitops.objects.metadata import GITOPS_GROUP, INSTANCE_ID, SOURCE_NAME
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
-from kro_gitops.objects.yaml_text import to_yaml
+from kro_gitops.metadata import GITOPS_GROUP, INSTANCE_ID, SOURCE_NAME
 from kro_gitops.source.api import SOURCE_INVENTORY_KIND
-from kro_gitops.tracking.child_health import mapping
-from kro_gitops.web.kind_names import Offer
-from kro_gitops.web.source_views import Entry
-from kro_gitops.web.views import DEEPEST, Definitions, is_instance, kind_made_by, text_at
+from kro_gitops.tracking.workload_health import mapping
+from kube_objects.errors import RefusedError
+from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.yaml_writer import to_yaml
 
 EVENT = Kind("", "v1", "Event")
 POD = Kind("", "v1", "Pod")

@@ -10,9 +10,9 @@ from kro_gitops.cli.files import STDIN
 from kro_gitops.cli.loading import Loaded, load, refuse_findings
 from kro_gitops.cli.output import refuse
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.preview.printable import printable
 from kro_gitops.preview.repository import CompiledDefinition
 from kro_gitops.source.foreign_files import is_foreign
+from kro_gitops.telemetry.printable import printable
 
 
 def find_graph(args: argparse.Namespace, file: str, name: str | None = None) -> Graph:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from kro_gitops.cli.options import add_build_options, add_timeout, deadline_in
 
 if TYPE_CHECKING:
-    from kro_gitops.cel.declarations import Environment
     from kro_gitops.engine.graph.nodes import Graph
+    from kube_cel.environment import Environment
 
 EXAMPLES = """\
 examples:
@@ -49,11 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compile, evaluate, print."""
-    from kro_gitops.cel.declarations import Environment
-    from kro_gitops.cel.types import DYN
     from kro_gitops.cli.definitions import find_graph
     from kro_gitops.cli.exits import PROBLEMS, WRONG_USAGE
     from kro_gitops.cli.output import say
+    from kube_cel.environment import Environment
+    from kube_cel.types import DYN
 
     if not args.rgd and (args.instance or args.name):
         say("kro-gitops eval: --instance and --name need --rgd\nTry 'kro-gitops eval --help'.")
@@ -77,10 +77,9 @@ def _result(
     args: argparse.Namespace, environment: "Environment", data: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what is known of the expression: type and value, or why there is none."""
-    from kro_gitops.cel.budget import Budget
-    from kro_gitops.cel.engine import compile_text
-    from kro_gitops.cel.failures import MissingVariable, UnknownValue
-    from kro_gitops.errors import ExpressionError
+    from kube_cel.budget import Budget
+    from kube_cel.engine import compile_text
+    from kube_cel.errors import ExpressionError, MissingVariable, UnknownValue
 
     result: dict[str, Any] = {"expression": args.expression}
     try:
@@ -101,11 +100,11 @@ def _result(
 
 
 def _check_gates(text: str, args: argparse.Namespace, environment: "Environment") -> None:
-    from kro_gitops.cel.references import find_references
-    from kro_gitops.cel.syntax import parse
     from kro_gitops.cli.options import build_options
-    from kro_gitops.engine.options import OMIT_GATE
-    from kro_gitops.errors import ExpressionError
+    from kro_gitops.settings.gates import OMIT_GATE
+    from kube_cel.errors import ExpressionError
+    from kube_cel.parser import parse
+    from kube_cel.references import find_references
 
     references = find_references(parse(text), environment.variables, environment.functions)
     if references.uses_omit and not build_options(args).omit:
@@ -118,9 +117,9 @@ def _check_gates(text: str, args: argparse.Namespace, environment: "Environment"
 
 def _set_value(result: dict[str, Any], value: Any) -> None:
     """Note a value as it would be written into an object."""
-    from kro_gitops.cel.values import OMIT
     from kro_gitops.engine.plan.resolve import without_omitted
     from kro_gitops.preview.render import checked
+    from kube_cel.values import OMIT
 
     checked(value)
     if value is OMIT:
@@ -130,14 +129,14 @@ def _set_value(result: dict[str, Any], value: Any) -> None:
 
 
 def _print_json(result: dict[str, Any]) -> None:
-    from kro_gitops.preview.printable import to_json
+    from kro_gitops.telemetry.printable import to_json
 
     sys.stdout.write(to_json(result))
 
 
 def _print_text(result: dict[str, Any]) -> None:
     from kro_gitops.cli.output import say
-    from kro_gitops.preview.printable import printable, printable_lines, to_json
+    from kro_gitops.telemetry.printable import printable, printable_lines, to_json
 
     if "type" in result:
         sys.stdout.write(f"type:  {result['type']}\n")
@@ -160,7 +159,7 @@ def _print_text(result: dict[str, Any]) -> None:
 
 def _text(expression: str) -> str:
     """Accept an expression as it stands in a definition, too."""
-    from kro_gitops.cel.scanner import concatenation, scan
+    from kube_cel.interpolation import concatenation, scan
 
     if "${" not in expression:
         return expression
@@ -187,9 +186,9 @@ def _graph_data(graph: "Graph", file: str | None) -> dict[str, Any]:
     """Return what the names of a definition stand for, if an instance says so."""
     from kro_gitops.cli.loading import load_documents
     from kro_gitops.cli.output import refuse, say
-    from kro_gitops.objects.refs import ObjectRef
-    from kro_gitops.preview.printable import printable
     from kro_gitops.preview.render import node_values
+    from kro_gitops.telemetry.printable import printable
+    from kube_objects.refs import ObjectRef
 
     if file is None:
         return {}

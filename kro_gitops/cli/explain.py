@@ -18,8 +18,8 @@ from kro_gitops.cli.cluster_options import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from kro_gitops.objects.refs import KubeObject
-    from kro_gitops.web.explanation import Case, Explanation
+    from kro_gitops.inspect.explain.explanation import Case, Explanation
+    from kube_objects.refs import KubeObject
 
 EXAMPLES = """\
 examples:
@@ -56,7 +56,7 @@ async def _explain(session: Session, args: argparse.Namespace) -> int:
     from datetime import UTC, datetime
 
     from kro_gitops.cli.exits import PROBLEMS
-    from kro_gitops.web.explanation import explain, explain_definition
+    from kro_gitops.inspect.explain.explanation import explain, explain_definition
 
     if args.target.kind.lower() in _DEFINITION:
         now = datetime.now(UTC)
@@ -85,8 +85,8 @@ async def _case(session: Session, args: argparse.Namespace) -> "Case":
 
     from kro_gitops.cli.instances import find_instances
     from kro_gitops.engine.applyset import GroupKind
-    from kro_gitops.web.explanation import Case, blockers, troubled_pods
-    from kro_gitops.web.views import by_kind_made, grow
+    from kro_gitops.inspect.explain.explanation import Case, blockers, troubled_pods
+    from kro_gitops.inspect.views.instances import by_kind_made, grow
 
     reading = session.reading
     listed = await reading.definitions()
@@ -110,15 +110,15 @@ async def _by_uid(
     read: "Callable[[KubeObject], Awaitable[list[KubeObject]]]", objects: "list[KubeObject]"
 ) -> "dict[str, list[KubeObject]]":
     """Read something about each of some objects, at the same time."""
-    from kro_gitops.web.views import text_at
+    from kro_gitops.inspect.views.instances import text_at
 
     uids = [text_at(each, "metadata", "uid") for each in objects]
     return dict(zip(uids, await asyncio.gather(*map(read, objects)), strict=True))
 
 
 def _printed(found: "Explanation", args: argparse.Namespace) -> str:
-    from kro_gitops.objects.yaml_text import to_yaml
-    from kro_gitops.preview.printable import to_json
+    from kro_gitops.telemetry.printable import to_json
+    from kube_objects.yaml_writer import to_yaml
 
     if args.output == "text":
         return _text(found, args)
@@ -127,7 +127,7 @@ def _printed(found: "Explanation", args: argparse.Namespace) -> str:
 
 
 def _text(found: "Explanation", args: argparse.Namespace) -> str:
-    from kro_gitops.preview.printable import printable
+    from kro_gitops.telemetry.printable import printable
 
     style = style_of(args)
     if found.is_healthy:

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kro_gitops.errors import Finding, Origin, Problem
-from kro_gitops.objects.yaml_limits import DEFAULT_LIMITS
 from kro_gitops.source.foreign_files import chart_folders, is_foreign
+from kube_objects.problems import Finding, Origin, Problem
+from kube_objects.yaml_limits import DEFAULT_LIMITS
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"

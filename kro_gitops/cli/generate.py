@@ -32,9 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the generated document."""
     from kro_gitops.cli.definitions import find_graph
-    from kro_gitops.objects.yaml_text import to_yaml
-    from kro_gitops.preview.printable import to_json
-    from kro_gitops.preview.samples import json_schema, sample_instance
+    from kro_gitops.preview.generate import json_schema, sample_instance
+    from kro_gitops.telemetry.printable import to_json
+    from kube_objects.yaml_writer import to_yaml
 
     graph = find_graph(args, args.definition, args.name)
     if args.what == "schema":

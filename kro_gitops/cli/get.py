@@ -16,8 +16,8 @@ from kro_gitops.cli.cluster_options import (
 
 if TYPE_CHECKING:
     from kro_gitops.cli.tables import Line
-    from kro_gitops.objects.refs import KubeObject
-    from kro_gitops.web.kind_names import Offer
+    from kro_gitops.inspect.kind_lookup import Offer
+    from kube_objects.refs import KubeObject
 
 EXAMPLES = """\
 examples:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _definitions(session: Session, args: argparse.Namespace) -> int:
-    from kro_gitops.web.views import in_order
+    from kro_gitops.inspect.views.instances import in_order
 
     listed = in_order(await session.reading.definitions())
     found = _named(listed, args.name)
@@ -106,7 +106,7 @@ async def _counts(session: Session, definitions: "list[KubeObject]") -> list[str
 
 def _definition_line(definition: "KubeObject", count: str) -> "Line":
     from kro_gitops.cli.tables import Line
-    from kro_gitops.web.views import definition_row
+    from kro_gitops.inspect.views.instances import definition_row
 
     row = definition_row(definition)
     about = row.summary
@@ -118,7 +118,7 @@ def _definition_line(definition: "KubeObject", count: str) -> "Line":
 
 async def _revisions(session: Session, args: argparse.Namespace) -> int:
     from kro_gitops.engine.revision import REVISION_KIND
-    from kro_gitops.web.views import in_order, revision_row
+    from kro_gitops.inspect.views.instances import in_order, revision_row
 
     listed = in_order(await session.reading.own(REVISION_KIND))
     wanted = args.name.kind if args.name else ""
@@ -132,7 +132,7 @@ async def _revisions(session: Session, args: argparse.Namespace) -> int:
 
 def _revision_line(revision: "KubeObject", *, wide: bool) -> "Line":
     from kro_gitops.cli.tables import Line
-    from kro_gitops.web.views import revision_row
+    from kro_gitops.inspect.views.instances import revision_row
 
     row = revision_row(revision)
     number = "-" if row.number is None else str(row.number)
@@ -142,7 +142,7 @@ def _revision_line(revision: "KubeObject", *, wide: bool) -> "Line":
 
 async def _instances(session: Session, args: argparse.Namespace) -> int:
     from kro_gitops.cli.exits import PROBLEMS
-    from kro_gitops.web.views import in_order
+    from kro_gitops.inspect.views.instances import in_order
 
     offers = await session.reading.offers(await session.reading.definitions())
     chosen, name = _chosen(offers, args.name)
@@ -159,7 +159,7 @@ async def _instances(session: Session, args: argparse.Namespace) -> int:
 
 def _chosen(offers: "list[Offer]", wanted: Target | None) -> "tuple[list[Offer], str]":
     """Return the kinds and the name that are asked for; a word that is no kind is a name."""
-    from kro_gitops.web.kind_names import find_offer, unknown_kind
+    from kro_gitops.inspect.kind_lookup import find_offer, unknown_kind
 
     if wanted is None:
         return offers, ""
@@ -173,7 +173,7 @@ def _chosen(offers: "list[Offer]", wanted: Target | None) -> "tuple[list[Offer],
 
 def _instance_line(instance: "KubeObject", *, wide: bool) -> "Line":
     from kro_gitops.cli.tables import Line
-    from kro_gitops.web.views import summary, written
+    from kro_gitops.inspect.views.instances import summary, written
 
     row = summary(instance)
     place = written(instance) if wide else None
@@ -184,8 +184,8 @@ def _instance_line(instance: "KubeObject", *, wide: bool) -> "Line":
 
 async def _sources(session: Session, args: argparse.Namespace) -> int:
     from kro_gitops.cli.source_options import SourceName, find_source
+    from kro_gitops.inspect.views.instances import in_order
     from kro_gitops.source.api import GIT_SOURCE_KIND
-    from kro_gitops.web.views import in_order
 
     wanted = args.name
     if wanted is not None and (wanted.name or not session.everywhere):
@@ -204,8 +204,8 @@ def _source_line(source: "KubeObject", *, wide: bool) -> "Line":
     from datetime import UTC, datetime
 
     from kro_gitops.cli.tables import Line
-    from kro_gitops.web.source_views import source_row
-    from kro_gitops.web.views import NONE, age
+    from kro_gitops.inspect.views.instances import NONE, age
+    from kro_gitops.inspect.views.sources import source_row
 
     row, now = source_row(source), datetime.now(UTC)
     synced = age(row.synced, now) if row.synced else NONE
@@ -217,7 +217,7 @@ def _source_line(source: "KubeObject", *, wide: bool) -> "Line":
 
 def _not_found(wanted: Target, offers: "list[Offer]", session: Session) -> Exception:
     from kro_gitops.errors import UserError
-    from kro_gitops.web.kind_names import unknown_kind
+    from kro_gitops.inspect.kind_lookup import unknown_kind
 
     if not wanted.name:
         return unknown_kind(wanted.kind, offers)
@@ -244,7 +244,7 @@ def _named(objects: "list[KubeObject]", wanted: Target | None) -> "list[KubeObje
 def _age(obj: "KubeObject") -> str:
     from datetime import UTC, datetime
 
-    from kro_gitops.web.views import age, created
+    from kro_gitops.inspect.views.instances import age, created
 
     return age(created(obj), datetime.now(UTC))
 

@@ -28,9 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the drawing."""
     from kro_gitops.cli.definitions import find_graph
-    from kro_gitops.preview.drawing import as_dot, as_mermaid, as_text
-    from kro_gitops.preview.printable import printable_lines
-    from kro_gitops.preview.svg import as_svg
+    from kro_gitops.preview.graph_svg import as_svg
+    from kro_gitops.preview.graph_text import as_dot, as_mermaid, as_text
+    from kro_gitops.telemetry.printable import printable_lines
 
     draw = {"text": as_text, "mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}[args.output]
     graph = find_graph(args, args.definition, args.name)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kro_gitops.cli.tables import Line
-    from kro_gitops.objects.refs import KubeObject
-    from kro_gitops.web.source_history import Attempt
+    from kro_gitops.inspect.views.source_history import Attempt
+    from kube_objects.refs import KubeObject
 
 EXAMPLES = """\
 examples:
@@ -44,8 +44,8 @@ async def _history(_: Session, args: argparse.Namespace, source: "KubeObject") -
 
     from kro_gitops.cli.output import say
     from kro_gitops.cli.tables import format_table
-    from kro_gitops.preview.printable import printable
-    from kro_gitops.web.source_history import attempts
+    from kro_gitops.inspect.views.source_history import attempts
+    from kro_gitops.telemetry.printable import printable
 
     listed = attempts(source)
     if args.output != "text":
@@ -60,8 +60,8 @@ async def _history(_: Session, args: argparse.Namespace, source: "KubeObject") -
 
 def _data(source: "KubeObject", listed: "tuple[Attempt, ...]", form: str) -> str:
     """Print the history as the status has it, each attempt with its number."""
-    from kro_gitops.objects.yaml_text import to_yaml
-    from kro_gitops.preview.printable import to_json
+    from kro_gitops.telemetry.printable import to_json
+    from kube_objects.yaml_writer import to_yaml
 
     raw = source["status"]["history"] if listed else []
     data = [{"n": each.number, **kept} for each, kept in zip(listed, raw, strict=True)]
@@ -70,8 +70,8 @@ def _data(source: "KubeObject", listed: "tuple[Attempt, ...]", form: str) -> str
 
 def _line(attempt: "Attempt", now: "datetime") -> "Line":
     from kro_gitops.cli.tables import Line
-    from kro_gitops.web.source_views import short_revision
-    from kro_gitops.web.views import NONE, age
+    from kro_gitops.inspect.views.instances import NONE, age
+    from kro_gitops.inspect.views.sources import short_revision
 
     took = attempt.took
     return Line(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from kro_gitops.cli.cluster_options import Session, Target
 from kro_gitops.errors import UserError
-from kro_gitops.objects.metadata import INSTANCE_KIND, INSTANCE_NAME
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.web.kind_names import Offer, find_offer, unknown_kind
-from kro_gitops.web.views import by_kind_made, in_order, is_instance, text_at
+from kro_gitops.inspect.kind_lookup import Offer, find_offer, unknown_kind
+from kro_gitops.inspect.views.instances import by_kind_made, in_order, is_instance, text_at
+from kro_gitops.metadata import INSTANCE_KIND, INSTANCE_NAME
+from kube_objects.refs import KubeObject, ObjectRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from kro_gitops.cli.exits import PROBLEMS
 from kro_gitops.cli.files import FileSet, read_file, read_paths, reason
 from kro_gitops.cli.options import build_options
 from kro_gitops.cli.output import FORMATS, Style, counted, refuse, say
-from kro_gitops.errors import Finding, Severity
-from kro_gitops.objects import documents
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.documents import Document
-from kro_gitops.objects.positions import SourceText
 from kro_gitops.preview.repository import Repository, compile_repository
 from kro_gitops.source.manifests import read
+from kube_objects import documents
+from kube_objects.builtins.catalog import catalog
+from kube_objects.documents import Document
+from kube_objects.positions import SourceText
+from kube_objects.problems import Finding, Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ import argparse
 import time
 from collections.abc import Callable
 
-from kro_gitops.engine.options import DEFAULTS, OMIT_GATE, Options
+from kro_gitops.engine.options import DEFAULTS, Options
+from kro_gitops.settings.gates import OMIT_GATE
 
 
 def add_definition_arguments(parser: argparse.ArgumentParser) -> None:

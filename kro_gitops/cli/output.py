@@ -14,9 +14,9 @@ from urllib.parse import quote
 
 from kro_gitops import __version__
 from kro_gitops.cli.exits import PROBLEMS
-from kro_gitops.errors import Finding, Severity
-from kro_gitops.objects.positions import SourceText
-from kro_gitops.preview.printable import columns, printable, to_json
+from kro_gitops.telemetry.printable import columns, printable, to_json
+from kube_objects.positions import SourceText
+from kube_objects.problems import Finding, Severity
 
 ERRORS_PAGE = "docs/reference/errors.md"
 

@@ -14,18 +14,18 @@ from itertools import chain
 from kro_gitops.cli.output import counted
 from kro_gitops.cli.source_tree import Part, SourceTree, source_tree_lines
 from kro_gitops.cli.tables import Line, Strokes, tree_lines
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.tracking.health import Health, health
-from kro_gitops.web.explanation import blockers
-from kro_gitops.web.source_views import (
+from kro_gitops.inspect.explain.explanation import blockers
+from kro_gitops.inspect.views.instances import Branch, first_line, written
+from kro_gitops.inspect.views.source_progress import Goal, Seen, live_text, step
+from kro_gitops.inspect.views.sources import (
     ListedFailure,
     failures,
     is_suspended,
     message_of,
     suspension,
 )
-from kro_gitops.web.source_waiting import Goal, Seen, live_text, step
-from kro_gitops.web.views import Branch, first_line, written
+from kro_gitops.tracking.health import Health, health
+from kube_objects.refs import KubeObject, ObjectRef
 
 _WRAPPINGS = ("resource reconciliation failed: ", "apply results contain errors: ")
 _LONGEST = 240  # characters of a message

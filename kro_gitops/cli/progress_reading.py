@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 from kro_gitops.cli.cluster_reading import NotInstalled, Reading
 from kro_gitops.cli.progress import Picture, State, object_item, places_of, source_item
 from kro_gitops.cli.source_tree import SourceTree, source_branches
-from kro_gitops.kube.api import Cluster, MergePatch, WriteOptions
-from kro_gitops.kube.discovery import Discovery
-from kro_gitops.objects.metadata import REQUESTED_AT
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.source.api import GIT_SOURCE_KIND
-from kro_gitops.tracking.health import health
-from kro_gitops.web.source_views import failures, is_suspended
-from kro_gitops.web.source_waiting import Goal
-from kro_gitops.web.views import (
+from kro_gitops.inspect.views.instances import (
     Branch,
     by_kind_made,
     grow,
@@ -24,9 +16,17 @@ from kro_gitops.web.views import (
     outermost,
     text_at,
 )
+from kro_gitops.inspect.views.source_progress import Goal
+from kro_gitops.inspect.views.sources import failures, is_suspended
+from kro_gitops.kube.api import Cluster, MergePatch, WriteOptions
+from kro_gitops.kube.discovery import Discovery
+from kro_gitops.metadata import REQUESTED_AT
+from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.tracking.health import health
+from kube_objects.refs import KubeObject, ObjectRef
 
 if TYPE_CHECKING:
-    from kro_gitops.web.kind_names import Offer
+    from kro_gitops.inspect.kind_lookup import Offer
 
 _MANAGER = WriteOptions("kro-gitops-cli")
 

@@ -15,8 +15,8 @@ from kro_gitops.cli.options import add_build_options, add_timeout, deadline_in
 
 if TYPE_CHECKING:
     from kro_gitops.cli.loading import Loaded
-    from kro_gitops.preview.live import LiveData
     from kro_gitops.preview.render import Rendering
+    from kro_gitops.preview.sample_data import LiveData
 
 EXAMPLES = """\
 examples:
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _live_data(name: str | None) -> "LiveData | None":
     from kro_gitops.cli.loading import load_documents
-    from kro_gitops.preview.live import LiveData
+    from kro_gitops.preview.sample_data import LiveData
 
     if name is None:
         return None
@@ -96,7 +96,7 @@ def _live_data(name: str | None) -> "LiveData | None":
 def _check_nodes(live: "LiveData", loaded: "Loaded") -> None:
     """Say so if data is given for a node that no definition has: it is a typo."""
     from kro_gitops.cli.output import say
-    from kro_gitops.preview.printable import printable
+    from kro_gitops.telemetry.printable import printable
 
     known = {name for graph in loaded.repository.graphs.values() for name in graph.nodes}
     for name in live.by_node:
@@ -107,8 +107,8 @@ def _check_nodes(live: "LiveData", loaded: "Loaded") -> None:
 def _renderings(
     loaded: "Loaded", args: argparse.Namespace, live: "LiveData | None"
 ) -> Iterator["Rendering"]:
-    from kro_gitops.cel.budget import Budget
     from kro_gitops.preview.render import Bounds, render
+    from kube_cel.budget import Budget
 
     for manifest, graph in loaded.repository.instances:
         ref = manifest.ref
@@ -120,14 +120,14 @@ def _renderings(
 
 
 def _printed(renderings: list["Rendering"], form: str) -> str:
-    from kro_gitops.preview.text import as_json, as_yaml
+    from kro_gitops.preview.output import as_json, as_yaml
 
     return as_json(renderings) if form == "json" else "".join(map(as_yaml, renderings))
 
 
 def _write_files(renderings: list["Rendering"], out: Path) -> None:
     from kro_gitops.cli.output import counted, say
-    from kro_gitops.preview.text import child_yaml, file_name
+    from kro_gitops.preview.output import child_yaml, file_name
 
     written: set[Path] = set()
     for rendering in renderings:
@@ -157,7 +157,7 @@ def _write(target: Path, out: Path, text: str) -> None:
 
 def _report_failures(renderings: list["Rendering"]) -> bool:
     from kro_gitops.cli.output import say
-    from kro_gitops.preview.text import failure_text
+    from kro_gitops.preview.output import failure_text
 
     failures = [(r, failure) for r in renderings for failure in r.failures]
     for rendering, failure in failures:

@@ -22,8 +22,8 @@ from kro_gitops.cli.source_options import (
 )
 
 if TYPE_CHECKING:
-    from kro_gitops.objects.refs import KubeObject
-    from kro_gitops.web.source_history import Reason
+    from kro_gitops.inspect.views.source_history import Reason
+    from kube_objects.refs import KubeObject
 
 EXAMPLES = """\
 examples:
@@ -84,9 +84,9 @@ def _mistake(args: argparse.Namespace) -> str:
 
 async def _roll_back(session: Session, args: argparse.Namespace, source: "KubeObject") -> int:
     from kro_gitops.cli.output import say
-    from kro_gitops.preview.printable import printable
-    from kro_gitops.web.source_history import commit_before, commit_named, pin
-    from kro_gitops.web.source_waiting import Goal
+    from kro_gitops.inspect.views.source_history import commit_before, commit_named, pin
+    from kro_gitops.inspect.views.source_progress import Goal
+    from kro_gitops.telemetry.printable import printable
 
     number = args.number or 1
     commit = commit_named(source, args.to) if args.to else commit_before(source, number)
@@ -103,7 +103,7 @@ async def _roll_back(session: Session, args: argparse.Namespace, source: "KubeOb
 def _reason(args: argparse.Namespace) -> "Reason":
     from datetime import UTC, datetime, timedelta
 
-    from kro_gitops.web.source_history import Reason
+    from kro_gitops.inspect.views.source_history import Reason
 
     lasting = args.lasting
     expires = datetime.now(UTC) + timedelta(seconds=lasting) if lasting else None
@@ -122,8 +122,8 @@ def _user(args: argparse.Namespace) -> str:
 
 async def _undo(session: Session, args: argparse.Namespace, source: "KubeObject") -> int:
     from kro_gitops.cli.output import say
-    from kro_gitops.preview.printable import printable
-    from kro_gitops.web.source_waiting import Goal
+    from kro_gitops.inspect.views.source_progress import Goal
+    from kro_gitops.telemetry.printable import printable
 
     was_pinned = bool(source.get("spec", {}).get("pin"))
     asked = await change(session, source, {"spec": {"pin": None}})

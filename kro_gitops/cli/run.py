@@ -10,7 +10,7 @@ work as they are, with one dash, too.
 import argparse
 import os
 
-from kro_gitops.flags import OPTIONS, Group, Option
+from kro_gitops.settings.flags import OPTIONS, Group, Option
 
 EXAMPLES = """\
 examples:
@@ -39,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
     """Run until a signal says to stop."""
     from kro_gitops.cli.exits import PROBLEMS, WRONG_USAGE
     from kro_gitops.cli.output import say
-    from kro_gitops.config import SettingsError, parse_settings
     from kro_gitops.errors import KroGitopsError
+    from kro_gitops.settings.settings import SettingsError, parse_settings
 
     try:
         settings = parse_settings(_given(args), os.environ)

@@ -10,15 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from kro_gitops.app.companions import Running
 from kro_gitops.cli.exits import PROBLEMS
 from kro_gitops.cli.output import Style
 from kro_gitops.cli.progress import Picture, reasons, summary, verdict
 from kro_gitops.cli.progress_reading import Watcher
 from kro_gitops.cli.run_views import Nothing, View, printed, shown_by
-from kro_gitops.companions import Running
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.objects.refs import ObjectRef
-from kro_gitops.preview.printable import printable
+from kro_gitops.telemetry.printable import printable
+from kube_objects.refs import ObjectRef
 
 _SOON, _LATE = 0.3, 5.0  # seconds between two looks: while things change, and when nothing does
 _SHARE = 5  # a look takes at most a fifth of the time

@@ -10,9 +10,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from kro_gitops.apiserver.certificates import write_private
-from kro_gitops.assembly import repository_url
-from kro_gitops.config import LocalSource, Settings
+from kro_gitops.app.wiring import repository_url
+from kro_gitops.local.private_files import write_private
+from kro_gitops.settings.settings import LocalSource, Settings
 
 _NAME = "followed-folder.json"
 

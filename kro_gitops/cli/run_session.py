@@ -13,17 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
-from kro_gitops import logs
 from kro_gitops.cli.exits import KILLED_BY
 from kro_gitops.cli.output import say
-from kro_gitops.config import LogFormat, Settings
+from kro_gitops.settings.settings import LogFormat, Settings
+from kro_gitops.telemetry import logs
 
 if TYPE_CHECKING:
     from kro_gitops.cli.progress import Picture
     from kro_gitops.cli.run_companion import RunCompanion
     from kro_gitops.cli.run_views import View
-    from kro_gitops.embedded import EmbeddedApi
-    from kro_gitops.objects.refs import ObjectRef
+    from kro_gitops.local.api_process import EmbeddedApi
+    from kube_objects.refs import ObjectRef
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def run_session(settings: Settings) -> int:
 
 
 def _run(settings: Settings, api: "EmbeddedApi | None") -> int:
-    from kro_gitops.app import run as run_controllers
+    from kro_gitops.app.process import run as run_controllers
 
     stream, view = _view(settings)
     logs.configure(settings.log_format, settings.log_level, stream)
@@ -65,9 +65,8 @@ def _run(settings: Settings, api: "EmbeddedApi | None") -> int:
 @contextmanager
 def _embedded(settings: Settings) -> Iterator["EmbeddedApi"]:
     """Have an embedded API, and say so."""
-    from kro_gitops.apiserver.workloads.plans import Settings as Workloads
-    from kro_gitops.embedded import Wanted, default_folder, serving
-    from kro_gitops.homes import at_home
+    from kro_gitops.local.api_process import Wanted, Workloads, default_folder, serving
+    from kro_gitops.settings.homes import at_home
 
     folder, snapshot = None, settings.snapshot
     if not settings.ephemeral:
@@ -90,7 +89,7 @@ def _embedded(settings: Settings) -> Iterator["EmbeddedApi"]:
 
 def _import_controllers() -> None:
     """Import what takes longest, before it is needed."""
-    import kro_gitops.app  # noqa: F401
+    import kro_gitops.app.process  # noqa: F401
 
 
 def announcement(url: str, folder: Path | None, environment: Mapping[str, str]) -> str:
@@ -134,8 +133,8 @@ def _companion(
 
 
 def _expected(settings: Settings) -> "ObjectRef | None":
-    from kro_gitops.objects.refs import ObjectRef
     from kro_gitops.source.api import GIT_SOURCE_KIND
+    from kube_objects.refs import ObjectRef
 
     if not settings.repo:
         return None

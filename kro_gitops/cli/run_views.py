@@ -14,8 +14,8 @@ from kro_gitops.cli.progress import Picture, State, changes, folded, forest, sum
 from kro_gitops.cli.screen import Screen
 from kro_gitops.cli.source_waiting import ASCII_FRAMES, FRAMES, TICK
 from kro_gitops.cli.tables import ASCII, TREE_HEADER, UNICODE, format_table, strokes_for
-from kro_gitops.preview.printable import printable
-from kro_gitops.web.views import age
+from kro_gitops.inspect.views.instances import age
+from kro_gitops.telemetry.printable import printable
 
 _GREEN, _RED = "32", "31"
 _ROWS = 3  # of the picture that are not the tree

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from typing import TextIO
 
-from kro_gitops.preview.printable import columns
+from kro_gitops.telemetry.printable import columns
 
 _PAINT = re.compile(r"(\x1b\[[0-9;]*m)")
 _PLAIN = "\x1b[0m"

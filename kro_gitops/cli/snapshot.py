@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kro_gitops.apiserver.storage import Store
+    from kro_gitops.local.snapshots import Store
 
 EXAMPLES = """\
 examples:
@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _save(args: argparse.Namespace) -> str:
-    from kro_gitops.apiserver import snapshots
-    from kro_gitops.homes import at_home
+    from kro_gitops.local import snapshots
+    from kro_gitops.settings.homes import at_home
 
     store = _store(args)
     saved = snapshots.save(store, at_home(args.file))
@@ -84,8 +84,8 @@ def _save(args: argparse.Namespace) -> str:
 
 
 def _restore(args: argparse.Namespace) -> str:
-    from kro_gitops.apiserver import snapshots
-    from kro_gitops.homes import at_home
+    from kro_gitops.local import snapshots
+    from kro_gitops.settings.homes import at_home
 
     store = _store(args)
     restored = snapshots.restore(at_home(args.file), store, replace=args.force)
@@ -93,14 +93,14 @@ def _restore(args: argparse.Namespace) -> str:
 
 
 def _store(args: argparse.Namespace) -> Path:
-    from kro_gitops.apiserver.store_file import NAME
-    from kro_gitops.embedded import default_folder
-    from kro_gitops.flags import PREFIX
-    from kro_gitops.homes import at_home
+    from kro_gitops.local.api_process import default_folder
+    from kro_gitops.local.snapshots import STORE_FILE
+    from kro_gitops.settings.flags import PREFIX
+    from kro_gitops.settings.homes import at_home
 
     named = args.data_dir or os.environ.get(f"{PREFIX}DATA_DIR")
     folder = Path(named) if named else default_folder(os.environ, Path.home())
-    return at_home(folder) / NAME
+    return at_home(folder) / STORE_FILE
 
 
 def _size(store: "Store") -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from kro_gitops.cli.cluster_options import Session, add_cluster_options, run_on_cluster
 
 if TYPE_CHECKING:
-    from kro_gitops.objects.refs import KubeObject
-    from kro_gitops.web.source_waiting import Goal
+    from kro_gitops.inspect.views.source_progress import Goal
+    from kube_objects.refs import KubeObject
 
 MANAGER = "kro-gitops-cli"  # in whose name fields are changed
 DEFAULT_TIMEOUT = 300.0
@@ -91,7 +91,7 @@ def wrong_usage(args: argparse.Namespace, text: str) -> int:
     """Say what is wrong with the command line."""
     from kro_gitops.cli.exits import WRONG_USAGE
     from kro_gitops.cli.output import say
-    from kro_gitops.preview.printable import printable
+    from kro_gitops.telemetry.printable import printable
 
     program = f"kro-gitops {args.verb}"
     say(f"{program}: {printable(text)}\nTry '{program} --help'.")
@@ -117,9 +117,9 @@ async def find_source(session: Session, wanted: SourceName) -> "KubeObject":
 
 async def _there_are(session: Session) -> str:
     from kro_gitops.errors import KroGitopsError
-    from kro_gitops.objects.refs import ObjectRef
+    from kro_gitops.inspect.views.instances import in_order
     from kro_gitops.source.api import GIT_SOURCE_KIND
-    from kro_gitops.web.views import in_order
+    from kube_objects.refs import ObjectRef
 
     try:
         listed = in_order(await session.reading.own(GIT_SOURCE_KIND))
@@ -134,10 +134,10 @@ async def change(
 ) -> "KubeObject":
     """Change some fields of a source, and return it as it is then."""
     from kro_gitops.cli.cluster_reading import refused
-    from kro_gitops.kube.access import Right
+    from kro_gitops.kube.access_review import Right
     from kro_gitops.kube.api import MergePatch, WriteOptions
     from kro_gitops.kube.responses import Forbidden
-    from kro_gitops.objects.refs import ObjectRef
+    from kube_objects.refs import ObjectRef
 
     ref = ObjectRef.of(source)
     try:
@@ -166,6 +166,6 @@ def generation(source: "KubeObject") -> int:
 
 def place(source: "KubeObject") -> str:
     """Return `namespace/name`, fit to be printed."""
-    from kro_gitops.objects.refs import ObjectRef
+    from kube_objects.refs import ObjectRef
 
     return ObjectRef.of(source).place

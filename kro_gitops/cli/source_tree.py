@@ -13,19 +13,7 @@ from kro_gitops.cli.source_options import SourceName, find_source
 from kro_gitops.cli.tables import Line, Strokes, tree_lines
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.applyset import GroupKind
-from kro_gitops.objects.refs import KubeObject
-from kro_gitops.source.api import GIT_SOURCE_KIND
-from kro_gitops.tracking.health import Health, health
-from kro_gitops.web.source_views import (
-    Entry,
-    ListedFailure,
-    entries,
-    failures,
-    message_of,
-    short_revision,
-    source_verdict,
-)
-from kro_gitops.web.views import (
+from kro_gitops.inspect.views.instances import (
     NONE,
     Branch,
     Definitions,
@@ -38,6 +26,18 @@ from kro_gitops.web.views import (
     is_instance,
     text_at,
 )
+from kro_gitops.inspect.views.sources import (
+    Entry,
+    ListedFailure,
+    entries,
+    failures,
+    message_of,
+    short_revision,
+    source_verdict,
+)
+from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.tracking.health import Health, health
+from kube_objects.refs import KubeObject
 
 _DEFINITION = GroupKind.of(DEFINITION_KIND)
 _ABSENT = "not there, or not to be read"

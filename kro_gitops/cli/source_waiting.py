@@ -17,13 +17,13 @@ from kro_gitops.cli.cluster_reading import refused
 from kro_gitops.cli.exits import PROBLEMS
 from kro_gitops.cli.output import Style, say
 from kro_gitops.errors import ClusterUnavailable
-from kro_gitops.kube.access import Right
+from kro_gitops.inspect.views.instances import age
+from kro_gitops.inspect.views.source_progress import Goal, Outcome, Seen, step, timed_out
+from kro_gitops.kube.access_review import Right
 from kro_gitops.kube.api import EventType, Reader, Selection
 from kro_gitops.kube.responses import Expired, Forbidden
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.preview.printable import columns, printable
-from kro_gitops.web.source_waiting import Goal, Outcome, Seen, step, timed_out
-from kro_gitops.web.views import age
+from kro_gitops.telemetry.printable import columns, printable
+from kube_objects.refs import KubeObject, ObjectRef
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 ASCII_FRAMES = "|/-\\"

@@ -15,7 +15,7 @@ from kro_gitops.cli.source_options import (
 )
 
 if TYPE_CHECKING:
-    from kro_gitops.objects.refs import KubeObject
+    from kube_objects.refs import KubeObject
 
 EXAMPLES = """\
 examples:
@@ -40,10 +40,10 @@ def run(args: argparse.Namespace) -> int:
 
 async def _suspend(session: Session, args: argparse.Namespace, source: "KubeObject") -> int:
     from kro_gitops.cli.output import say
-    from kro_gitops.objects.metadata import SUSPEND_REASON
-    from kro_gitops.preview.printable import printable
-    from kro_gitops.web.source_views import is_suspended
-    from kro_gitops.web.source_waiting import Goal
+    from kro_gitops.inspect.views.source_progress import Goal
+    from kro_gitops.inspect.views.sources import is_suspended
+    from kro_gitops.metadata import SUSPEND_REASON
+    from kro_gitops.telemetry.printable import printable
 
     was_suspended = is_suspended(source)
     changes: dict[str, object] = {"spec": {"suspend": True}}

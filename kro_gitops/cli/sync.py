@@ -14,7 +14,7 @@ from kro_gitops.cli.source_options import (
 )
 
 if TYPE_CHECKING:
-    from kro_gitops.objects.refs import KubeObject
+    from kube_objects.refs import KubeObject
 
 EXAMPLES = """\
 examples:
@@ -38,11 +38,11 @@ def run(args: argparse.Namespace) -> int:
 
 async def _sync(session: Session, args: argparse.Namespace, source: "KubeObject") -> int:
     from kro_gitops.cli.output import say
-    from kro_gitops.errors import RefusedError
-    from kro_gitops.objects.metadata import REQUESTED_AT
-    from kro_gitops.preview.printable import printable
-    from kro_gitops.web.source_views import is_suspended, suspension
-    from kro_gitops.web.source_waiting import Goal
+    from kro_gitops.inspect.views.source_progress import Goal
+    from kro_gitops.inspect.views.sources import is_suspended, suspension
+    from kro_gitops.metadata import REQUESTED_AT
+    from kro_gitops.telemetry.printable import printable
+    from kube_objects.errors import RefusedError
 
     name = place(source)
     if is_suspended(source):

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from kro_gitops.cli.output import Style
 from kro_gitops.engine.applyset import GroupKind
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.objects.yaml_text import to_yaml
-from kro_gitops.preview.printable import columns, printable, to_json
-from kro_gitops.web.views import Absent, Branch, age, created, first_line
+from kro_gitops.inspect.views.instances import Absent, Branch, age, created, first_line
+from kro_gitops.telemetry.printable import columns, printable, to_json
+from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.yaml_writer import to_yaml
 
 _GAP = "   "
 _DIM = "2"

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from kro_gitops.cli.source_tree import SourceTree
     from kro_gitops.cli.tables import Line, Strokes
-    from kro_gitops.objects.refs import KubeObject
-    from kro_gitops.web.views import Branch
+    from kro_gitops.inspect.views.instances import Branch
+    from kube_objects.refs import KubeObject
 
     Tree = TypeVar("Tree", Branch, SourceTree)
     Draw = Callable[[Tree, Strokes, datetime], Iterator[Line]]
@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the trees."""
-    from kro_gitops.web.kind_names import means_source
+    from kro_gitops.inspect.kind_lookup import means_source
 
     is_source = args.target is not None and means_source(args.target.kind)
     show = _show_sources if is_source else _show
@@ -81,7 +81,7 @@ async def _show(session: Session, args: argparse.Namespace) -> int:
     from kro_gitops.cli.exits import PROBLEMS
     from kro_gitops.cli.output import say
     from kro_gitops.cli.tables import tree_lines
-    from kro_gitops.web.views import by_kind_made, grow, outermost
+    from kro_gitops.inspect.views.instances import by_kind_made, grow, outermost
 
     listed = await session.reading.definitions()
     definitions = by_kind_made(listed)
@@ -100,7 +100,7 @@ async def _roots(
     session: Session, definitions: "list[KubeObject]", wanted: Target | None
 ) -> "list[KubeObject]":
     from kro_gitops.cli.instances import find_instances
-    from kro_gitops.web.views import in_order
+    from kro_gitops.inspect.views.instances import in_order
 
     if wanted is not None:
         return in_order((await find_instances(session, definitions, wanted)).objects)
@@ -112,8 +112,8 @@ def _printed(trees: "Sequence[Tree]", draw: "Draw[Tree]", args: argparse.Namespa
     from datetime import UTC, datetime
 
     from kro_gitops.cli.tables import TREE_HEADER, format_table, strokes_for
-    from kro_gitops.objects.yaml_text import to_yaml
-    from kro_gitops.preview.printable import to_json
+    from kro_gitops.telemetry.printable import to_json
+    from kube_objects.yaml_writer import to_yaml
 
     if args.output != "text":
         data = [tree.to_json() for tree in trees]

@@ -16,9 +16,9 @@ from kro_gitops.cli.cluster_options import (
 
 if TYPE_CHECKING:
     from kro_gitops.cli.why_pages import Pages
-    from kro_gitops.web.cases import Case
-    from kro_gitops.web.provenance import Provenance
-    from kro_gitops.web.whole import Whole
+    from kro_gitops.inspect.provenance.answer import Provenance
+    from kro_gitops.inspect.provenance.context import Case
+    from kro_gitops.inspect.provenance.object_report import Whole
 
 EXAMPLES = """\
 examples:
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the answer."""
     from kro_gitops.cli.source_options import wrong_usage
     from kro_gitops.errors import UserError
-    from kro_gitops.web.field_words import parse_field
+    from kro_gitops.inspect.provenance.field_names import parse_field
 
     try:
         args.steps = parse_field(args.field) if args.field else ()
@@ -90,8 +90,13 @@ async def _why(session: Session, args: argparse.Namespace) -> int:
 async def _answer(session: Session, args: argparse.Namespace, pages: "Pages") -> int:
     from kro_gitops.cli.output import say
     from kro_gitops.cli.why_reading import CaseReader
-    from kro_gitops.preview.printable import printable
-    from kro_gitops.web.whole import tell, trace_field, whole_with_commits, with_commits
+    from kro_gitops.inspect.provenance.object_report import (
+        tell,
+        trace_field,
+        whole_with_commits,
+        with_commits,
+    )
+    from kro_gitops.telemetry.printable import printable
 
     reader = CaseReader(session, pages)
     case: Case = await reader.find(args.target, with_children=args.steps[:1] == ("status",))
@@ -116,7 +121,7 @@ async def _answer(session: Session, args: argparse.Namespace, pages: "Pages") ->
 
 
 def _lacks_line(place: object) -> bool:
-    from kro_gitops.web.origins import Place
+    from kro_gitops.inspect.provenance.git_location import Place
 
     return isinstance(place, Place) and place.written is not None and place.line is None
 
@@ -125,9 +130,9 @@ def _printed(answer: "Provenance | Whole", args: argparse.Namespace) -> str:
     from datetime import UTC, datetime
 
     from kro_gitops.cli.why_text import Printer
-    from kro_gitops.objects.yaml_text import to_yaml
-    from kro_gitops.preview.printable import to_json
-    from kro_gitops.web.provenance import Provenance
+    from kro_gitops.inspect.provenance.answer import Provenance
+    from kro_gitops.telemetry.printable import to_json
+    from kube_objects.yaml_writer import to_yaml
 
     if args.output != "text":
         data = answer.to_json()

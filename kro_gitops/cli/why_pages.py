@@ -16,15 +16,15 @@ from typing import Any
 from kro_gitops.cli.clones import Clone, open_clone, open_remote
 from kro_gitops.cli.cluster_options import Session
 from kro_gitops.errors import KroGitopsError, UserError
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.inspect.provenance.git_location import Commit, Page, Place, open_page
+from kro_gitops.inspect.views.instances import Written, text_at, written
 from kro_gitops.source.api import GIT_SOURCE_KIND
 from kro_gitops.source.credentials import ANONYMOUS, parse_credentials, parse_proxy
 from kro_gitops.source.fetch.model import Remote
 from kro_gitops.source.spec_checks import Defaults
 from kro_gitops.source.spec_reading import read_spec
-from kro_gitops.tracking.child_health import mapping
-from kro_gitops.web.origins import Commit, Page, Place, open_page
-from kro_gitops.web.views import Written, text_at, written
+from kro_gitops.tracking.workload_health import mapping
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _SECRET = Kind("", "v1", "Secret")
 

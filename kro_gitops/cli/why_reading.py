@@ -20,13 +20,15 @@ from kro_gitops.engine.graph.build import attempt
 from kro_gitops.engine.graph.nodes import Graph, Node
 from kro_gitops.engine.labels import label_value
 from kro_gitops.engine.options import Options
-from kro_gitops.errors import KroGitopsError, NotServed, RefusedError, SchemaError, UserError
+from kro_gitops.errors import KroGitopsError, NotServed, UserError
+from kro_gitops.inspect.kind_lookup import Offer, find_offer, unknown_kind
+from kro_gitops.inspect.provenance.context import Case, Own, is_child, made_by
+from kro_gitops.inspect.provenance.desired import visible, work_out
+from kro_gitops.inspect.provenance.git_location import Page
+from kro_gitops.inspect.views.instances import DEEPEST, by_kind_made, text_at
 from kro_gitops.kube.api import Selection
 from kro_gitops.kube.responses import Forbidden
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.crds import kinds_of_crd
-from kro_gitops.objects.kinds import KindSchema, Layered, SchemaSet
-from kro_gitops.objects.metadata import (
+from kro_gitops.metadata import (
     COLLECTION_INDEX,
     INSTANCE_GROUP,
     INSTANCE_ID,
@@ -36,13 +38,12 @@ from kro_gitops.objects.metadata import (
     INSTANCE_VERSION,
     NODE_ID,
 )
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
-from kro_gitops.tracking.child_health import mapping
-from kro_gitops.web.cases import Case, Own, is_child, made_by
-from kro_gitops.web.kind_names import Offer, find_offer, unknown_kind
-from kro_gitops.web.origins import Page
-from kro_gitops.web.views import DEEPEST, by_kind_made, text_at
-from kro_gitops.web.wanted import visible, work_out
+from kro_gitops.tracking.workload_health import mapping
+from kube_objects.builtins.catalog import catalog
+from kube_objects.crds import kinds_of_crd
+from kube_objects.errors import RefusedError, SchemaError
+from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.schemas import KindSchema, Layered, SchemaSet
 
 _CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _DEFINITION_NAMES = ("rgd", "rgds")

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from kro_gitops.cli.output import Style
-from kro_gitops.objects.paths import format_path
-from kro_gitops.objects.times import parse_time
-from kro_gitops.preview.printable import printable
-from kro_gitops.web.managers import Writer
-from kro_gitops.web.origins import Commit, Place
-from kro_gitops.web.provenance import Drift, OriginKind, Provenance
-from kro_gitops.web.views import age
-from kro_gitops.web.whole import Share, Whole, Written
+from kro_gitops.inspect.provenance.answer import Drift, OriginKind, Provenance
+from kro_gitops.inspect.provenance.field_managers import Writer
+from kro_gitops.inspect.provenance.git_location import Commit, Place
+from kro_gitops.inspect.provenance.object_report import Share, Whole, Written
+from kro_gitops.inspect.views.instances import age
+from kro_gitops.telemetry.printable import printable
+from kube_objects.paths import format_path
+from kube_objects.times import parse_time
 
 _BOLD, _DIM, _RED, _GREEN, _BLUE = "1", "2", "31", "32", "34"
 _LABEL = 11

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from kro_gitops.objects.refs import KubeObject
-from kro_gitops.objects.times import format_micro_time, parse_time
+from kube_objects.refs import KubeObject
+from kube_objects.times import format_micro_time, parse_time
 
 API_VERSION = "coordination.k8s.io/v1"
 KIND = "Lease"

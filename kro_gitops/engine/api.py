@@ -10,10 +10,10 @@ A GraphRevision keeps a definition's spec, so its schema is made of the same par
 
 from typing import Any
 
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.kinds import KindSchema, SchemaSet
-from kro_gitops.objects.metadata import KRO_GROUP, REVISION_HASH
-from kro_gitops.objects.refs import Kind
+from kro_gitops.metadata import KRO_GROUP, REVISION_HASH
+from kube_objects.builtins.catalog import catalog
+from kube_objects.refs import Kind
+from kube_objects.schemas import KindSchema, SchemaSet
 
 DEFINITION_KIND = Kind(KRO_GROUP, "v1alpha1", "ResourceGraphDefinition")
 DEFINITION_PLURAL = "resourcegraphdefinitions"

@@ -15,10 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kro_gitops.cel.library.formats import FORMATS
-from kro_gitops.cel.library.go_text import quote
-from kro_gitops.errors import RefusedError
-from kro_gitops.objects.metadata import (
+from kro_gitops.metadata import (
     APPLYSET_GROUP_KINDS,
     APPLYSET_ID,
     APPLYSET_NAMESPACES,
@@ -26,7 +23,10 @@ from kro_gitops.objects.metadata import (
     APPLYSET_TOOLING,
     INVENTORY_HASH,
 )
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_cel.library.formats import FORMATS
+from kube_objects.errors import RefusedError
+from kube_objects.go_text import quote
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 TOOLING_PREFIX = "kro/"
 

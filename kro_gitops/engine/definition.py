@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kro_gitops.engine.api import DEFINITION_KIND, DEFINITION_SCHEMA
-from kro_gitops.errors import Path, Problem, Spot
-from kro_gitops.objects.refs import Kind, KubeObject
-from kro_gitops.objects.validation import validate
+from kube_objects.problems import Path, Problem, Spot
+from kube_objects.refs import Kind, KubeObject
+from kube_objects.validation import validate
 
 NAMESPACED = "Namespaced"
 CLUSTER = "Cluster"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.objects.conditions import (
+from kube_objects.conditions import (
     FALSE,
     TRUE,
     UNKNOWN,

@@ -14,9 +14,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kro_gitops.objects import metadata
-from kro_gitops.objects.metadata import APPLY_ORDER
-from kro_gitops.objects.refs import ObjectRef
+from kro_gitops import metadata
+from kro_gitops.metadata import APPLY_ORDER
+from kube_objects.refs import ObjectRef
 
 _MAX_VALUE = 63
 _HASH_DIGITS = 10

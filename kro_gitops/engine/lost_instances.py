@@ -11,9 +11,9 @@ has only what the children remember.
 from collections.abc import Iterable
 
 from kro_gitops.engine.applyset import Inventory, parent_labels
-from kro_gitops.engine.management import has_finalizer, is_going
-from kro_gitops.objects.metadata import INSTANCE_ID, INSTANCE_NAMESPACE
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.engine.instance_metadata import has_finalizer, is_going
+from kro_gitops.metadata import INSTANCE_ID, INSTANCE_NAMESPACE
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 
 def went_at_once(last: KubeObject) -> bool:

@@ -4,8 +4,6 @@ What a platform switches on when definitions are compiled, with kro's defaults.
 
 from dataclasses import dataclass
 
-OMIT_GATE = "CELOmitFunction"
-
 
 @dataclass(frozen=True, slots=True)
 class Options:

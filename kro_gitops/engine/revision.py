@@ -12,11 +12,11 @@ Hash and names are kro's to the letter, so that nothing is issued anew when a cl
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kro_gitops.cel.library.json_writing import quote_json, write_json
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.labels import revision_labels
-from kro_gitops.objects.metadata import INTERNAL_GROUP, KRO_GROUP
-from kro_gitops.objects.refs import Kind, KubeObject
+from kro_gitops.metadata import INTERNAL_GROUP, KRO_GROUP
+from kube_cel.library.json_encoder import quote_json, write_json
+from kube_objects.refs import Kind, KubeObject
 
 REVISION_KIND = Kind(INTERNAL_GROUP, "v1alpha1", "GraphRevision")
 REVISION_PLURAL = "graphrevisions"

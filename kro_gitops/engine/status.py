@@ -10,14 +10,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from kro_gitops.cel.failures import ConversionError, EvaluationError
-from kro_gitops.cel.library.go_text import quote
 from kro_gitops.engine.graph.nodes import Graph, NodeKind
 from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, is_pending, told
 from kro_gitops.engine.plan.instance import NodeRun, Pass
 from kro_gitops.engine.plan.steps import NodeState
-from kro_gitops.errors import Path
-from kro_gitops.objects.conditions import (
+from kro_gitops.metadata import RECONCILE
+from kube_cel.errors import ConversionError, EvaluationError
+from kube_objects.conditions import (
     FALSE,
     TRUE,
     UNKNOWN,
@@ -25,8 +24,9 @@ from kro_gitops.objects.conditions import (
     ConditionSet,
     ConditionTypes,
 )
-from kro_gitops.objects.metadata import RECONCILE
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.go_text import quote
+from kube_objects.problems import Path
+from kube_objects.refs import KubeObject
 
 MANAGED = "InstanceManaged"
 RESOLVED = "GraphResolved"

@@ -13,8 +13,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from kro_gitops.objects.refs import Kind, KubeObject
-from kro_gitops.objects.selection import Selector
+from kube_objects.label_selectors import Selector
+from kube_objects.refs import Kind, KubeObject
 
 K = TypeVar("K", bound=Hashable)
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from sys import intern
 from typing import Any
 
-from kro_gitops.errors import Path
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.problems import Path
+from kube_objects.refs import KubeObject
 
 Key = tuple[str, str]  # namespace and name
 _SHARED = 200  # characters: longer texts are seldom equal

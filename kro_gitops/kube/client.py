@@ -31,7 +31,7 @@ from kro_gitops.kube.api import (
 from kro_gitops.kube.requests import Request
 from kro_gitops.kube.responses import Expired, NotFound, error_of_status, parse_status
 from kro_gitops.kube.transport import Transport, decoded
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 PAGE = 500  # objects asked for at once
 

@@ -17,7 +17,8 @@ from urllib.parse import parse_qsl, urlsplit
 from kro_gitops.errors import ClusterUnavailable, NotServed
 from kro_gitops.kube import requests
 from kro_gitops.kube.api import Resource
-from kro_gitops.kube.mapping import (
+from kro_gitops.kube.openapi import INDEX, Publication, index_entry
+from kro_gitops.kube.rest_mapping import (
     AGGREGATED,
     PATHS,
     first_of_each,
@@ -25,10 +26,9 @@ from kro_gitops.kube.mapping import (
     resource_of_custom,
     resources,
 )
-from kro_gitops.kube.publication import INDEX, Publication, index_entry
-from kro_gitops.objects.crds import kinds_of_crd
-from kro_gitops.objects.kinds import KindSchema, SchemaSet
-from kro_gitops.objects.refs import Kind, KubeObject
+from kube_objects.crds import kinds_of_crd
+from kube_objects.refs import Kind, KubeObject
+from kube_objects.schemas import KindSchema, SchemaSet
 
 # Seconds for which «not served» is believed: many wait for the same CRD, and ask again and again.
 DOUBT = 0.25

@@ -14,10 +14,10 @@ from datetime import datetime
 
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.kube.api import MergePatch, Writer
-from kro_gitops.kube.event_folding import EventLimits, EventType, Folded, Folding, Happening
-from kro_gitops.kube.pace import TokenBucket
+from kro_gitops.kube.event_aggregation import EventLimits, EventType, Folded, Folding, Happening
+from kro_gitops.kube.ratelimit import TokenBucket
 from kro_gitops.kube.responses import AlreadyExists, ApiError, NotFound
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.kube import pace
+from kro_gitops.kube import ratelimit
 from kro_gitops.kube.api import EventType, Keep, Reader, Selection, WatchEvent
 from kro_gitops.kube.cache import (
     WITHOUT_MANAGERS,
@@ -29,7 +29,7 @@ from kro_gitops.kube.cache import (
     version_of,
 )
 from kro_gitops.kube.responses import Expired
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ class Informer:
                 self.forget_version()
             failures = 0 if time.monotonic() - begun > QUICK_END else failures + 1
             if failures:
-                await asyncio.sleep(pace.delay(failures - 1, random.random(), LONGEST_PAUSE))
+                await asyncio.sleep(ratelimit.delay(failures - 1, random.random(), LONGEST_PAUSE))
 
     async def _list_and_watch(self) -> None:
         """List if need be, then watch until the watch ends."""

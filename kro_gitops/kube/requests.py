@@ -19,7 +19,7 @@ from kro_gitops.kube.api import (
     Selection,
     WriteOptions,
 )
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"  # JSON is YAML, and is read faster

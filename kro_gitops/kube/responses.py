@@ -6,7 +6,7 @@ decides which error it becomes; texts are for people and are never searched. All
 `Unavailable`, a refusal too: roles, quotas, webhooks and other people's objects change without
 anything of ours changing, so it is worth asking again, later.
 """
-# ruff: noqa: N818 - errors are called what the API server calls their reasons
+# ruff: noqa: N818 - errors have the names of the reasons in a Status
 
 import json
 from collections.abc import Mapping

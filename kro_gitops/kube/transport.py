@@ -22,7 +22,7 @@ import orjson
 
 from kro_gitops.errors import ClusterUnavailable, Unavailable
 from kro_gitops.kube.api import Identity
-from kro_gitops.kube.pace import Limits, TokenBucket, wait_before_repeating
+from kro_gitops.kube.ratelimit import Limits, TokenBucket, wait_before_repeating
 from kro_gitops.kube.requests import Request, impersonation
 from kro_gitops.kube.responses import Unauthorized, error_of
 

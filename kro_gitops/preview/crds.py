@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from kro_gitops.errors import Path, Problem
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.kinds import Schema
-from kro_gitops.objects.paths import find
-from kro_gitops.objects.refs import Kind, KubeObject
-from kro_gitops.objects.validation import Checks, validate
+from kube_objects.builtins.catalog import catalog
+from kube_objects.paths import find
+from kube_objects.problems import Path, Problem
+from kube_objects.refs import Kind, KubeObject
+from kube_objects.schemas import Schema
+from kube_objects.validation import Checks, validate
 
 _CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _VERSIONS: Path = ("spec", "versions")

@@ -8,12 +8,12 @@ in; unknown fields are errors, as they are to `kubectl apply`.
 import re
 from collections.abc import Iterator
 
-from kro_gitops.cel.rules import check_rules
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.errors import Problem, Severity, Spot
-from kro_gitops.objects.kinds import KindSchema
-from kro_gitops.objects.refs import KubeObject
-from kro_gitops.objects.validation import Checks, validate
+from kube_cel.validation_rules import check_rules
+from kube_objects.problems import Problem, Severity, Spot
+from kube_objects.refs import KubeObject
+from kube_objects.schemas import KindSchema
+from kube_objects.validation import Checks, validate
 
 _CHECKS = Checks(rules=check_rules)
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

@@ -7,8 +7,8 @@ A lint has a code `KG-xNN`, is a warning, and never changes what is built. One f
 from collections.abc import Iterator
 
 from kro_gitops.engine.graph.nodes import Graph, NodeKind
-from kro_gitops.errors import Problem, Severity, Spot
-from kro_gitops.objects.paths import format_path, leaves
+from kube_objects.paths import format_path, leaves
+from kube_objects.problems import Problem, Severity, Spot
 
 
 def lint_graph(graph: Graph) -> Iterator[Problem]:

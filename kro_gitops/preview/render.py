@@ -12,27 +12,27 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from kro_gitops.cel.budget import DEFAULT_BUDGET, Budget
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.engine import compile_text
-from kro_gitops.cel.failures import (
+from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Graph, Node, NodeKind
+from kro_gitops.engine.graph.read_paths import Parts
+from kro_gitops.engine.plan.foreach import elements, expand
+from kro_gitops.engine.plan.placeholder import PartText, Placeholder, Unknown
+from kro_gitops.engine.plan.resolve import Evaluate, complete, fill, is_included
+from kro_gitops.preview.offline_values import child_data, instance_data, merged, with_defaults
+from kro_gitops.preview.sample_data import LiveData
+from kube_cel.budget import DEFAULT_BUDGET, Budget
+from kube_cel.engine import compile_text
+from kube_cel.environment import Environment
+from kube_cel.errors import (
     ConversionError,
     EvaluationError,
     MissingVariable,
     UnknownValue,
 )
-from kro_gitops.cel.program import Program
-from kro_gitops.cel.scanner import Text
-from kro_gitops.cel.values import is_list
-from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Graph, Node, NodeKind
-from kro_gitops.engine.graph.parts import Parts
-from kro_gitops.engine.plan.foreach import elements, expand
-from kro_gitops.engine.plan.placeholder import PartText, Placeholder, Unknown
-from kro_gitops.engine.plan.resolve import Evaluate, complete, fill, is_included
-from kro_gitops.errors import RefusedError
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.preview.known import child_data, instance_data, merged, with_defaults
-from kro_gitops.preview.live import LiveData
+from kube_cel.interpolation import Text
+from kube_cel.program import Program
+from kube_cel.values import is_list
+from kube_objects.errors import RefusedError
+from kube_objects.refs import KubeObject, ObjectRef
 
 
 @dataclass(frozen=True, slots=True)

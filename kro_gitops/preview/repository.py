@@ -16,14 +16,15 @@ from kro_gitops.engine.graph import dag
 from kro_gitops.engine.graph.build import attempt, served_kind
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.options import DEFAULTS, Options
-from kro_gitops.errors import Finding, Problem, SchemaError, Spot
-from kro_gitops.objects.crds import is_crd, kinds_of_crd
-from kro_gitops.objects.kinds import KindSchema, Layered, Schemas, SchemaSet
-from kro_gitops.objects.refs import Kind
 from kro_gitops.preview.crds import check_crd, named_kinds
 from kro_gitops.preview.instances import check_custom_resource, check_instance
 from kro_gitops.preview.lints import lint_graph
 from kro_gitops.source.manifests import Manifest, Manifests
+from kube_objects.crds import is_crd, kinds_of_crd
+from kube_objects.errors import SchemaError
+from kube_objects.problems import Finding, Problem, Spot
+from kube_objects.refs import Kind
+from kube_objects.schemas import KindSchema, Layered, Schemas, SchemaSet
 
 _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kro_gitops.errors import Finding, KroGitopsError, Origin, Spot
-from kro_gitops.objects.paths import parse_servers_path
-from kro_gitops.objects.refs import ObjectRef
+from kro_gitops.errors import KroGitopsError
 from kro_gitops.source.snapshot import Item
+from kube_objects.paths import parse_servers_path
+from kube_objects.problems import Finding, Origin, Spot
+from kube_objects.refs import ObjectRef
 
 
 class Phase(StrEnum):

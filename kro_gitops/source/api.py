@@ -5,8 +5,7 @@ A `GitSource` says which repository is wanted and what may be done with it, a `S
 lists what a source has applied. The texts that a CRD needs are in `source.crds`.
 """
 
-from kro_gitops.objects.metadata import GITOPS_GROUP, SOURCE_NAME
-from kro_gitops.objects.refs import Kind
+from kro_gitops.metadata import GITOPS_GROUP, SOURCE_NAME
 from kro_gitops.source.schema_parts import (
     COUNT,
     GENERATION,
@@ -18,6 +17,7 @@ from kro_gitops.source.schema_parts import (
     texts,
 )
 from kro_gitops.source.spec_schema import SPEC_SCHEMA
+from kube_objects.refs import Kind
 
 GIT_SOURCE_KIND = Kind(GITOPS_GROUP, "v1alpha1", "GitSource")
 GIT_SOURCE_PLURAL = "gitsources"

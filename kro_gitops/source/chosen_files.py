@@ -16,11 +16,11 @@ from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import TypeVar
 
-from kro_gitops.errors import Finding, Origin, Problem, Severity
 from kro_gitops.source.fetch.model import SUBMODULE, SYMLINK, Entry
 from kro_gitops.source.foreign_files import FOREIGN_NAMES, SUFFIXES, chart_folders, is_foreign
 from kro_gitops.source.guards import check_path
 from kro_gitops.source.ignore_rules import NAMES, IgnoreRules
+from kube_objects.problems import Finding, Origin, Problem, Severity
 
 T = TypeVar("T")
 

@@ -5,8 +5,7 @@ Shapes come from `source.api`; here they get what only a CRD needs: names, and a
 field that `kubectl explain` and the reference page show.
 """
 
-from kro_gitops.engine.crd_writing import Names, crd, finished, version
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.engine.crd.template import Names, crd, finished, version
 from kro_gitops.source.api import (
     GIT_SOURCE_COLUMNS,
     GIT_SOURCE_KIND,
@@ -17,6 +16,7 @@ from kro_gitops.source.api import (
     SOURCE_INVENTORY_PLURAL,
     SOURCE_INVENTORY_SCHEMA,
 )
+from kube_objects.refs import KubeObject
 
 _CATEGORIES = ("gitops",)
 

@@ -14,8 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from kro_gitops.engine.plan.children import digest
-from kro_gitops.errors import Problem, RefusedError, Spot
-from kro_gitops.objects.metadata import (
+from kro_gitops.metadata import (
     ADOPT,
     APPLYSET_PART_OF,
     DEPENDS_ON,
@@ -31,12 +30,14 @@ from kro_gitops.objects.metadata import (
     SOURCE_PATH,
     WAVE,
 )
-from kro_gitops.objects.owned_fields import Kept, covers
-from kro_gitops.objects.refs import KubeObject, ObjectRef
 from kro_gitops.source.snapshot import Item
 from kro_gitops.source.stages import Stage
 from kro_gitops.tracking.inventory import Entry, Key, key_of
 from kro_gitops.tracking.methods import Marks
+from kube_objects.errors import RefusedError
+from kube_objects.managed_fields import Kept, covers
+from kube_objects.problems import Problem, Spot
+from kube_objects.refs import KubeObject, ObjectRef
 
 # What the server sets; in git it is a leftover of `kubectl get -o yaml`.
 _SERVERS_METADATA = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")

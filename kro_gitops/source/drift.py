@@ -26,11 +26,12 @@ from typing import Any
 
 import orjson
 
-from kro_gitops.errors import Path, UserError
-from kro_gitops.objects.paths import MISSING, find
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.errors import UserError
 from kro_gitops.source.limits import matches
 from kro_gitops.source.spec import IgnoreRule
+from kube_objects.paths import MISSING, find
+from kube_objects.problems import Path
+from kube_objects.refs import KubeObject, ObjectRef
 
 _Fields = Mapping[str, Any]
 

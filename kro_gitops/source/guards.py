@@ -16,9 +16,9 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Protocol
 from urllib.parse import unquote_to_bytes
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.public_addresses import refused_address
 from kro_gitops.source.redaction import redact
+from kube_objects.errors import RefusedError
 
 __all__ = (
     "Address",

@@ -16,7 +16,7 @@ import re2
 from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from kro_gitops.errors import Finding, Origin, Problem, Severity
+from kube_objects.problems import Finding, Origin, Problem, Severity
 
 NAMES = (".sourceignore", ".kroignore")  # the later wins over the earlier in its folder
 SPEC = "spec.ignore"

@@ -5,7 +5,7 @@ It is a courtesy, not a promise: accounts, rights and settings come before what 
 that nothing has to be tried twice. Only the kinds in `FIRST` are waited for.
 """
 
-from kro_gitops.objects.refs import ObjectRef
+from kube_objects.refs import ObjectRef
 
 _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"

@@ -37,9 +37,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from kro_gitops.engine.api import DEFINITION_KIND
-from kro_gitops.objects.metadata import GITOPS_GROUP, INTERNAL_GROUP
-from kro_gitops.objects.refs import Kind, ObjectRef
+from kro_gitops.metadata import GITOPS_GROUP, INTERNAL_GROUP
 from kro_gitops.source.spec import Allow
+from kube_objects.refs import Kind, ObjectRef
 
 _NAMED_GROUPS = frozenset(("rbac.authorization.k8s.io",))
 _CLOSED_GROUPS = frozenset((GITOPS_GROUP, INTERNAL_GROUP))
@@ -47,7 +47,7 @@ _ANY = "*"
 _OPEN = 'allow: {namespaces: ["*"], kinds: ["*"], clusterScoped: true, rgds: true}'
 
 
-def refusal(  # noqa: PLR0913 - the facts of one object, by name
+def refusal(
     allow: Allow,
     own_namespace: str,
     ref: ObjectRef,

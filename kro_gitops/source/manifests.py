@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kro_gitops.errors import WHOLE, Finding, Origin, Path, Problem, Severity, Spot
-from kro_gitops.objects.documents import Document, load
-from kro_gitops.objects.paths import format_path
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.objects.yaml_limits import DEFAULT_LIMITS, Limits
 from kro_gitops.source.foreign_files import chart_folders, is_foreign
+from kube_objects.documents import Document, load
+from kube_objects.paths import format_path
+from kube_objects.problems import WHOLE, Finding, Origin, Path, Problem, Severity, Spot
+from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.yaml_limits import DEFAULT_LIMITS, Limits
 
 _SECRET_FIELDS = ("data", "stringData")
 # Read by tools before anything reaches a cluster.

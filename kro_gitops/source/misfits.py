@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kro_gitops.errors import Path, Spot
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.problems import Path, Spot
+from kube_objects.refs import KubeObject
 
 _PREFIX = re.compile(r"failed to create typed patch object \([^)]*\): (?:errors:\n)?")
 _LINE = re.compile(r"^\s*((?:\.[^\s.\[\]:]+|\[(?:[^\]\"]|\"(?:[^\"\\]|\\.)*\")*\])+): (.*)$", re.M)

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from kro_gitops.objects.conditions import FALSE, TRUE
-from kro_gitops.objects.refs import KubeObject
-from kro_gitops.objects.times import format_time
 from kro_gitops.source import status
 from kro_gitops.source.accounts import Phase
 from kro_gitops.source.redaction import redact
 from kro_gitops.source.spec import Notification, NotificationEvent
+from kube_objects.conditions import FALSE, TRUE
+from kube_objects.refs import KubeObject
+from kube_objects.times import format_time
 
 Status = Mapping[str, Any]
 

@@ -32,8 +32,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kro_gitops.objects.metadata import PRUNE, SOURCE
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.metadata import PRUNE, SOURCE
 from kro_gitops.source.kind_order import apply_key
 from kro_gitops.source.prune_wishes import Wishes, asks_for_it, opted_out
 from kro_gitops.source.spec import Brake
@@ -44,6 +43,7 @@ from kro_gitops.source.stages import (
     generated_kind,
     stage_of,
 )
+from kube_objects.refs import KubeObject, ObjectRef
 
 ALLOW_PRUNE = "kro-gitops: allow-prune"
 

@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kro_gitops.objects.metadata import ARGOCD_SYNC_OPTIONS, PRUNE, PRUNE_APPROVED
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.metadata import ARGOCD_SYNC_OPTIONS, PRUNE, PRUNE_APPROVED
+from kube_objects.refs import KubeObject
 
 _FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 _HELM_POLICY = "helm.sh/resource-policy"

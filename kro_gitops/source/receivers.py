@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kro_gitops.errors import UserError
-from kro_gitops.objects.refs import ObjectRef
 from kro_gitops.source.spec import Forge, WantedRef
 from kro_gitops.source.webhooks.heard import Heard
 from kro_gitops.source.webhooks.matching import concerns
 from kro_gitops.source.webhooks.pacing import Admission, Deliveries, Outcome, Pace, SourcePace
+from kube_objects.refs import ObjectRef
 
 PREFIX = "/hook/"
 PACE = Pace()

@@ -12,10 +12,11 @@ from difflib import get_close_matches
 
 import re2
 
-from kro_gitops.errors import RefusedError, UserError
+from kro_gitops.errors import UserError
 from kro_gitops.source.guards import check_commit, check_ref
 from kro_gitops.source.semver import highest, parse_range
 from kro_gitops.source.spec import WantedRef
+from kube_objects.errors import RefusedError
 
 _HEADS = "refs/heads/"
 _TAGS = "refs/tags/"

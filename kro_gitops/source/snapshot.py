@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from kro_gitops.engine.plan.children import digest
-from kro_gitops.errors import Finding, Severity
-from kro_gitops.objects.refs import ObjectRef
 from kro_gitops.source.chosen_files import FileChooser, replaced
 from kro_gitops.source.manifests import (
     DEFAULT_SOURCE_LIMITS,
@@ -23,6 +21,8 @@ from kro_gitops.source.manifests import (
     combine,
     read_file,
 )
+from kube_objects.problems import Finding, Severity
+from kube_objects.refs import ObjectRef
 
 # Also in what cannot be read as YAML.
 _SECRET = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b""")

@@ -17,12 +17,13 @@ from typing import Any
 import re2
 from pathspec import GitIgnoreSpec
 
-from kro_gitops.cel.clock import SECOND, parse_duration, parse_timestamp
-from kro_gitops.errors import Path, Problem, Spot, UserError
-from kro_gitops.objects.paths import format_path
-from kro_gitops.objects.refs import ObjectRef
+from kro_gitops.errors import UserError
 from kro_gitops.source.guards import check_commit, check_path, check_ref
 from kro_gitops.source.semver import parse_range
+from kube_cel.time_formats import SECOND, parse_duration, parse_timestamp
+from kube_objects.paths import format_path
+from kube_objects.problems import Path, Problem, Spot
+from kube_objects.refs import ObjectRef
 
 INVALID = "invalid-source"
 

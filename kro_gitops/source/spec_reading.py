@@ -10,11 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from kro_gitops.cel.rules import check_rules
-from kro_gitops.errors import Problem, UserError
-from kro_gitops.objects.defaulting import apply_defaults
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.objects.validation import Checks, validate
+from kro_gitops.errors import UserError
 from kro_gitops.source.api import GIT_SOURCE_SCHEMA
 from kro_gitops.source.guards import check_path
 from kro_gitops.source.spec import (
@@ -40,6 +36,11 @@ from kro_gitops.source.spec import (
 from kro_gitops.source.spec_checks import INVALID, Defaults, check_spec, seconds
 from kro_gitops.source.spec_schema import SPEC_SCHEMA
 from kro_gitops.source.spec_writing import write_spec
+from kube_cel.validation_rules import check_rules
+from kube_objects.defaulting import apply_defaults
+from kube_objects.problems import Problem
+from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.validation import Checks, validate
 
 __all__ = ["Defaults", "InvalidSourceError", "read_spec", "write_spec"]
 

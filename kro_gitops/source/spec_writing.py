@@ -7,9 +7,9 @@ The other way round from `source.spec_reading`, for sources that begin on a comm
 from collections.abc import Mapping
 from typing import Any
 
-from kro_gitops.cel.clock import SECOND
-from kro_gitops.cel.numbers import format_duration
 from kro_gitops.source.spec import Allow, Brake, IgnoreRule, Notification, SourceSpec, Tracking
+from kube_cel.go_numbers import format_duration
+from kube_cel.time_formats import SECOND
 
 _Part = dict[str, Any]
 

@@ -32,11 +32,12 @@ from enum import IntEnum
 
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.definition import Definition, parse
-from kro_gitops.errors import Problem, Spot, UserError
-from kro_gitops.objects.metadata import DEPENDS_ON, WAVE
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.errors import UserError
+from kro_gitops.metadata import DEPENDS_ON, WAVE
 from kro_gitops.source.kind_order import FIRST, apply_key
 from kro_gitops.source.layers import dependents, layers
+from kube_objects.problems import Problem, Spot
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _SHOWN = 8  # names of a ring
 _WAVE = re.compile(r"[+-]?[0-9]{1,9}")

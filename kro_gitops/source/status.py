@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
-from kro_gitops.objects.conditions import FALSE, TRUE, UNKNOWN, Condition, parse_conditions
-from kro_gitops.objects.refs import KubeObject
 from kro_gitops.source.accounts import Account, Fault, Phase
+from kube_objects.conditions import FALSE, TRUE, UNKNOWN, Condition, parse_conditions
+from kube_objects.refs import KubeObject
 
 READY = "Ready"
 RECONCILING = "Reconciling"

@@ -8,7 +8,6 @@ bytes; only then is anything of the body looked at. Whatever is wrong, the one e
 
 from collections.abc import Mapping
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.spec import Forge
 from kro_gitops.source.webhooks.forges import delivery_of, event_of, recognise
 from kro_gitops.source.webhooks.headers import Headers, lowered, plain
@@ -17,6 +16,7 @@ from kro_gitops.source.webhooks.matching import concerns
 from kro_gitops.source.webhooks.payloads import read_payload
 from kro_gitops.source.webhooks.repositories import normal_url, same_repository
 from kro_gitops.source.webhooks.signatures import authenticate
+from kube_objects.errors import RefusedError
 
 __all__ = ["LARGEST_BODY", "Heard", "concerns", "hear", "normal_url", "same_repository"]
 

@@ -13,9 +13,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from kro_gitops.objects.conditions import FALSE, READY, TRUE, Condition, parse_conditions
-from kro_gitops.objects.metadata import KRO_GROUP, RECONCILE
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.metadata import KRO_GROUP, RECONCILE
+from kube_objects.conditions import FALSE, READY, TRUE, Condition, parse_conditions
+from kube_objects.refs import KubeObject, ObjectRef
 
 
 class Health(StrEnum):

@@ -10,7 +10,7 @@ For cluster-scoped objects the namespace in the id is the application's destinat
 
 from dataclasses import dataclass
 
-from kro_gitops.objects.refs import ObjectRef
+from kube_objects.refs import ObjectRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kro_gitops.objects.refs import Kind, ObjectRef
+from kube_objects.refs import Kind, ObjectRef
 
 SHARD_SIZE = 100  # entries: one that changes has all of its shard written
 

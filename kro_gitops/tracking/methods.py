@@ -11,10 +11,10 @@ about objects without owner references.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kro_gitops.errors import RefusedError
-from kro_gitops.objects.metadata import ARGOCD_INSTALLATION_ID, ARGOCD_TRACKING_ID
-from kro_gitops.tracking.choices import INSTANCE_LABEL, Method
+from kro_gitops.metadata import ARGOCD_INSTALLATION_ID, ARGOCD_TRACKING_ID
+from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method
 from kro_gitops.tracking.identity import TrackingId, parse_tracking_id
+from kube_objects.errors import RefusedError
 
 _MAX_LABEL = 63
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kro_gitops.errors import RefusedError
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.errors import RefusedError
+from kube_objects.refs import KubeObject, ObjectRef
 
 
 class Relation(StrEnum):

@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from enum import Flag, StrEnum, auto
 from typing import Any
 
-from kro_gitops.errors import Problem, RefusedError, Severity, Spot
-from kro_gitops.objects.metadata import (
+from kro_gitops.metadata import (
     ARGOCD_COMPARE_OPTIONS,
     ARGOCD_INSTALLATION_ID,
     ARGOCD_SYNC_OPTIONS,
@@ -28,9 +27,7 @@ from kro_gitops.objects.metadata import (
     SOURCE,
     SOURCE_PATH,
 )
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.tracking.choices import Mode
-from kro_gitops.tracking.flowing_labels import EVERYTHING, flowing_labels
+from kro_gitops.settings.tracking_options import Mode
 from kro_gitops.tracking.identity import parse_tracking_id
 from kro_gitops.tracking.methods import ArgoCD, Marks
 from kro_gitops.tracking.owners import (
@@ -40,6 +37,10 @@ from kro_gitops.tracking.owners import (
     owner_reference,
     relation,
 )
+from kro_gitops.tracking.propagated_labels import EVERYTHING, flowing_labels
+from kube_objects.errors import RefusedError
+from kube_objects.problems import Problem, Severity, Spot
+from kube_objects.refs import KubeObject, ObjectRef
 
 
 class Role(StrEnum):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.graph.nodes import FieldKind, Graph, NodeKind
-from kro_gitops.objects.paths import format_path
+from kube_objects.paths import format_path
 from tests.graph_cases import cases
 
 OK: tuple[str, ...] = ()

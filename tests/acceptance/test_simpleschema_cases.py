@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.simpleschema.openapi import build_schema
-from kro_gitops.errors import Path
-from kro_gitops.objects.paths import MISSING, find
+from kube_objects.paths import MISSING, find
+from kube_objects.problems import Path
 
 Definitions = dict[str, Any]
 

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "kro_gitops"
+REPOSITORY = Path(__file__).parents[2]
+# Where each package of the workspace lies.
+BASES = {
+    "kro_gitops": REPOSITORY,
+    "kube_objects": REPOSITORY / "packages/kube-objects/src",
+    "kube_cel": REPOSITORY / "packages/kube-cel/src",
+    "kube_sandbox": REPOSITORY / "packages/kube-sandbox/src",
+}
 PARAMETER = "code"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -39,6 +46,7 @@ class Source:
     functions: dict[tuple[str, str], int] = field(default_factory=dict)
     classes: dict[str, list[tuple[Module, ast.ClassDef]]] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)  # other names of classes
 
 
 @cache
@@ -66,7 +74,7 @@ def _read() -> Source:
 def _reachable() -> dict[Path, Module]:
     """Parse the files of the command line, and all that they import, at once or later."""
     found: dict[Path, Module] = {}
-    waiting = sorted((PACKAGE / "cli").rglob("*.py"))
+    waiting = sorted((REPOSITORY / "kro_gitops" / "cli").rglob("*.py"))
     while waiting:
         path = waiting.pop()
         if path not in found:
@@ -83,13 +91,15 @@ def _parsed(path: Path) -> Module:
         children = list(ast.iter_child_nodes(node))
         parents.update(dict.fromkeys(children, node))
         nodes.extend(children)
-    return Module(path.relative_to(PACKAGE).as_posix(), nodes, parents)
+    base = next(base for name, base in BASES.items() if base / name in path.parents)
+    return Module(path.relative_to(base).as_posix(), nodes, parents)
 
 
 def _imported(module: Module) -> Iterator[Path]:
     for node in module.nodes:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE.name):
-            path = PACKAGE.parent.joinpath(*(node.module or "").split("."))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in BASES:
+            parts = (node.module or "").split(".")
+            path = BASES[parts[0]].joinpath(*parts)
             files = (path.with_suffix(".py"), *(path / f"{n.name}.py" for n in node.names))
             yield from (file for file in files if file.exists())
 
@@ -102,9 +112,12 @@ def _learn(node: ast.AST, module: Module, source: Source) -> None:
                 source.functions[module.name, node.name] = names.index(PARAMETER)
         case ast.ClassDef():
             source.classes.setdefault(node.name, []).append((module, node))
-        case ast.ImportFrom(module=str(origin), names=names) if origin.startswith(PACKAGE.name):
-            file = "/".join(origin.split(".")[1:]) + ".py"
+        case ast.ImportFrom(module=str(origin), names=names) if origin.split(".")[0] in BASES:
+            file = "/".join(origin.split(".")) + ".py"
             module.imports.update({each.asname or each.name: (file, each.name) for each in names})
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
+            if name[0].isupper() and other[0].isupper():
+                source.aliases[name] = other
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
             if name.isupper():
                 module.constants[name] = source.constants[name] = text
@@ -146,7 +159,7 @@ def _adds_prefix(function: Function) -> bool:
 def _class(name: str, module: Module, source: Source) -> tuple[Module, ast.ClassDef] | None:
     """Find the class that a name means in a file: its own, imported, or the only one there is."""
     file, original = module.imports.get(name, (module.name, name))
-    known = source.classes.get(original, [])
+    known = source.classes.get(source.aliases.get(original, original), [])
     own = [each for each in known if each[0].name == file]
     return own[0] if own else known[0] if len(known) == 1 else None
 

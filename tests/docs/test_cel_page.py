@@ -2,7 +2,7 @@
 
 import pytest
 
-from kro_gitops.cel.declarations import Environment
+from kube_cel.environment import Environment
 from tools.update_cel_docs import BEGIN, END, EXAMPLES, MACROS, PAGE, read_examples, updated
 
 

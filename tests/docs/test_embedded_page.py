@@ -1,9 +1,9 @@
 import re
 from pathlib import Path
 
-from kro_gitops.apiserver.builtins.plain import Plain
-from kro_gitops.apiserver.builtins.registry import strategies
-from kro_gitops.apiserver.strategy import Strategy
+from kube_sandbox.registry.builtin.base_strategy import Plain
+from kube_sandbox.registry.builtin.registry import strategies
+from kube_sandbox.registry.strategy import Strategy
 
 PAGE = Path(__file__).parents[2] / "docs" / "embedded.md"
 CHECKS = ("check", "check_update", "validate_create", "validate_update")

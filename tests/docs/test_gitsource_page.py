@@ -5,14 +5,14 @@ import re
 import pytest
 import yaml
 
-from kro_gitops.cel.rules import check_rules
-from kro_gitops.objects import metadata
-from kro_gitops.objects.refs import KubeObject
-from kro_gitops.objects.validation import Checks, validate
+from kro_gitops import metadata
 from kro_gitops.source import prune, status
 from kro_gitops.source.api import GIT_SOURCE_SCHEMA
 from kro_gitops.source.spec_reading import Defaults, read_spec
 from kro_gitops.source.spec_schema import SPEC_SCHEMA
+from kube_cel.validation_rules import check_rules
+from kube_objects.refs import KubeObject
+from kube_objects.validation import Checks, validate
 from tools.update_source_docs import PAGE, fields, page, spec_table
 
 TEXT = PAGE.read_text(encoding="utf-8")

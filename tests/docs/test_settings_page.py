@@ -1,4 +1,4 @@
-from kro_gitops.flags import OPTIONS
+from kro_gitops.settings.flags import OPTIONS
 from tools.update_docs import SETTINGS_PAGE, settings_page
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from kro_gitops.inspect.views.source_advice import ADVICE
+from kro_gitops.inspect.views.sources import NOTABLE
 from kro_gitops.source.api import PHASES
-from kro_gitops.web.source_advice import ADVICE
-from kro_gitops.web.source_views import NOTABLE
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "operating-sources.md"
 TEXT = GUIDE.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from kro_gitops.kube.api import Cluster
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.connection import Connection, connect
 from tools.cluster.parts import ToolError
 from tools.cluster.plane import Plane

@@ -14,8 +14,8 @@ from kro_gitops.engine.labels import instance_labels, node_labels, order_annotat
 from kro_gitops.engine.revision import REVISION_KIND
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, DeleteOptions, MergePatch, WriteOptions
-from kro_gitops.objects.metadata import SOURCE, SOURCE_PATH
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import SOURCE, SOURCE_PATH
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 DEFINITION = Kind("kro.run", "v1alpha1", "ResourceGraphDefinition")
 WEBAPP = Kind("kro.run", "v1alpha1", "WebApp")

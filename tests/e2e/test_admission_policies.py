@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kro_gitops.kube.api import Cluster
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.e2e.test_api_server import ask
 from tools.cluster.plane import Plane
 

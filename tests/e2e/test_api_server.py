@@ -18,7 +18,7 @@ import pytest
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, DeleteOptions, JsonPatch, MergePatch, Selection
 from kro_gitops.kube.responses import ApiError, Forbidden, NotFound
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import Connection
 from tools.cluster.plane import Plane
 

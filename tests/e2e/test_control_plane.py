@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kro_gitops.kube.api import Selection
-from kro_gitops.objects.refs import Kind
+from kube_objects.refs import Kind
 from tests.connection import connect
 from tools.cluster.plane import Plane
 

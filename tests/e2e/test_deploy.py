@@ -16,13 +16,13 @@ import pytest
 import yaml
 
 from kro_gitops import __version__
-from kro_gitops.config import parse_settings
-from kro_gitops.engine.own_crds import own_crds
-from kro_gitops.engine.plurals import pluralize
-from kro_gitops.flags import OPTIONS, Gate, Group
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.engine.crd.own import own_crds
+from kro_gitops.engine.crd.plurals import pluralize
+from kro_gitops.settings.flags import OPTIONS, Gate, Group
+from kro_gitops.settings.settings import parse_settings
 from kro_gitops.source.crds import source_crds
 from kro_gitops.source.receivers import PREFIX as WEBHOOK_PREFIX
+from kube_objects.refs import KubeObject
 from tests.rights import Kubectl, controller_rights, overlay
 from tools import update_deploy
 from tools.cluster.commands import find_binary

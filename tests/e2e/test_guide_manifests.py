@@ -17,10 +17,10 @@ import yaml
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, MergePatch, Selection, WriteOptions
 from kro_gitops.kube.responses import ApiError, NotFound
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.api import GIT_SOURCE_KIND
 from kro_gitops.source.crds import source_crds
 from kro_gitops.source.spec_reading import Defaults, read_spec
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 DOCS = Path(__file__).parents[2] / "docs"
 CLUSTER_SCOPED = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ClusterRole")

@@ -31,7 +31,7 @@ from kro_gitops.cli import (
     why,
 )
 from kro_gitops.cli.main import VERBS, build_parser
-from kro_gitops.config import parse_settings
+from kro_gitops.settings.settings import parse_settings
 from tests.command import EXAMPLES, PROGRAM
 
 _COMMAND = re.compile(r"^  (\S.*kro-gitops .*|kro-gitops .*)$", re.MULTILINE)

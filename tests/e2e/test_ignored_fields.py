@@ -3,12 +3,12 @@
 from typing import Any
 
 from kro_gitops.kube.api import Cluster, MergePatch, WriteOptions
-from kro_gitops.objects.metadata import SOURCE_MANAGER
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import SOURCE_MANAGER
 from kro_gitops.source.drift import without_ignored
 from kro_gitops.source.spec import IgnoreRule
-from kro_gitops.tracking.foreign import owner_of
+from kro_gitops.tracking.foreign_owners import owner_of
 from kro_gitops.tracking.methods import ArgoCD
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 US = WriteOptions(SOURCE_MANAGER)
 RULES = (

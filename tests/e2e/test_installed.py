@@ -12,7 +12,7 @@ import yaml
 
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import connect
 from tests.e2e.scenarios.controllers import OURS, start_controller
 from tests.rights import controller_rights

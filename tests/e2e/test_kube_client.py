@@ -17,7 +17,7 @@ from kro_gitops.kube.api import (
     Selection,
     WriteOptions,
 )
-from kro_gitops.kube.pace import Limits
+from kro_gitops.kube.ratelimit import Limits
 from kro_gitops.kube.responses import (
     AlreadyExists,
     Conflict,
@@ -26,7 +26,7 @@ from kro_gitops.kube.responses import (
     Invalid,
     NotFound,
 )
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.config_maps import CONFIG_MAP, config_map, create_many, ours, ref
 from tests.connection import Connection, connect
 from tools.cluster.plane import Plane

@@ -13,7 +13,7 @@ from kro_gitops.kube.credentials import CredentialsError, from_kubeconfigs, in_c
 from kro_gitops.kube.requests import JSON, Request
 from kro_gitops.kube.responses import Unauthorized
 from kro_gitops.kube.transport import Transport
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tests.connection import Connection, connect
 from tools.cluster.plane import Plane
 

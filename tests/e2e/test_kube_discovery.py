@@ -8,9 +8,9 @@ import pytest
 
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, MergePatch, Resource, Selection, WriteOptions
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.paths import find
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.builtins.catalog import catalog
+from kube_objects.paths import find
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import Connection
 
 CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.kube.access import Access
+from kro_gitops.kube.access_review import Access
 from kro_gitops.kube.api import Cluster, Identity, Selection, Writer
 from kro_gitops.kube.credentials import CredentialsError, from_kubeconfigs
-from kro_gitops.kube.event_folding import EventLimits
+from kro_gitops.kube.event_aggregation import EventLimits
 from kro_gitops.kube.events import Recorder
 from kro_gitops.kube.requests import impersonation
 from kro_gitops.kube.responses import Forbidden
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.config_maps import CONFIG_MAP, config_map
 from tests.connection import Connection
 from tools.cluster.plane import Plane

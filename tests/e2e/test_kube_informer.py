@@ -13,8 +13,8 @@ from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, MergePatch, Reader, Selection
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.informer import Informer
-from kro_gitops.kube.pace import Limits
-from kro_gitops.objects.refs import Kind
+from kro_gitops.kube.ratelimit import Limits
+from kube_objects.refs import Kind
 from tests.config_maps import CONFIG_MAP, config_map, create_many, ours, ref
 from tests.connection import connect
 from tools.cluster.plane import Plane

@@ -17,7 +17,7 @@ from aiohttp.test_utils import TestServer
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.kube import requests
 from kro_gitops.kube.credentials import Access, CredentialsError, from_kubeconfigs
-from kro_gitops.kube.pace import Limits
+from kro_gitops.kube.ratelimit import Limits
 from kro_gitops.kube.requests import Request
 from kro_gitops.kube.responses import ServerTrouble, TooManyRequests, Unauthorized
 from kro_gitops.kube.transport import Sent, Transport

@@ -19,13 +19,13 @@ import pytest
 import yaml
 
 from kro_gitops.engine.api import DEFINITION_KIND
-from kro_gitops.engine.own_crds import own_crds
+from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.engine.revision import REVISION_KIND
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import MergePatch, Selection, WriteOptions
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.responses import ApiError, Cause, Conflict, NotFound, Status
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import Connection, connect
 from tools.cluster.commands import find_binary
 from tools.cluster.plane import Plane

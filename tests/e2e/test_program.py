@@ -16,7 +16,7 @@ BAD = WEBAPP.replace(b"${schema.spec.replicas}", b"${schema.spec.replcas}")
 ESCAPE = re.compile(rb"\x1b\[[0-9;]*m")
 
 # Modules that take time to import, and that no help needs.
-HEAVY = ("yaml", "re2", "json", "kro_gitops.cel", "kro_gitops.objects", "kro_gitops.preview")
+HEAVY = ("yaml", "re2", "json", "kube_cel", "kube_objects", "kro_gitops.preview")
 
 
 def test_the_program_and_the_module_are_the_same() -> None:

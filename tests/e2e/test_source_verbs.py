@@ -19,10 +19,10 @@ import yaml
 
 from kro_gitops.cli import get, history, resume, rollback, suspend, sync, tree
 from kro_gitops.kube.api import Cluster
-from kro_gitops.objects.metadata import REQUESTED_AT, SUSPEND_REASON
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.objects.times import parse_time
+from kro_gitops.metadata import REQUESTED_AT, SUSPEND_REASON
 from kro_gitops.source.api import GIT_SOURCE_KIND
+from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.times import parse_time
 from tests.command import PROGRAM, Outcome, run
 from tests.connection import connect
 from tests.e2e.shop import Builder, condition

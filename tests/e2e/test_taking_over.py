@@ -15,7 +15,7 @@ import pytest
 
 from kro_gitops.engine.applyset import validate_inventory
 from kro_gitops.kube.api import Selection
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import connect
 from tests.e2e.scenarios.controllers import (
     KRO,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.objects.paths import format_path
+from kube_objects.paths import format_path
 from tests.graph_cases import cases, outcomes
 
 # Where we do better on purpose, and why.

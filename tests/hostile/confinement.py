@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.budgets import examples
+from objects_testing.budgets import examples
+
 from tests.child_processes import end, processes_in
 
 _ROOT = Path(__file__).parents[2]

@@ -1,6 +1,7 @@
 """Hostile files: what YAML and encodings allow, and nobody means."""
 
-from tests.budgets import examples
+from objects_testing.budgets import examples
+
 from tests.git_repositories import Executable, Stored, Submodule, Symlink
 from tests.hostile.stage import BAD_FILE, GOOD_FILE, Stage, config_map
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kro_gitops.errors import Finding, KroGitopsError, Origin, Problem
+from kro_gitops.errors import KroGitopsError
 from kro_gitops.source.chosen_files import choose_files, ignore_paths
 from kro_gitops.source.fetch.mirror import Mirrors
 from kro_gitops.source.fetch.model import FetchRules, Remote
@@ -20,6 +20,7 @@ from kro_gitops.source.guards import check_url
 from kro_gitops.source.manifests import read
 from kro_gitops.source.revision import choose, patterns
 from kro_gitops.source.spec import WantedRef
+from kube_objects.problems import Finding, Origin, Problem
 
 _SHOWN = 50
 

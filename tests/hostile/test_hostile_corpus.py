@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from objects_testing.budgets import examples
 
-from tests.budgets import examples
 from tests.git_repositories import GitRepository
 from tests.git_servers import HttpServer
 from tests.hostile.confinement import MEMORY, Outcome, Question, confined

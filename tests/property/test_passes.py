@@ -10,11 +10,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from objects_testing.budgets import examples
 
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.plan.steps import Apply
 from kro_gitops.engine.status import State, judge
-from tests.budgets import examples
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from objects_testing.budgets import examples
 
-from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.preview.repository import compile_repository
 from kro_gitops.source.manifests import read
-from tests.budgets import examples
+from kube_objects.builtins.catalog import catalog
 
 FILES = sorted((Path(__file__).parents[2] / "examples" / "repo").rglob("*.yaml"))
 TEXTS = [file.read_text("utf-8") for file in FILES]

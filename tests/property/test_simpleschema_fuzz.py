@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from objects_testing.budgets import examples
 
 from kro_gitops.engine.simpleschema.grammar import (
     Atomic,
@@ -15,8 +16,8 @@ from kro_gitops.engine.simpleschema.grammar import (
 )
 from kro_gitops.engine.simpleschema.markers import MARKERS, read_markers
 from kro_gitops.engine.simpleschema.openapi import build_schema
-from kro_gitops.errors import Problem, SchemaError, Spot
-from tests.budgets import examples
+from kube_objects.errors import SchemaError
+from kube_objects.problems import Problem, Spot
 
 NAMES = ("string", "integer", "boolean", "float", "object", "T", "U", "V")
 SCRAPS = (

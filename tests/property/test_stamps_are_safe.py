@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from objects_testing.budgets import examples
 
-from kro_gitops.errors import RefusedError
-from kro_gitops.tracking.choices import INSTANCE_LABEL, Method, Mode
+from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method, Mode
 from kro_gitops.tracking.methods import ArgoCD
 from kro_gitops.tracking.stamp import Child, Parent, Policy, stamp
+from kube_objects.errors import RefusedError
 from tests.argocd_model import Expected, expected_argocd
-from tests.budgets import examples
 
 TRACKING = "argocd.argoproj.io/tracking-id"
 INSTALLATION = "argocd.argoproj.io/installation-id"

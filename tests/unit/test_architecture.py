@@ -11,25 +11,35 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = "kro_gitops"
-ROOT = Path(__file__).parents[2] / PACKAGE
+REPOSITORY = Path(__file__).parents[2]
+PACKAGES = {
+    "kro_gitops": REPOSITORY / "kro_gitops",
+    **{
+        f"kube_{name}": REPOSITORY / "packages" / f"kube-{name}" / "src" / f"kube_{name}"
+        for name in ("objects", "cel", "sandbox")
+    },
+}
 
 SHELL = {
-    *("__main__", "cli", "app", "leadership", "logs", "metrics", "web.health"),
-    *("control.leader", "control.loop", "counting", "assembly", "engine.controllers"),
-    *("companions", "embedded", "homes"),
+    *(f"kro_gitops.{name}" for name in ("__main__", "cli", "app", "local", "server")),
+    *("kro_gitops.telemetry.logs", "kro_gitops.telemetry.metrics", "kro_gitops.settings.homes"),
+    *(f"kro_gitops.control.{name}" for name in ("leader_election", "leadership", "loop")),
+    *("kro_gitops.control.schedule", "kro_gitops.engine.controllers"),
+    *(f"kro_gitops.kube.{name}" for name in ("access_review", "client", "credentials")),
+    *(f"kro_gitops.kube.{name}" for name in ("discovery", "events", "informer", "transport")),
+    *("kro_gitops.source.controllers", "kro_gitops.source.receivers"),
     *(
-        f"apiserver.{name}"
-        for name in ("__main__", "background", "certificates", "journal", "parts")
+        f"kro_gitops.source.fetch.{name}"
+        for name in (
+            *("arrivals", "contents", "github_app", "json_api", "locks", "logins", "mirror"),
+            *("network", "process", "reader", "repository", "verify", "wire"),
+            *("guarded_http", "posting"),
+        )
     ),
-    *(f"apiserver.{name}" for name in ("server", "snapshots", "store_file", "streams", "wire")),
-    *("kube.access", "kube.client", "kube.credentials", "kube.discovery", "kube.events"),
-    *("kube.informer", "kube.transport", "control.schedule", "web.hooks", "web.serving"),
-    *("source.controllers", "source.receivers"),
-    *(f"source.fetch.{name}" for name in ("arrivals", "contents", "github_app", "json_api")),
-    *(f"source.fetch.{name}" for name in ("locks", "logins", "mirror", "network", "process")),
-    *(f"source.fetch.{name}" for name in ("reader", "repository", "verify", "wire")),
-    *(f"source.fetch.{name}" for name in ("guarded_http", "posting")),
+    *(f"kube_sandbox.{name}" for name in ("__main__", "wiring", "server")),
+    *("kube_sandbox.controllers.manager", "kube_sandbox.authentication.certificates"),
+    *(f"kube_sandbox.storage.{name}" for name in ("journal", "snapshots", "store_file")),
+    *("kube_sandbox.http.server", "kube_sandbox.http.watch_stream"),
 }
 WORLD = {
     *("asyncio", "concurrent", "multiprocessing", "threading", "signal", "subprocess"),
@@ -45,8 +55,9 @@ WORLDLY_METHODS = {("datetime", "now"), ("datetime", "today"), ("datetime", "utc
 
 
 def module_name(file: Path) -> str:
-    """Name a module relative to the package: `cel.check`."""
-    return ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    """Return the dotted name of a module: `kube_cel.checker`."""
+    root = next(root for root in PACKAGES.values() if root in file.parents)
+    return ".".join(file.relative_to(root.parent).with_suffix("").parts)
 
 
 def is_shell(name: str) -> bool:
@@ -56,7 +67,8 @@ def is_shell(name: str) -> bool:
 
 
 def pure_files() -> list[Path]:
-    return [file for file in sorted(ROOT.rglob("*.py")) if not is_shell(module_name(file))]
+    files = (file for root in PACKAGES.values() for file in sorted(root.rglob("*.py")))
+    return [file for file in files if not is_shell(module_name(file))]
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
@@ -74,10 +86,10 @@ def worldly_imports(tree: ast.AST) -> set[str]:
     for name in imports(tree):
         parts = name.split(".")
         prefixes = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
-        is_ours = parts[0] == PACKAGE
+        is_ours = parts[0] in PACKAGES
         if name in HARMLESS:
             continue
-        if prefixes & WORLD or (is_ours and is_shell(".".join(parts[1:]))):
+        if prefixes & WORLD or (is_ours and is_shell(".".join(parts))):
             found.add(name)
     return found
 

@@ -31,7 +31,7 @@ class EmbeddedPlane(Plane):
         self._folder = home / "cluster"
         self._compactions = 0
         command = [
-            *(sys.executable, "-m", "kro_gitops.apiserver", str(self._folder)),
+            *(sys.executable, "-m", "kube_sandbox", str(self._folder)),
             *(f"--port={port}", *flags),
         ]
         self.api_server = self.store = Part("apiserver", command, home / "apiserver.log", guard)

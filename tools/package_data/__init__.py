@@ -14,5 +14,5 @@ what the first one writes:
     internal_types   how internal types are printed in messages, from the Go sources
 
 The same Kubernetes gives the same bytes. `tools.recording` comes next; its `tables` also writes
-`kro_gitops/apiserver/tables/columns.json.zlib`, which the package ships.
+`packages/kube-sandbox/src/kube_sandbox/tables/columns.json.zlib`, which the package ships.
 """

@@ -2,7 +2,7 @@
 Write the catalogue of built-in kinds anew, as a real API server publishes them.
 
 Starts an API server, reads discovery and the OpenAPI v3 documents, stops it, and writes what
-`kro_gitops.objects.builtins.catalog` reads: an index, one file per group and version, and one
+`kube_objects.builtins.catalog` reads: an index, one file per group and version, and one
 for the components that all of them share. What neither validation nor CEL typing needs, such as
 descriptions, is left out. The same server gives the same bytes.
 

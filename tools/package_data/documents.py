@@ -2,7 +2,7 @@
 Write anew what the embedded API server serves without thinking: documents of a real one.
 
 Starts an API server, reads its discovery, its OpenAPI documents, its version and the objects it
-makes for itself, stops it, and writes what `kro_gitops.apiserver` reads. A custom kind is
+makes for itself, stops it, and writes what `kube_sandbox` reads. A custom kind is
 made for a moment, since what the documents of all custom kinds have in common is taken from its.
 The same server gives the same bytes.
 
@@ -24,7 +24,7 @@ from tools.cluster.parts import ToolError
 from tools.cluster.plane import START_LIMIT
 from tools.package_data.catalog import group_versions
 
-DATA = Path(__file__).resolve().parents[2] / "kro_gitops" / "apiserver" / "documents"
+DATA = Path(__file__).resolve().parents[2] / "packages/kube-sandbox/src/kube_sandbox/documents"
 
 Json = dict[str, Any]
 Found = TypeVar("Found")

@@ -4,7 +4,7 @@ import subprocess
 from argparse import ArgumentParser
 from pathlib import Path
 
-from kro_gitops.objects.builtins.catalog import catalog
+from kube_objects.builtins.catalog import catalog
 from tools.cluster.parts import ToolError
 
 

@@ -16,10 +16,10 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from kro_gitops.objects.builtins.catalog import catalog
+from kube_objects.builtins.catalog import catalog
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = ROOT / "kro_gitops" / "apiserver" / "builtins" / "data"
+DATA = ROOT / "packages/kube-sandbox/src/kube_sandbox/registry/builtin/data"
 # What is sent to subresources, and with a deletion.
 MORE_KINDS = (
     "authentication.k8s.io/v1 TokenRequest",

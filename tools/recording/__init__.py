@@ -8,7 +8,7 @@ Each recorder starts a control plane of its own and writes its file where the te
 `--kubeconfig`, or `KUBECONFIG`, names one that runs already (`python -m tools.cluster` starts one;
 only a server on this machine is asked), `--data` another folder.
 
-Recorders, and what they write to `tests/unit/apiserver/`:
+Recorders, and what they write to `packages/kube-sandbox/tests/unit/`:
 
     api_answers   discovery and OpenAPI documents; who is refused what    data/api_*
     bodies        objects in protobuf and in JSON                         data/api_bodies
@@ -23,7 +23,7 @@ Recorders, and what they write to `tests/unit/apiserver/`:
     rollouts      what Deployments and StatefulSets do, step by step      data/rollouts
 
 On a new version of Kubernetes: first all of `tools.package_data`, whose catalogue `builtins` reads;
-then all recorders, in any order; then `pytest tests/unit/apiserver`, whose failures are what has
+then all recorders, in any order; then `pytest packages/kube-sandbox`, whose failures are what has
 changed. `api_answers` and `bodies` want a server that nobody has used; the others clear up behind
 them. What differs from run to run (uids, times, versions, here and there the order) is left out or
 does not matter to the tests.

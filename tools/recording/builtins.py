@@ -3,7 +3,7 @@ Record what a real API server makes of manifests of built-in kinds, good and bad
 
 The cases are in a YAML file: for each kind a body, changes to it that are tried as new objects,
 and changes that are tried on an object that is there. Nothing but that object is stored, everything
-else is a dry run. What is written is replayed by the tests of `kro_gitops.apiserver.builtins`.
+else is a dry run. What is written is replayed by the tests of `kube_sandbox.registry.builtin`.
 
     python -m tools.recording.builtins
 """
@@ -14,15 +14,15 @@ from typing import Any
 
 import yaml
 
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.kinds import KindSchema
-from kro_gitops.objects.refs import Kind
+from kube_objects.builtins.catalog import catalog
+from kube_objects.refs import Kind
+from kube_objects.schemas import KindSchema
 from tools.cluster.parts import ToolError
 from tools.recording.client import Answer, Client, Json
 from tools.recording.command import TESTS, command_line, run
 
-CASES = TESTS / "builtins" / "data" / "cases.yaml"
-FILE = TESTS / "builtins" / "data" / "recorded.json.zlib"
+CASES = TESTS / "registry" / "builtin" / "data" / "cases.yaml"
+FILE = TESTS / "registry" / "builtin" / "data" / "recorded.json.zlib"
 NAMESPACE = "e-recorded"
 DRY = "?dryRun=All&fieldManager=recorder"
 

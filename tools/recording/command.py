@@ -17,7 +17,7 @@ from tools.cluster.parts import ToolError
 from tools.recording.client import Client
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTS = ROOT / "tests" / "unit" / "apiserver"
+TESTS = ROOT / "packages/kube-sandbox/tests/unit"
 _PACKED: Mapping[str, Callable[[bytes], bytes]] = {
     ".gz": lambda text: gzip.compress(text, 9, mtime=0),
     ".xz": lzma.compress,

@@ -21,7 +21,7 @@ from tools.recording.custom_definitions import DEFINITIONS
 from tools.recording.custom_objects import OBJECTS
 
 Json = Any
-FILE = TESTS / "custom" / "recorded.json.gz"
+FILE = TESTS / "apiextensions" / "recorded.json.gz"
 NAMESPACE = "c-recorded"
 STRICT = "?dryRun=All&fieldValidation=Strict"
 SEEDS = range(1, 61)

@@ -26,7 +26,7 @@ from tools.recording.patch_cases import (
 )
 from tools.recording.selector_cases import ASKED, FIELDS, KINDS, LABELS
 
-FILE = TESTS / "data" / "patches.json.zlib"
+FILE = TESTS / "patch" / "data" / "patches.json.zlib"
 NAMESPACE = "f-recorded-patches"
 THINGS = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/things"
 CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"

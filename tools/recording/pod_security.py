@@ -13,7 +13,7 @@ from tools.recording.client import MERGE_PATCH, Client, Json
 from tools.recording.command import TESTS, command_line, run
 from tools.recording.pod_security_cases import base, debugged, pods
 
-FILE = TESTS / "plugins" / "data" / "pod_security.json.xz"
+FILE = TESTS / "admission" / "plugins" / "pod_security" / "data" / "pod_security.json.xz"
 LEVELS = ("baseline", "restricted")
 # Those at which a check comes or changes, those before, and one to come.
 MINORS = (0, 7, 8, 18, 19, 21, *range(22, 37))

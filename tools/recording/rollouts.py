@@ -1,8 +1,8 @@
 """
 Record how real controllers roll out.
 
-The control plane has kube-controller-manager, but neither scheduler nor nodes: the script
-(tests/unit/apiserver/workloads/rollout_script.py) says itself which pods are ready.
+The control plane has kube-controller-manager, but neither scheduler nor nodes: the script itself
+(`rollout_script.py` of the sandbox tests) marks Pods as ready.
 
     python -m tools.recording.rollouts
 """
@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.unit.apiserver.workloads import rollout_script as script
+from sandbox_testing import rollout_script as script
+
 from tools.recording.client import MERGE_PATCH, Client, Json
 from tools.recording.command import TESTS, command_line, run
 
-FILE = TESTS / "data" / "rollouts.json.zlib"
+FILE = TESTS / "controllers" / "data" / "rollouts.json.zlib"
 
 
 class RealCluster:

@@ -17,7 +17,7 @@ from tools.recording.custom_cases import definition, spec
 from tools.recording.rule_cost_cases import DEFINITIONS, EXPRESSIONS, FIELDS
 
 Json = Any
-FILE = TESTS / "custom" / "rule_costs.json.gz"
+FILE = TESTS / "apiextensions" / "cel" / "rule_costs.json.gz"
 STRICT = "?dryRun=All&fieldValidation=Strict"
 _FACTOR = re.compile(r"estimated rule cost exceeds budget by factor of ([\d.]+)x")
 _ANY_TYPE = re.compile(r"selfType\d+")

@@ -19,7 +19,7 @@ from tools.cluster.parts import ToolError
 from tools.recording.client import MERGE_PATCH, Client
 from tools.recording.command import ROOT, TESTS, command_line, run
 
-COLUMNS = ROOT / "kro_gitops" / "apiserver" / "tables" / "columns.json.zlib"
+COLUMNS = ROOT / "packages/kube-sandbox/src/kube_sandbox/tables/columns.json.zlib"
 CASES = TESTS / "data" / "tables.json.zlib"
 OBJECTS = Path(__file__).parent / "table_objects.yaml"
 NAMESPACE = "f-recorded-tables"

@@ -20,7 +20,7 @@ from tools.recording.client import Client, Json
 from tools.recording.command import TESTS, command_line, run
 
 CASES = Path(__file__).parent / "workload_cases.txt"
-FILE = TESTS / "builtins" / "data" / "workloads.json.zlib"
+FILE = TESTS / "registry" / "builtin" / "data" / "workloads.json.zlib"
 NAMESPACE = "recorded"
 UID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 ANY_UID = "00000000-0000-4000-8000-000000000000"

@@ -18,28 +18,28 @@ from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import Work
 from kro_gitops.engine import definition_status as reported
 from kro_gitops.engine.api import DEFINITION_KIND
-from kro_gitops.engine.author_conditions import Counted, parse_ready_conditions
-from kro_gitops.engine.controllers.compiling import Compiled, Compiler
-from kro_gitops.engine.controllers.observing import Observer
-from kro_gitops.engine.controllers.publishing import Publisher, Writing
+from kro_gitops.engine.conditions import Counted, parse_ready_conditions
+from kro_gitops.engine.controllers.compile_cache import Compiled, Compiler
+from kro_gitops.engine.controllers.crd_publisher import Publisher, Writing
+from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.revisions import Revision, Revisions
 from kro_gitops.engine.controllers.watches import Watches
-from kro_gitops.engine.crd import CrdInputs
+from kro_gitops.engine.crd.build import CrdInputs
+from kro_gitops.engine.crd.update import served_kind_name
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.engine.management import has_finalizer, is_going
-from kro_gitops.engine.publication import served_kind_name
+from kro_gitops.engine.instance_metadata import has_finalizer, is_going
 from kro_gitops.engine.revision import spec_hash
-from kro_gitops.engine.serving import Serving
+from kro_gitops.engine.served_kind import Serving
 from kro_gitops.errors import KroGitopsError, Unavailable
 from kro_gitops.kube.api import Cluster, JsonPatch, MergePatch, WriteOptions
-from kro_gitops.kube.event_folding import EventType
+from kro_gitops.kube.event_aggregation import EventType
 from kro_gitops.kube.events import Recorder
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
-from kro_gitops.objects.conditions import Condition, ConditionSet
-from kro_gitops.objects.metadata import FINALIZER, KRO_GROUP, READY_CONDITIONS, REVISION
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
-from kro_gitops.objects.times import parse_time
+from kro_gitops.metadata import FINALIZER, KRO_GROUP, READY_CONDITIONS, REVISION
+from kube_objects.conditions import Condition, ConditionSet
+from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.times import parse_time
 
 log = logging.getLogger(__name__)
 

@@ -14,33 +14,33 @@ from kro_gitops.control.loop import Settings as LoopSettings
 from kro_gitops.control.outcome import Result
 from kro_gitops.control.workqueue import Work, WorkQueue
 from kro_gitops.engine.api import DEFINITION_KIND
-from kro_gitops.engine.controllers.applying import Applier, nothing_refused
-from kro_gitops.engine.controllers.compiling import CRD_KIND, Compiler
+from kro_gitops.engine.controllers.applier import Applier, nothing_refused
+from kro_gitops.engine.controllers.compile_cache import CRD_KIND, Compiler
+from kro_gitops.engine.controllers.crd_publisher import Publisher
 from kro_gitops.engine.controllers.definitions import DefinitionRules, Definitions, Tools, Wakes
-from kro_gitops.engine.controllers.deletions import Deletions
-from kro_gitops.engine.controllers.externals import Externals
+from kro_gitops.engine.controllers.deletion import Deletions
+from kro_gitops.engine.controllers.external_objects import Externals
+from kro_gitops.engine.controllers.find_children import Membership
 from kro_gitops.engine.controllers.instances import Hands, InstanceRules, Instances
-from kro_gitops.engine.controllers.membership import Membership
-from kro_gitops.engine.controllers.observing import Observer
-from kro_gitops.engine.controllers.publishing import Publisher
-from kro_gitops.engine.controllers.reporting import Reporter
+from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.revisions import BY_DEFINITION, Revisions, snapshot_name
+from kro_gitops.engine.controllers.status_writer import Reporter
 from kro_gitops.engine.controllers.watches import Watches
+from kro_gitops.engine.crd.update import owner_of
+from kro_gitops.engine.instance_metadata import is_going
 from kro_gitops.engine.labels import label_value
-from kro_gitops.engine.management import is_going
 from kro_gitops.engine.options import Options
-from kro_gitops.engine.publication import owner_of
 from kro_gitops.engine.revision import REVISION_KIND
-from kro_gitops.engine.serving import Serving
+from kro_gitops.engine.served_kind import Serving
 from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import Cluster, Identity, Selection
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.events import Recorder
 from kro_gitops.kube.informer import Informer
-from kro_gitops.objects.crds import kinds_of_crd
-from kro_gitops.objects.metadata import ALLOW_BREAKING_CHANGES, READY_CONDITIONS
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import ALLOW_BREAKING_CHANGES, READY_CONDITIONS
+from kube_objects.crds import kinds_of_crd
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from functools import partial
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import Work
 from kro_gitops.engine.applyset import Inventory, has_inventory
-from kro_gitops.engine.controllers.applying import (
+from kro_gitops.engine.controllers.applier import (
     Applier,
     Errand,
     Target,
@@ -25,15 +25,15 @@ from kro_gitops.engine.controllers.applying import (
     target_of,
     with_each,
 )
-from kro_gitops.engine.controllers.deletions import Deletions
-from kro_gitops.engine.controllers.externals import Externals
-from kro_gitops.engine.controllers.membership import Membership
-from kro_gitops.engine.controllers.observing import Observer
-from kro_gitops.engine.controllers.reporting import Account, Reporter
-from kro_gitops.engine.controllers.stopwatch import Stopwatch
+from kro_gitops.engine.controllers.deadline import Stopwatch
+from kro_gitops.engine.controllers.deletion import Deletions
+from kro_gitops.engine.controllers.external_objects import Externals
+from kro_gitops.engine.controllers.find_children import Membership
+from kro_gitops.engine.controllers.observer import Observer
+from kro_gitops.engine.controllers.status_writer import Account, Reporter
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.engine.management import (
+from kro_gitops.engine.instance_metadata import (
     has_finalizer,
     inventory_of,
     is_going,
@@ -44,7 +44,7 @@ from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules, is_same_de
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.steps import Apply, Read, Select, Step
-from kro_gitops.engine.serving import Serving
+from kro_gitops.engine.served_kind import Serving
 from kro_gitops.engine.status import (
     IS_MANAGED,
     IS_RESOLVED,
@@ -59,11 +59,12 @@ from kro_gitops.engine.status import (
     not_resolved,
 )
 from kro_gitops.engine.watchset import Many, One, Request
-from kro_gitops.errors import KroGitopsError, NotYet, RefusedError
+from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import Cluster, Identity, WriteOptions
-from kro_gitops.objects.metadata import INSTANCE_MANAGER, NODE_ID
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import INSTANCE_MANAGER, NODE_ID
 from kro_gitops.tracking.stamp import Policy
+from kube_objects.errors import RefusedError
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import Any
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import Work
 from kro_gitops.engine.api import DEFINITION_KIND
-from kro_gitops.engine.controllers.compiling import Compiled, Compiler
+from kro_gitops.engine.controllers.compile_cache import Compiled, Compiler
 from kro_gitops.engine.definition_status import (
     IS_VERIFIED,
     REVISION_TYPES,
@@ -22,7 +22,7 @@ from kro_gitops.engine.definition_status import (
     not_verified,
     shape,
 )
-from kro_gitops.engine.management import has_finalizer, is_going
+from kro_gitops.engine.instance_metadata import has_finalizer, is_going
 from kro_gitops.engine.revision import (
     REVISION_KIND,
     next_number,
@@ -34,9 +34,9 @@ from kro_gitops.engine.revision import (
 from kro_gitops.kube.api import Cluster, DeleteOptions, JsonPatch, MergePatch, WriteOptions
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
-from kro_gitops.objects.conditions import UNKNOWN, ConditionSet
-from kro_gitops.objects.metadata import FINALIZER
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.metadata import FINALIZER
+from kube_objects.conditions import UNKNOWN, ConditionSet
+from kube_objects.refs import KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
 

@@ -14,22 +14,22 @@ from functools import partial
 from typing import Protocol
 
 from kro_gitops.engine.applyset import GroupKind
-from kro_gitops.engine.controllers.attention import Attention
-from kro_gitops.engine.controllers.observing import Observer
-from kro_gitops.engine.controllers.running import Running, started
-from kro_gitops.engine.graph.parts import Parts, covers, merged, parts_seen, picked
+from kro_gitops.engine.controllers.informer_task import Running, started
+from kro_gitops.engine.controllers.observer import Observer
+from kro_gitops.engine.controllers.own_writes import Attention
+from kro_gitops.engine.graph.read_paths import Parts, covers, merged, parts_seen, picked
+from kro_gitops.engine.instance_metadata import is_going
 from kro_gitops.engine.lost_instances import instance_of, remembered, went_at_once
-from kro_gitops.engine.management import is_going
 from kro_gitops.engine.plan.deletion import asks_to_orphan
-from kro_gitops.engine.serving import Serving
+from kro_gitops.engine.served_kind import Serving
 from kro_gitops.engine.watchset import WatchSet
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Reader, Selection
 from kro_gitops.kube.cache import TIMELESS, WITHOUT_MANAGERS, Change, sharing
 from kro_gitops.kube.informer import Informer
-from kro_gitops.objects.metadata import APPLYSET_PART_OF, CHILD_MANAGER, OWNED
-from kro_gitops.objects.owned_fields import Kept, entry_of
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import APPLYSET_PART_OF, CHILD_MANAGER, OWNED
+from kube_objects.managed_fields import Kept, entry_of
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
 

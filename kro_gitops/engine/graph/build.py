@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.engine.crd import CrdInputs, build_crd
+from kro_gitops.engine.crd.build import CrdInputs, build_crd
 from kro_gitops.engine.definition import Definition, parse
-from kro_gitops.engine.graph.bodies import NodeDraft, read_bodies
 from kro_gitops.engine.graph.dependencies import Wiring, wire
 from kro_gitops.engine.graph.naming import check_names, is_kind_name
 from kro_gitops.engine.graph.nodes import (
@@ -25,17 +23,20 @@ from kro_gitops.engine.graph.nodes import (
     Places,
     StatusField,
 )
-from kro_gitops.engine.graph.parts import parts_read
 from kro_gitops.engine.graph.projection import Projection, project
+from kro_gitops.engine.graph.read_paths import parts_read
 from kro_gitops.engine.graph.rulecheck import check_schema_rules
+from kro_gitops.engine.graph.templates import NodeDraft, read_bodies
 from kro_gitops.engine.graph.typecheck import Types, check_node, environment_for
 from kro_gitops.engine.options import DEFAULTS, Options
 from kro_gitops.engine.simpleschema.openapi import build_schema
-from kro_gitops.errors import DefinitionError, Path, Problem, Spot
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.crds import kinds_of_crd
-from kro_gitops.objects.kinds import KindSchema, Schemas
-from kro_gitops.objects.refs import KubeObject, is_dns_label
+from kro_gitops.errors import DefinitionError
+from kube_cel.environment import Environment
+from kube_objects.builtins.catalog import catalog
+from kube_objects.crds import kinds_of_crd
+from kube_objects.problems import Path, Problem, Spot
+from kube_objects.refs import KubeObject, is_dns_label
+from kube_objects.schemas import KindSchema, Schemas
 
 _SPEC_ROOT = ("spec", "schema")
 

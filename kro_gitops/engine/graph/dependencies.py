@@ -9,12 +9,8 @@ told why one resource waits for another.
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.hints import hint_for_name
-from kro_gitops.cel.issues import SyntaxProblem
 from kro_gitops.engine.graph import dag
-from kro_gitops.engine.graph.bodies import NodeDraft
-from kro_gitops.engine.graph.drafts import Draft
+from kro_gitops.engine.graph.expressions import Draft
 from kro_gitops.engine.graph.nodes import (
     EACH,
     RUNTIME,
@@ -24,8 +20,12 @@ from kro_gitops.engine.graph.nodes import (
     NodeKind,
     Use,
 )
-from kro_gitops.errors import Problem, Spot
-from kro_gitops.objects.paths import format_path
+from kro_gitops.engine.graph.templates import NodeDraft
+from kube_cel.environment import Environment
+from kube_cel.hints import hint_for_name
+from kube_cel.issues import SyntaxProblem
+from kube_objects.paths import format_path
+from kube_objects.problems import Problem, Spot
 
 _PREFIX = "failed to build dependency graph: "
 _NAME = ("metadata", "name")

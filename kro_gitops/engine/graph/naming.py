@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from kro_gitops.engine.definition import Definition, ResourceSpec
-from kro_gitops.errors import Problem, Spot
+from kube_objects.problems import Problem, Spot
 
 _KIND = re.compile(r"[A-Z][a-zA-Z0-9]*")
 _IDENTIFIER = re.compile(r"[a-z][a-zA-Z0-9]*")

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.program import Program
-from kro_gitops.cel.scanner import Template
 from kro_gitops.engine.definition import Definition
-from kro_gitops.errors import Path
-from kro_gitops.objects.kinds import KindSchema
-from kro_gitops.objects.refs import Kind, KubeObject
+from kube_cel.environment import Environment
+from kube_cel.interpolation import Template
+from kube_cel.program import Program
+from kube_objects.problems import Path
+from kube_objects.refs import Kind, KubeObject
+from kube_objects.schemas import KindSchema
 
 SCHEMA = "schema"
 EACH = "each"

@@ -8,25 +8,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.fit import schema_of_type
-from kro_gitops.cel.issues import SyntaxProblem
-from kro_gitops.cel.references import (
+from kro_gitops.engine.graph.expressions import INVALID_REGEX, Draft, standalone_drafts
+from kro_gitops.engine.graph.nodes import RUNTIME, SCHEMA
+from kro_gitops.engine.graph.template_walk import walk_freely
+from kro_gitops.engine.graph.typecheck import compile_draft, inspect_restricted
+from kube_cel.assignability import schema_of_type
+from kube_cel.environment import Environment
+from kube_cel.interpolation import go_quote
+from kube_cel.issues import SyntaxProblem
+from kube_cel.parser import parse
+from kube_cel.references import (
     ConditionLookup,
     ConditionUse,
     DeclaredCondition,
     LiteralText,
     condition_literals,
 )
-from kro_gitops.cel.scanner import go_quote
-from kro_gitops.cel.syntax import parse
-from kro_gitops.cel.types import STRING, Type
-from kro_gitops.engine.graph.drafts import INVALID_REGEX, Draft, standalone_drafts
-from kro_gitops.engine.graph.nodes import RUNTIME, SCHEMA
-from kro_gitops.engine.graph.typecheck import compile_draft, inspect_restricted
-from kro_gitops.engine.graph.walk import walk_freely
-from kro_gitops.errors import Path, Problem, SchemaError, Spot
-from kro_gitops.objects.paths import format_path
+from kube_cel.types import STRING, Type
+from kube_objects.errors import SchemaError
+from kube_objects.paths import format_path
+from kube_objects.problems import Path, Problem, Spot
 
 ROOT: Path = ("spec", "schema", "status")
 BUILT_IN_CONDITIONS = ("InstanceManaged", "GraphResolved", "ResourcesReady", "Ready")

@@ -7,11 +7,12 @@ kro leaves them to the API server, which refuses the whole CRD; an author wants 
 from collections.abc import Iterator
 from typing import Any
 
-from kro_gitops.cel.issues import CheckProblem, Issue, SyntaxProblem
-from kro_gitops.cel.rules import EXTENSION, rule_problems
 from kro_gitops.engine.definition import DefinitionSchema
-from kro_gitops.errors import ExpressionError, Path, Problem, Spot
-from kro_gitops.objects.paths import find, leaves
+from kube_cel.errors import ExpressionError
+from kube_cel.issues import CheckProblem, Issue, SyntaxProblem
+from kube_cel.validation_rules import EXTENSION, rule_problems
+from kube_objects.paths import find, leaves
+from kube_objects.problems import Path, Problem, Spot
 
 _ROOT: Path = ("spec", "schema")
 

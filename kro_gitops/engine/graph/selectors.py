@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from kro_gitops.cel.scanner import NestedExpression, scan
 from kro_gitops.engine.definition import ResourceSpec
-from kro_gitops.engine.graph.walk import walk_by_schema
-from kro_gitops.errors import Path, Problem, Spot
-from kro_gitops.objects.builtins.catalog import catalog
+from kro_gitops.engine.graph.template_walk import walk_by_schema
+from kube_cel.interpolation import NestedExpression, scan
+from kube_objects.builtins.catalog import catalog
+from kube_objects.problems import Path, Problem, Spot
 
 _ROOT: Path = ("metadata", "selector")
 _SHAPE = (

@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kro_gitops.cel.declarations import Environment
-from kro_gitops.cel.failures import BuildProblem
-from kro_gitops.cel.fit import expected_type, explain_misfit
-from kro_gitops.cel.issues import CheckProblem, SyntaxProblem
-from kro_gitops.cel.scanner import go_quote
-from kro_gitops.cel.types import BOOL, DYN, STRING, Type, list_of, map_of, optional_of
-from kro_gitops.engine.graph.bodies import FieldDraft, NodeDraft
 from kro_gitops.engine.graph.dependencies import unknown_name_problems
-from kro_gitops.engine.graph.drafts import Draft
+from kro_gitops.engine.graph.expressions import Draft
 from kro_gitops.engine.graph.nodes import EACH, SCHEMA, NodeKind
-from kro_gitops.errors import Path, Problem
-from kro_gitops.objects.paths import format_path
+from kro_gitops.engine.graph.templates import FieldDraft, NodeDraft
+from kube_cel.assignability import expected_type, explain_misfit
+from kube_cel.environment import Environment
+from kube_cel.errors import BuildProblem
+from kube_cel.interpolation import go_quote
+from kube_cel.issues import CheckProblem, SyntaxProblem
+from kube_cel.types import BOOL, DYN, STRING, Type, list_of, map_of, optional_of
+from kube_objects.paths import format_path
+from kube_objects.problems import Path, Problem
 
 OMIT_ONLY_IN_TEMPLATES = "omit() can only be used in resource template expressions"
 

@@ -10,16 +10,19 @@ import hashlib
 import json
 from base64 import b64encode
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import orjson
 
 from kro_gitops.engine.applyset import applyset_id, member_labels
 from kro_gitops.engine.labels import Position, instance_labels, node_labels, order_annotation
-from kro_gitops.errors import Problem
-from kro_gitops.objects.metadata import APPLYSET_PART_OF, DESIRED_HASH, REVISION
-from kro_gitops.objects.owned_fields import Kept, covers
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.metadata import APPLYSET_PART_OF, DESIRED_HASH, REVISION
 from kro_gitops.tracking.stamp import Child, Parent, Policy, stamp
+from kube_objects.managed_fields import Kept, covers
+from kube_objects.refs import KubeObject, ObjectRef
+
+if TYPE_CHECKING:
+    from kube_objects.problems import Problem
 
 KRO_LEVEL = "v0.9.4"
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kro_gitops.engine.labels import apply_order
-from kro_gitops.objects.metadata import DESIRED_HASH
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.metadata import DESIRED_HASH
+from kube_objects.refs import KubeObject
 
 _ORPHAN = "orphan"  # the garbage collector's own finalizer
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kro_gitops.cel.budget import DEFAULT_BUDGET, Budget
-from kro_gitops.cel.failures import ConversionError, EvaluationError
-from kro_gitops.cel.library.go_text import quote
-from kro_gitops.cel.values import is_list
 from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Node
 from kro_gitops.engine.plan.foreach import Binding, elements, expand
-from kro_gitops.errors import DataPending, ExpressionError, RefusedError
+from kro_gitops.errors import DataPending
+from kube_cel.budget import DEFAULT_BUDGET, Budget
+from kube_cel.errors import ConversionError, EvaluationError, ExpressionError
+from kube_cel.values import is_list
+from kube_objects.errors import RefusedError
+from kube_objects.go_text import quote
 
 Values = Mapping[str, Any]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from kro_gitops.cel.values import ListView, MapView, ObjectView, to_json
-from kro_gitops.errors import RefusedError
+from kube_cel.values import ListView, MapView, ObjectView, to_json
+from kube_objects.errors import RefusedError
 
 Binding = Mapping[str, Any]
 

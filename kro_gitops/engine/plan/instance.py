@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kro_gitops.cel.library.go_text import quote
 from kro_gitops.engine.applyset import Inventory, refuse_duplicates, refuse_foreign_member
 from kro_gitops.engine.graph.nodes import SCHEMA, FieldKind, Graph, Node, NodeKind
 from kro_gitops.engine.labels import Position
@@ -22,9 +21,10 @@ from kro_gitops.engine.plan.evaluation import Bounds, Evaluator, Fatal, Pending
 from kro_gitops.engine.plan.readiness import not_ready
 from kro_gitops.engine.plan.resolve import complete, fill
 from kro_gitops.engine.plan.steps import Apply, NodeState, Read, Select, Step
-from kro_gitops.errors import RefusedError
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.objects.selection import Selector
+from kube_objects.errors import RefusedError
+from kube_objects.go_text import quote
+from kube_objects.label_selectors import Selector
+from kube_objects.refs import KubeObject, ObjectRef
 
 
 class Live(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kro_gitops.errors import Path
+from kube_objects.problems import Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ Conditions see the objects as they are, without the views that other expressions
 from collections.abc import Sequence
 from typing import Any
 
-from kro_gitops.cel.failures import ConversionError, EvaluationError
-from kro_gitops.cel.library.go_text import quote
 from kro_gitops.engine.graph.nodes import EACH, Expression, Node, NodeKind
 from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, is_pending, told
+from kube_cel.errors import ConversionError, EvaluationError
+from kube_objects.go_text import quote
 
 _WAITING = "(waiting for readiness)"
 

@@ -8,9 +8,9 @@ live, a missing value stops the node; offline, it becomes a placeholder.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kro_gitops.cel.values import OMIT
 from kro_gitops.engine.graph.nodes import Expression, Graph, Node, Places
-from kro_gitops.objects.refs import KubeObject
+from kube_cel.values import OMIT
+from kube_objects.refs import KubeObject
 
 Values = Mapping[str, Any]
 Evaluate = Callable[[Expression, Values], Any]

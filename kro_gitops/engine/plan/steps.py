@@ -8,8 +8,8 @@ each, and the pass goes on from there.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
-from kro_gitops.objects.selection import Selector
+from kube_objects.label_selectors import Selector
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 
 class NodeState(StrEnum):

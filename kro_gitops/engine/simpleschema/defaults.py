@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kro_gitops.engine.simpleschema.drafts import PRESERVE_UNKNOWN, Draft
 from kro_gitops.engine.simpleschema.go_literals import compile_pattern
-from kro_gitops.errors import Path
-from kro_gitops.objects.paths import format_path
+from kro_gitops.engine.simpleschema.schema_nodes import PRESERVE_UNKNOWN, Draft
+from kube_objects.paths import format_path
+from kube_objects.problems import Path
 
 _INT64 = 2**63
 _SAFE_FLOAT = 2**53 - 1  # up to here a float is taken for an integer if it is whole

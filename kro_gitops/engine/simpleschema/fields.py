@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kro_gitops.engine.simpleschema import drafts, effects
-from kro_gitops.engine.simpleschema.drafts import Draft
+from kro_gitops.engine.simpleschema import marker_effects, schema_nodes
 from kro_gitops.engine.simpleschema.go_literals import type_name
 from kro_gitops.engine.simpleschema.grammar import (
     Atomic,
@@ -23,7 +22,9 @@ from kro_gitops.engine.simpleschema.grammar import (
     parse_type,
 )
 from kro_gitops.engine.simpleschema.markers import read_markers
-from kro_gitops.errors import Path, Problem, SchemaError, Spot
+from kro_gitops.engine.simpleschema.schema_nodes import Draft
+from kube_objects.errors import SchemaError
+from kube_objects.problems import Path, Problem, Spot
 
 MAX_DEPTH = 64  # levels of structures; ours, so that nobody's input exhausts the stack
 
@@ -53,7 +54,7 @@ class Builder:
             name: self.definition(value, (*path, name), f"{trail}field {name}: ")
             for name, value in fields.items()
         }
-        return drafts.structure(path, properties)
+        return schema_nodes.structure(path, properties)
 
     def definition(self, value: Any, path: Path, trail: str = "") -> Draft:
         """Make the draft of one definition; `trail` is kro's way to say where it stands."""
@@ -81,12 +82,12 @@ class Builder:
             self.problems.append(replace(problem, message=prefix + problem.message).below(path))
         for marker in markers.found:
             try:
-                effects.apply(marker, draft)
-            except effects.MarkerError as error:
+                marker_effects.apply(marker, draft)
+            except marker_effects.MarkerError as error:
                 self._keep(error, error.summary, path, prefix)
         try:
-            effects.check_together(markers.found, draft)
-        except effects.MarkerError as error:
+            marker_effects.check_together(markers.found, draft)
+        except marker_effects.MarkerError as error:
             self._keep(error, error.summary, path, prefix)
         return draft
 
@@ -101,18 +102,18 @@ class Builder:
     def _typed(self, expression: TypeExpression, path: Path, trail: str) -> Draft:
         match expression:
             case Atomic():
-                return drafts.scalar(path, expression.openapi)
+                return schema_nodes.scalar(path, expression.openapi)
             case ListType(items):
-                return drafts.list_of(path, self._typed(items, path, trail))
+                return schema_nodes.list_of(path, self._typed(items, path, trail))
             case MapType(values):
-                return drafts.map_of(path, self._typed(values, path, trail))
+                return schema_nodes.map_of(path, self._typed(values, path, trail))
             case Named():
                 return self._custom(expression, path, trail)
 
     def _custom(self, named: Named, path: Path, trail: str) -> Draft:
         found = self.find(named.name)
         if found is not None:
-            return drafts.used(found, path)
+            return schema_nodes.used(found, path)
         self.problems.append(
             Problem(
                 "unknown-type",

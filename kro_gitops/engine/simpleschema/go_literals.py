@@ -11,7 +11,7 @@ from typing import Any
 
 import re2
 
-from kro_gitops.cel.library.go_text import quote
+from kube_objects.go_text import quote
 
 BLANKS = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"

@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from kro_gitops.cel.library.go_text import quote
 from kro_gitops.engine.simpleschema.go_literals import BLANKS
-from kro_gitops.errors import SchemaError, Spot
+from kube_objects.errors import SchemaError
+from kube_objects.go_text import quote
+from kube_objects.problems import Spot
 
 # The built-in names, and the OpenAPI type each stands for.
 BUILT_IN = {

@@ -9,7 +9,7 @@ import json
 import math
 from typing import Any, NoReturn
 
-from kro_gitops.cel.library import go_text
+from kube_objects import go_text
 
 MAX_DEPTH = 100  # levels; ours, far below what a server takes and above what people write
 

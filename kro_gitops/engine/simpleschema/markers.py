@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from kro_gitops.cel.library.go_text import quote
 from kro_gitops.engine.simpleschema.go_literals import BLANKS, trim
 from kro_gitops.engine.simpleschema.grammar import type_end
-from kro_gitops.errors import Problem, Spot
+from kube_objects.go_text import quote
+from kube_objects.problems import Problem, Spot
 
 _ANY = frozenset(("string", "integer", "number", "boolean", "array", "object"))
 _STRING = frozenset(("string",))

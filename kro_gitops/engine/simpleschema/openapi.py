@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kro_gitops.engine.simpleschema.drafts import Schema, export
 from kro_gitops.engine.simpleschema.fields import Builder
-from kro_gitops.engine.simpleschema.refusals import refusals
+from kro_gitops.engine.simpleschema.schema_nodes import Schema, export
+from kro_gitops.engine.simpleschema.structural import refusals
 from kro_gitops.engine.simpleschema.types import ROOT as TYPES
 from kro_gitops.engine.simpleschema.types import load_types
-from kro_gitops.errors import Path, Problem
+from kube_objects.problems import Path, Problem
 
 SPEC = "spec"
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kro_gitops.engine.simpleschema.drafts import Draft
 from kro_gitops.engine.simpleschema.fields import MAX_DEPTH, Builder
 from kro_gitops.engine.simpleschema.grammar import (
     Named,
@@ -17,7 +16,9 @@ from kro_gitops.engine.simpleschema.grammar import (
     named_types,
     parse_type,
 )
-from kro_gitops.errors import Path, Problem, SchemaError, Spot
+from kro_gitops.engine.simpleschema.schema_nodes import Draft
+from kube_objects.errors import SchemaError
+from kube_objects.problems import Path, Problem, Spot
 
 ROOT = "types"
 

@@ -13,11 +13,10 @@ was there before and whose it is.
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from kro_gitops.errors import KroGitopsError, NotServed, RefusedError
+from kro_gitops.errors import KroGitopsError, NotServed
 from kro_gitops.kube.api import DeleteOptions, Propagation, WriteOptions
 from kro_gitops.kube.responses import ApiError, Invalid, NotFound
-from kro_gitops.objects.metadata import FORCE, SOURCE_MANAGER
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.metadata import FORCE, SOURCE_MANAGER
 from kro_gitops.source.controllers.comparing import Comparer
 from kro_gitops.source.controllers.errands import Errand, Target, each_of
 from kro_gitops.source.controllers.inventories import Inventories
@@ -27,6 +26,8 @@ from kro_gitops.source.controllers.registry import Registry
 from kro_gitops.source.desired import Wanted
 from kro_gitops.source.kind_order import apply_key
 from kro_gitops.source.misfits import misfits
+from kube_objects.errors import RefusedError
+from kube_objects.refs import KubeObject
 
 _SCHEMA_LIMIT = 10.0  # seconds for every API server to serve a schema that was just changed
 _GONE_LIMIT = 60.0  # seconds for an object to go that is made anew

@@ -7,13 +7,13 @@ undo what we do, and is refused.
 
 from collections.abc import Callable, Mapping
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.kube.api import Reader
-from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.source.controllers.registry import Held
 from kro_gitops.source.spec import SourceSpec, TrackingMode, WantedRef
-from kro_gitops.tracking.bridge import bridge_marks, refuse_bridge
+from kro_gitops.tracking.argocd_applications import bridge_marks, refuse_bridge
 from kro_gitops.tracking.methods import ArgoCD, Marks
+from kube_objects.errors import RefusedError
+from kube_objects.refs import Kind, ObjectRef
 
 _APPLICATION = Kind("argoproj.io", "v1alpha1", "Application")
 

@@ -12,11 +12,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from kro_gitops.engine.management import is_going
+from kro_gitops.engine.instance_metadata import is_going
 from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.kube.api import Cluster
-from kro_gitops.objects.conditions import TRUE, UNKNOWN
-from kro_gitops.objects.refs import ObjectRef
 from kro_gitops.source import status
 from kro_gitops.source.accounts import Account, Fault, Phase
 from kro_gitops.source.chosen_files import NOT_FOLLOWED
@@ -35,6 +33,8 @@ from kro_gitops.source.spec import SourceSpec
 from kro_gitops.source.stages import Stage
 from kro_gitops.tracking.inventory import key_of
 from kro_gitops.tracking.methods import ArgoCD
+from kube_objects.conditions import TRUE, UNKNOWN
+from kube_objects.refs import ObjectRef
 
 _PATIENCE = 30.0  # seconds for other sources of a repository to see the same commit
 _WORTH_TELLING = 20  # objects: more than these are not applied without a word

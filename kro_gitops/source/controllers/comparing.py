@@ -8,10 +8,8 @@ kinds that cannot be watched, objects with fields that may differ, and those tha
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kro_gitops.errors import KroGitopsError, RefusedError
-from kro_gitops.objects.metadata import SOURCE_HASH, SOURCE_MANAGER
-from kro_gitops.objects.owned_fields import Kept
-from kro_gitops.objects.refs import Kind, KubeObject
+from kro_gitops.errors import KroGitopsError
+from kro_gitops.metadata import SOURCE_HASH, SOURCE_MANAGER
 from kro_gitops.source.accounts import Fault
 from kro_gitops.source.controllers.errands import Errand, Target, each_of
 from kro_gitops.source.controllers.live import LiveObjects, is_applied, kept, source_of
@@ -20,6 +18,9 @@ from kro_gitops.source.controllers.registry import Registry
 from kro_gitops.source.desired import State, Wanted, assess
 from kro_gitops.source.drift import concerns, without_ignored
 from kro_gitops.source.spec import DriftMode, IgnoreRule
+from kube_objects.errors import RefusedError
+from kube_objects.managed_fields import Kept
+from kube_objects.refs import Kind, KubeObject
 
 _SYNC_LIMIT = 10.0  # seconds for a kind to be listed
 

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.objects.conditions import FALSE, TRUE
-from kro_gitops.objects.times import format_time, parse_time
 from kro_gitops.source import status
 from kro_gitops.source.accounts import Account, Phase
 from kro_gitops.source.controllers.fetching import UnverifiedError
@@ -22,6 +20,8 @@ from kro_gitops.source.controllers.reporting import (
 )
 from kro_gitops.source.spec import Pin, SourceSpec
 from kro_gitops.source.status import Report, Run
+from kube_objects.conditions import FALSE, TRUE
+from kube_objects.times import format_time, parse_time
 
 _SOON = 0.5  # seconds until an unfinished source is looked at again
 _LATER = 5.0

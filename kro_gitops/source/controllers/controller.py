@@ -18,14 +18,13 @@ from kro_gitops.control.loop import Settings as LoopSettings
 from kro_gitops.control.schedule import Schedule
 from kro_gitops.control.workqueue import WorkQueue
 from kro_gitops.errors import KroGitopsError, NotServed, UserError
-from kro_gitops.kube.access import Access
+from kro_gitops.kube.access_review import Access
 from kro_gitops.kube.api import Cluster, Selection, WriteOptions
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.events import Recorder
 from kro_gitops.kube.informer import Informer
-from kro_gitops.objects.metadata import REQUESTED_AT
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.metadata import REQUESTED_AT
 from kro_gitops.source.api import GIT_SOURCE_KIND
 from kro_gitops.source.controllers.applying import Applier
 from kro_gitops.source.controllers.bridging import Bridges
@@ -52,6 +51,7 @@ from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.spec_reading import Defaults, read_spec
 from kro_gitops.tracking.inventory import Entry
 from kro_gitops.tracking.methods import ArgoCD
+from kube_objects.refs import KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
 

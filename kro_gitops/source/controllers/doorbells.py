@@ -27,12 +27,12 @@ from kro_gitops.kube.cache import Change
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
-from kro_gitops.objects.metadata import REQUESTED_AT
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.metadata import REQUESTED_AT
 from kro_gitops.source.api import GIT_SOURCE_KIND
 from kro_gitops.source.controllers.secrets import read_secret
 from kro_gitops.source.receivers import Receiver, Receivers, receiver_path, webhook_token
 from kro_gitops.source.spec_reading import Defaults, read_spec
+from kube_objects.refs import KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster
-from kro_gitops.objects.refs import Kind, KubeObject
 from kro_gitops.source.accounts import Account
 from kro_gitops.source.controllers.observing import SourceObserver
 from kro_gitops.source.controllers.registry import Held
@@ -18,6 +17,7 @@ from kro_gitops.source.desired import Wanted
 from kro_gitops.source.spec import SourceSpec
 from kro_gitops.tracking.inventory import Key
 from kro_gitops.tracking.methods import ArgoCD
+from kube_objects.refs import Kind, KubeObject
 
 _AT_ONCE = 16
 _T = TypeVar("_T")

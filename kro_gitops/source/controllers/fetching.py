@@ -13,17 +13,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from kro_gitops.errors import (
-    Finding,
-    KroGitopsError,
-    Origin,
-    Problem,
-    RefusedError,
-    Severity,
-    UserError,
-)
+from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.kube.api import Reader
-from kro_gitops.objects.times import format_time
 from kro_gitops.source.chosen_files import ignore_paths
 from kro_gitops.source.controllers.registry import Fetched
 from kro_gitops.source.controllers.secrets import read_secret
@@ -44,6 +35,9 @@ from kro_gitops.source.revision import (
 )
 from kro_gitops.source.snapshot import Library
 from kro_gitops.source.spec import SourceSpec
+from kube_objects.errors import RefusedError
+from kube_objects.problems import Finding, Origin, Problem, Severity
+from kube_objects.times import format_time
 
 _THREADS = 8
 _NO_REFS = RemoteRefs()

@@ -6,7 +6,7 @@ from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import MergePatch, Writer
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import Conflict, NotFound
-from kro_gitops.objects.metadata import SOURCE_FINALIZER
+from kro_gitops.metadata import SOURCE_FINALIZER
 from kro_gitops.source.controllers.registry import Held
 
 

@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
-from kro_gitops.engine.publication import is_served
+from kro_gitops.engine.crd.update import is_served
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Reader
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.tracking.health import Health, Verdict, health
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _GLANCE = 0.02
 _CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")

@@ -8,16 +8,16 @@ collected before the objects they list are gone.
 import asyncio
 from collections.abc import Iterable
 
+from kro_gitops.engine.instance_metadata import is_going
 from kro_gitops.engine.labels import label_value
-from kro_gitops.engine.management import is_going
 from kro_gitops.kube.api import Cluster, MergePatch, Selection
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import AlreadyExists, NotFound
-from kro_gitops.objects.metadata import SOURCE_FINALIZER, SOURCE_NAME
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.metadata import SOURCE_FINALIZER, SOURCE_NAME
 from kro_gitops.source.api import SOURCE_INVENTORY_KIND
 from kro_gitops.tracking.inventory import Inventory, parse_entries
+from kube_objects.refs import KubeObject, ObjectRef
 
 _BY_SOURCE = "source"
 _GONE_LIMIT = 2.0  # seconds for the watch to tell

@@ -4,8 +4,7 @@ A source that goes: what it made goes first, if that is its policy, then our fin
 
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.objects.conditions import FALSE, TRUE
-from kro_gitops.objects.metadata import SOURCE_FINALIZER
+from kro_gitops.metadata import SOURCE_FINALIZER
 from kro_gitops.source import status
 from kro_gitops.source.accounts import Account, Fault, Phase
 from kro_gitops.source.controllers.carrying import Carrier
@@ -15,6 +14,7 @@ from kro_gitops.source.controllers.pruning import Pruner
 from kro_gitops.source.controllers.registry import Held
 from kro_gitops.source.controllers.reporting import Reporter
 from kro_gitops.source.spec import DeletionPolicy, SourceSpec
+from kube_objects.conditions import FALSE, TRUE
 
 _SOON = 0.5  # seconds
 _LATER = 5.0

@@ -17,15 +17,15 @@ from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Reader, Selection
 from kro_gitops.kube.cache import Change, sharing
 from kro_gitops.kube.informer import Informer
-from kro_gitops.objects.metadata import (
+from kro_gitops.metadata import (
     PRUNE,
     PRUNE_APPROVED,
     SOURCE,
     SOURCE_HASH,
     SOURCE_MANAGER,
 )
-from kro_gitops.objects.owned_fields import Kept, entry_of
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.managed_fields import Kept, entry_of
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _ANSWERS = (PRUNE, PRUNE_APPROVED)  # what people may answer to a source that asks

@@ -20,8 +20,7 @@ from typing import Any
 
 from kro_gitops.control.backoff import Backoff
 from kro_gitops.errors import KroGitopsError, Unavailable
-from kro_gitops.kube.pace import TokenBucket
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.kube.ratelimit import TokenBucket
 from kro_gitops.source.controllers.registry import Held
 from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.fetch.posting import BusyError, Target, parse_target, post
@@ -29,6 +28,7 @@ from kro_gitops.source.notification_texts import body_of, signature
 from kro_gitops.source.notifications import Chronicle, Letter, News, compose, concerns
 from kro_gitops.source.redaction import redact
 from kro_gitops.source.spec import Notification, NotificationEvent, NotificationType
+from kube_objects.refs import KubeObject
 
 log = logging.getLogger(__name__)
 

@@ -10,13 +10,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kro_gitops.engine.management import is_going
+from kro_gitops.engine.instance_metadata import is_going
 from kro_gitops.errors import KroGitopsError, NotServed
 from kro_gitops.kube.api import DeleteOptions, Propagation
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.responses import Conflict, NotFound
-from kro_gitops.objects.owned_fields import Kept
-from kro_gitops.objects.refs import Kind, KubeObject
 from kro_gitops.source.accounts import Fault
 from kro_gitops.source.controllers.errands import Errand, each_of
 from kro_gitops.source.controllers.gates import Known
@@ -33,8 +31,10 @@ from kro_gitops.source.controllers.syncing import Sync
 from kro_gitops.source.prune import Candidate, PrunePlan, decide
 from kro_gitops.source.spec import Brake
 from kro_gitops.source.stages import Stage, generated_kind, stage_of
-from kro_gitops.tracking.foreign import owner_of
+from kro_gitops.tracking.foreign_owners import owner_of
 from kro_gitops.tracking.inventory import Entry, key_of
+from kube_objects.managed_fields import Kept
+from kube_objects.refs import Kind, KubeObject
 
 _SYNC_LIMIT = 10.0  # seconds
 _NO_BRAKE = Brake(percent=100.0, count=1 << 60)
@@ -53,7 +53,7 @@ class Occasion:
 class Pruner:
     """Deletes what is no longer wanted."""
 
-    def __init__(  # noqa: PLR0913 - what it looks at, by name
+    def __init__(
         self,
         live: LiveObjects,
         inventories: Inventories,

@@ -5,17 +5,18 @@ Answers of the API server become faults with the place in git; its words about a
 out, because they may quote it.
 """
 
-from kro_gitops.errors import KroGitopsError, NotServed, RefusedError, UserError
+from kro_gitops.errors import KroGitopsError, NotServed, UserError
 from kro_gitops.kube.responses import ApiError, Conflict
-from kro_gitops.objects.metadata import SOURCE_MANAGER
-from kro_gitops.objects.owned_fields import other_managers
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import SOURCE_MANAGER
 from kro_gitops.source.accounts import Fault
 from kro_gitops.source.controllers.errands import Errand, Target
 from kro_gitops.source.controllers.live import evidence
 from kro_gitops.source.desired import Wanted
 from kro_gitops.source.misfits import Misfit, misfits
-from kro_gitops.tracking.foreign import Tool, owner_of
+from kro_gitops.tracking.foreign_owners import Tool, owner_of
+from kube_objects.errors import RefusedError
+from kube_objects.managed_fields import other_managers
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _OURS = (SOURCE_MANAGER,)
 _FORBIDDEN = "forbidden"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kro_gitops.kube.api import Identity
-from kro_gitops.objects.metadata import (
+from kro_gitops.metadata import (
     INSTANCE_GROUP,
     INSTANCE_KIND,
     INSTANCE_NAME,
@@ -19,7 +19,6 @@ from kro_gitops.objects.metadata import (
     INSTANCE_VERSION,
     OWNED,
 )
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.accounts import Account
 from kro_gitops.source.desired import Wanted
 from kro_gitops.source.fetch.model import Commit, Entry
@@ -30,6 +29,7 @@ from kro_gitops.source.snapshot import Item, Library, Snapshot
 from kro_gitops.source.spec import Allow, SourceSpec
 from kro_gitops.source.status import Run
 from kro_gitops.tracking.inventory import Inventory, Key, key_of
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,13 +8,11 @@ from typing import Any
 
 from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.kube.api import Cluster, JsonPatch, WriteOptions
-from kro_gitops.kube.event_folding import EventType
+from kro_gitops.kube.event_aggregation import EventType
 from kro_gitops.kube.events import Recorder
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
-from kro_gitops.objects.conditions import FALSE, TRUE, UNKNOWN
-from kro_gitops.objects.metadata import REQUESTED_AT
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.metadata import REQUESTED_AT
 from kro_gitops.source import status
 from kro_gitops.source.accounts import Account, Phase
 from kro_gitops.source.controllers.notifying import Notifier
@@ -22,6 +20,8 @@ from kro_gitops.source.controllers.observing import SourceObserver
 from kro_gitops.source.controllers.registry import Fetched, Held
 from kro_gitops.source.spec import NotificationEvent
 from kro_gitops.source.status import Report
+from kube_objects.conditions import FALSE, TRUE, UNKNOWN
+from kube_objects.refs import KubeObject
 
 log = logging.getLogger(__name__)
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 import orjson
 
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.kube.access import Access
-from kro_gitops.objects.refs import Kind
+from kro_gitops.kube.access_review import Access
 from kro_gitops.source.accounts import Fault
 from kro_gitops.source.controllers.errands import Errand
 from kro_gitops.source.controllers.gates import Known
 from kro_gitops.source.controllers.registry import Registry
+from kube_objects.refs import Kind
 
 _FORBIDDEN = "forbidden"
 _VERBS = ("get", "create", "patch")

@@ -7,7 +7,7 @@ from binascii import Error as NotBase64
 
 from kro_gitops.errors import NotYet, UserError
 from kro_gitops.kube.api import Reader
-from kro_gitops.objects.refs import Kind, ObjectRef
+from kube_objects.refs import Kind, ObjectRef
 
 _SECRET = Kind("", "v1", "Secret")
 

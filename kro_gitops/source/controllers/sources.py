@@ -13,12 +13,9 @@ from datetime import UTC, datetime
 
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import Work
-from kro_gitops.engine.management import is_going
+from kro_gitops.engine.instance_metadata import is_going
 from kro_gitops.errors import KroGitopsError, NotYet, UserError
 from kro_gitops.kube.informer import Informer
-from kro_gitops.objects.conditions import FALSE, TRUE, UNKNOWN, parse_conditions
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.objects.times import parse_time
 from kro_gitops.source import status
 from kro_gitops.source.accounts import Phase
 from kro_gitops.source.controllers.carrying import Carrier
@@ -33,6 +30,9 @@ from kro_gitops.source.controllers.reporting import Reporter, of_error, requeste
 from kro_gitops.source.layers import layers
 from kro_gitops.source.spec import Pin, SourceSpec
 from kro_gitops.source.spec_reading import Defaults, read_spec
+from kube_objects.conditions import FALSE, TRUE, UNKNOWN, parse_conditions
+from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.times import parse_time
 
 _PATIENCE = 1.0  # seconds for git to answer before drift is looked at meanwhile
 _DEPENDENCY = 2.0  # seconds until a source that waits for another looks again

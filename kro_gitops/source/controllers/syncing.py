@@ -9,9 +9,8 @@ objects go on.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kro_gitops.errors import KroGitopsError, NotServed, Problem, RefusedError
+from kro_gitops.errors import KroGitopsError, NotServed
 from kro_gitops.kube.discovery import Discovery
-from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.source.accounts import Fault, origin_of
 from kro_gitops.source.controllers.applying import Applier
 from kro_gitops.source.controllers.bridging import Extra, nothing
@@ -33,6 +32,9 @@ from kro_gitops.source.stages import (
 )
 from kro_gitops.tracking.health import Health, Verdict
 from kro_gitops.tracking.inventory import Key, key_of
+from kube_objects.errors import RefusedError
+from kube_objects.problems import Problem
+from kube_objects.refs import Kind, ObjectRef
 
 _FOUNDATION_LIMIT = 30.0  # seconds
 _DEFINITION_LIMIT = 30.0

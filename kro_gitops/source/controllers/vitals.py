@@ -7,14 +7,14 @@ it changed since it was fine.
 """
 
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.objects.refs import KubeObject, ObjectRef
 from kro_gitops.source.controllers.errands import Errand, each_of
 from kro_gitops.source.controllers.gates import Gates, is_silent
 from kro_gitops.source.controllers.live import LiveObjects
 from kro_gitops.source.desired import Wanted
 from kro_gitops.source.stages import Stage
-from kro_gitops.tracking.child_health import child_health
 from kro_gitops.tracking.health import Health, Verdict, health
+from kro_gitops.tracking.workload_health import child_health
+from kube_objects.refs import KubeObject, ObjectRef
 
 _FINE = Verdict(Health.HEALTHY, "")
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.guards import check_ref
+from kube_objects.errors import RefusedError
 
 SUBCOMMANDS = frozenset(
     {"init", "ls-remote", "fetch", "ls-tree", "diff-tree", "merge-base", "rev-list", "blame"}

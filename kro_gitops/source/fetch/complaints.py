@@ -8,9 +8,10 @@ words themselves are shown, without secrets, because the server's own are often 
 
 import re
 
-from kro_gitops.errors import KroGitopsError, RefusedError, Unavailable
+from kro_gitops.errors import KroGitopsError, Unavailable
 from kro_gitops.source.fetch.printed import printable
 from kro_gitops.source.redaction import redact
+from kube_objects.errors import RefusedError
 
 _LINES = 6
 _LENGTH = 600

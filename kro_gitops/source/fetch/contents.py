@@ -7,7 +7,7 @@ merely not fetched.
 
 from collections.abc import Collection, Iterator
 
-from kro_gitops.errors import RefusedError, Unavailable, UserError
+from kro_gitops.errors import Unavailable, UserError
 from kro_gitops.source.fetch import commands, printed
 from kro_gitops.source.fetch.commands import Command
 from kro_gitops.source.fetch.complaints import too_large
@@ -16,6 +16,7 @@ from kro_gitops.source.fetch.model import Commit, FetchRules, Listing
 from kro_gitops.source.fetch.process import Limits, Outcome
 from kro_gitops.source.fetch.reader import read_objects, read_sizes
 from kro_gitops.source.fetch.repository import Damaged, Repository
+from kube_objects.errors import RefusedError
 
 LOCAL_SECONDS = 60.0
 _OBJECT_BYTES = 1 << 20  # of a commit or tag

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.credentials import Credentials, Proxy
 from kro_gitops.source.fetch.guarded_http import GuardedHttp, Reply
 from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.guards import check_url
 from kro_gitops.source.redaction import redact
+from kube_objects.errors import RefusedError
 
 _MESSAGE = 300
 _HEADERS = {

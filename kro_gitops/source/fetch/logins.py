@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.credentials import Credentials, Proxy, SshLogin
 from kro_gitops.source.fetch.locks import own_folder
 from kro_gitops.source.fetch.model import Remote
 from kro_gitops.source.fetch.network import Pin
 from kro_gitops.source.guards import Address
+from kube_objects.errors import RefusedError
 
 _ASK = '#!/bin/sh\ncat "$KG_PASSPHRASE_FILE"\n'
 _KEYGEN_SECONDS = 30

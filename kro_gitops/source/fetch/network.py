@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from kro_gitops.errors import RefusedError, Unavailable
+from kro_gitops.errors import Unavailable
 from kro_gitops.source.credentials import Proxy
 from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.guards import Address
 from kro_gitops.source.public_addresses import refused_address
+from kube_objects.errors import RefusedError
 
 _NEVER = ("link-local", "multicast", "unspecified", "not an IP address")
 _PROXY_PORTS = {"http": 80, "https": 443, "socks5": 1080}

@@ -10,11 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from kro_gitops.errors import RefusedError, Unavailable, UserError
+from kro_gitops.errors import Unavailable, UserError
 from kro_gitops.source.credentials import Credentials
 from kro_gitops.source.fetch.guarded_http import GuardedHttp, Reply
 from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.guards import Address, check_url
+from kube_objects.errors import RefusedError
 
 _QUERY = re.compile(r"[!-~]*")
 _LONGEST_PAUSE = 60.0  # seconds that a server may have us wait

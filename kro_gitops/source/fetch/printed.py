@@ -9,10 +9,10 @@ import re
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.fetch.model import Commit, Entry, Found, Listing, RefusedPath
 from kro_gitops.source.guards import check_path
 from kro_gitops.source.revision import RemoteRefs
+from kube_objects.errors import RefusedError
 
 _PLAIN = re.compile(r"[\w@%+=:,~ ()-][\w@%+=:,~ ().-]*(?:/[\w@%+=:,~ ()-][\w@%+=:,~ ().-]*)*", re.A)
 _LONGEST_PERSON = 255

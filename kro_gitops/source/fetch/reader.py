@@ -7,9 +7,9 @@ import threading
 from collections.abc import Collection, Iterator
 from typing import IO
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.fetch.process import kill
 from kro_gitops.source.fetch.repository import Damaged, Repository
+from kube_objects.errors import RefusedError
 
 _PIPE = 4096  # bytes that a pipe takes at once, wherever we run
 

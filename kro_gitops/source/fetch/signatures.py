@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kro_gitops.errors import RefusedError, UserError
+from kro_gitops.errors import UserError
 from kro_gitops.source.redaction import redact
+from kube_objects.errors import RefusedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
-from kro_gitops.errors import RefusedError, Unavailable, UserError
+from kro_gitops.errors import Unavailable, UserError
 from kro_gitops.source.fetch import commands, process
 from kro_gitops.source.fetch.complaints import timed_out
 from kro_gitops.source.fetch.signatures import (
@@ -30,6 +30,7 @@ from kro_gitops.source.fetch.signatures import (
 from kro_gitops.source.guards import check_commit
 from kro_gitops.source.revision import Chosen
 from kro_gitops.source.spec import VerifyMode
+from kube_objects.errors import RefusedError
 
 __all__ = ("Keys", "Signature", "parse_keys", "verify")
 

@@ -7,9 +7,9 @@ send GitHub's headers as well, and come first.
 
 from collections.abc import Mapping
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.spec import Forge
 from kro_gitops.source.webhooks.headers import Headers, first
+from kube_objects.errors import RefusedError
 
 _MARKS: Mapping[Forge, tuple[str, ...]] = {
     Forge.GITEA: ("x-forgejo-event", "x-gitea-event", "x-gogs-event"),

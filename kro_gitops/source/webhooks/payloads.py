@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.spec import Forge
+from kube_objects.errors import RefusedError
 
 MOST_REFS = 1_000  # a push of more is about any ref
 

@@ -15,9 +15,9 @@ import binascii
 import hmac
 from collections.abc import Callable, Mapping
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.spec import Forge
 from kro_gitops.source.webhooks.headers import Headers
+from kube_objects.errors import RefusedError
 
 SKEW = 300.0  # seconds that a signed time may differ from ours
 

@@ -8,7 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from kro_gitops.apiserver.server import EmbeddedCluster, ServerOptions
+from kube_sandbox.server import EmbeddedCluster, ServerOptions
 
 
 async def serve(folder: Path) -> None:

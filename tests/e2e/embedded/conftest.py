@@ -76,7 +76,7 @@ class Run:
         (found,) = [
             pid
             for pid in descendants(self.process.pid)
-            if (seen := look(pid)) and "kro_gitops.apiserver" in seen.argv
+            if (seen := look(pid)) and "kube_sandbox" in seen.argv
         ]
         return found
 

@@ -12,7 +12,7 @@ Served = tuple["subprocess.Popen[str]", Path]
 @contextmanager
 def served(folder: Path, *flags: str) -> Iterator[Served]:
     """Run a server for as long as the block lasts; give it with its kubeconfig."""
-    command = [sys.executable, "-m", "kro_gitops.apiserver", str(folder), "--guarded", *flags]
+    command = [sys.executable, "-m", "kube_sandbox", str(folder), "--guarded", *flags]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

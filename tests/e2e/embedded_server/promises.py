@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.kube.api import Cluster, MergePatch, WriteOptions
 from kro_gitops.kube.cache import Change
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 SHOP = Kind("kills.tests", "v1", "Shop")
 CONFIG_MAP = Kind("", "v1", "ConfigMap")

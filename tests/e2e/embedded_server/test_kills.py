@@ -11,9 +11,9 @@ import pytest
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster, Selection, WriteOptions
 from kro_gitops.kube.informer import Informer
-from kro_gitops.kube.pace import Limits
+from kro_gitops.kube.ratelimit import Limits
 from kro_gitops.kube.responses import Invalid
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import connect
 from tests.e2e.embedded_server.promises import CONFIG_MAP, CRD, SHOP, Promises, Witness
 from tests.e2e.faults.stage import often

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.apiserver.workloads.outcomes import OUTCOME
 from kro_gitops.kube.api import Cluster, Selection
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME
 from tests.connection import connect
 from tests.e2e.embedded_server.processes import served
 

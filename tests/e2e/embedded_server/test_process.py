@@ -23,7 +23,7 @@ LIMIT = 20.0
 
 def test_two_servers_cannot_share_a_folder(tmp_path: Path) -> None:
     with served(tmp_path / "cluster") as (first, _):
-        command = [sys.executable, "-m", "kro_gitops.apiserver", str(tmp_path / "cluster")]
+        command = [sys.executable, "-m", "kube_sandbox", str(tmp_path / "cluster")]
         second = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
         assert second.returncode == 1
         assert "is in use by process" in second.stderr
@@ -35,7 +35,7 @@ def test_two_servers_cannot_share_a_folder(tmp_path: Path) -> None:
 def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
     with served(tmp_path / "one") as (_, kubeconfig):
         port = kubeconfig.read_text().partition("127.0.0.1:")[2].split('"')[0].split()[0]
-        command = [sys.executable, "-m", "kro_gitops.apiserver", str(tmp_path / "two")]
+        command = [sys.executable, "-m", "kube_sandbox", str(tmp_path / "two")]
         second = subprocess.run(
             [*command, f"--port={port}"], capture_output=True, text=True, timeout=20, check=False
         )
@@ -46,7 +46,7 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
 
 def test_a_kubeconfig_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "kubeconfig").mkdir()
-    command = [sys.executable, "-m", "kro_gitops.apiserver", str(tmp_path)]
+    command = [sys.executable, "-m", "kube_sandbox", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("folder-unusable: ")

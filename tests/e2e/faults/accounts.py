@@ -3,12 +3,14 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kro_gitops.objects.refs import KubeObject
 from tests.e2e.scenarios.controllers import install
 from tests.rights import Kubectl
 from tools.cluster.plane import Plane
+
+if TYPE_CHECKING:
+    from kube_objects.refs import KubeObject
 
 _RBAC = "rbac.authorization.k8s.io"
 _PLACE = "default"

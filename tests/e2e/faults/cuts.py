@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 
 _CHUNK = 65536
 

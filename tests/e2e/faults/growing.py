@@ -14,8 +14,8 @@ from typing import Any
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Selection
 from kro_gitops.kube.discovery import DOUBT
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.faults.stage import LIMIT, insist
 from tests.e2e.following.world import CONFIG_MAP, SourceWorld
 from tests.e2e.scenarios.clearing import DEFINITION

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tests.child_processes import descendants, look
 
 _LEAST = 16  # characters of a key's line that nobody writes by chance

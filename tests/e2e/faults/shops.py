@@ -12,7 +12,7 @@ from typing import Any
 
 from kro_gitops.kube.api import Selection
 from kro_gitops.kube.responses import NotFound
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.config_maps import CONFIG_MAP
 from tests.e2e.faults.stage import LIMIT, apply, insist
 from tests.e2e.scenarios.parts import config_map, node, serve

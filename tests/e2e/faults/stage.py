@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster, WriteOptions
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tests.connection import connect
 from tests.e2e.scenarios.controllers import OURS, Flag, start_controller, version_of
 from tests.e2e.scenarios.world import World

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from kro_gitops.kube.api import Propagation
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.e2e.faults.stage import FULL, LIMIT, staged
 from tests.e2e.scenarios.parts import config_map, node, serve
 from tests.e2e.scenarios.world import Named, World, annotations, condition, labels

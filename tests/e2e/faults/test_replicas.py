@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tests.connection import connect
 from tests.e2e.faults.accounts import Account, rule
 from tests.e2e.faults.shops import Shops, Wish, definition

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tests.builders import config_map, resource
 from tests.e2e.faults.stage import often
 from tests.e2e.scenarios.parts import serve

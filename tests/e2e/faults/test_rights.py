@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tests.e2e.faults.accounts import OWN_WORK, Account, rule
 from tests.e2e.faults.stage import LIMIT, staged
 from tests.e2e.scenarios.parts import config_map, node, service

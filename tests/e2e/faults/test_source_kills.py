@@ -17,8 +17,8 @@ import pytest
 
 from kro_gitops.kube.api import Selection
 from kro_gitops.kube.informer import Informer
-from kro_gitops.objects.refs import Kind
 from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kube_objects.refs import Kind
 from tests.connection import connect
 from tests.e2e.faults.accounts import OWN_WORK, Account, rule
 from tests.e2e.faults.growing import Growing, SourceBystanders

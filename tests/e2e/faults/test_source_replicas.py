@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.objects.refs import Kind, ObjectRef
+from kube_objects.refs import Kind, ObjectRef
 from tests.connection import connect
 from tests.e2e.faults.accounts import Account
 from tests.e2e.faults.growing import Growing, SourceBystanders

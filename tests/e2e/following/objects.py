@@ -5,7 +5,7 @@ Objects of a source world, as people and other tools handle them.
 from typing import Any
 
 from kro_gitops.kube.api import MergePatch, WriteOptions
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.following.world import CONFIG_MAP, SourceWorld, config_map
 
 RBAC = "rbac.authorization.k8s.io"

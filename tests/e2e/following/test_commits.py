@@ -2,7 +2,7 @@
 From a commit to the cluster: the first sync, changes, moves, renames, deletions.
 """
 
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.e2e.following.world import CONFIG_MAP, SourceWorld, config_map
 from tests.e2e.scenarios.world import annotations
 

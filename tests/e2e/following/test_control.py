@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from kro_gitops.kube.api import WriteOptions
-from kro_gitops.objects.metadata import ARGOCD_TRACKING_ID, REQUESTED_AT
-from kro_gitops.objects.refs import KubeObject
-from kro_gitops.objects.times import format_time
+from kro_gitops.metadata import ARGOCD_TRACKING_ID, REQUESTED_AT
+from kube_objects.refs import KubeObject
+from kube_objects.times import format_time
 from tests.command import Outcome, start
 from tests.e2e.following.apart import world_apart
 from tests.e2e.following.objects import data_of, edit, named, stays

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kro_gitops.kube.api import Propagation, Selection
-from kro_gitops.objects.metadata import SOURCE
-from kro_gitops.objects.refs import ObjectRef
+from kro_gitops.metadata import SOURCE
 from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kube_objects.refs import ObjectRef
 from tests.e2e.following.apart import world_apart
 from tests.e2e.following.objects import (
     ROLE_BINDING,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kro_gitops.kube.api import MergePatch, WriteOptions
-from kro_gitops.objects.metadata import SOURCE, SOURCE_HASH
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.metadata import SOURCE, SOURCE_HASH
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.e2e.following.objects import (
     DEPLOYMENT,
     data_of,

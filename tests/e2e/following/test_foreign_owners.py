@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kro_gitops.kube.api import WriteOptions
-from kro_gitops.objects.metadata import ARGOCD_TRACKING_ID, SOURCE
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kro_gitops.metadata import ARGOCD_TRACKING_ID, SOURCE
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.e2e.following.objects import data_of, marked, named, placed, stays
 from tests.e2e.following.world import SourceWorld, config_map
 from tests.e2e.scenarios.clearing import CRD

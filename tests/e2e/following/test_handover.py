@@ -4,7 +4,7 @@ Objects that go from one source to another, and objects that two sources want.
 
 import asyncio
 
-from kro_gitops.objects.refs import ObjectRef
+from kube_objects.refs import ObjectRef
 from tests.e2e.following.watching import holding, map_ref, witnessed
 from tests.e2e.following.world import SourceWorld, config_map
 from tests.e2e.scenarios.world import annotations, condition

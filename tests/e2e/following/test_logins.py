@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tests.e2e.following.watching import everything_said, holding, spoil
 from tests.e2e.following.world import SourceWorld, config_map
 from tests.git_servers import Certificates, HttpServer, SshServer, http_server, ssh_server

@@ -4,7 +4,7 @@ In which order the objects of one commit are applied, and what stands in the way
 
 from typing import Any
 
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.e2e.following.watching import holding, map_ref
 from tests.e2e.following.world import SourceWorld, config_map
 

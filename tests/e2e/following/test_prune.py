@@ -4,8 +4,8 @@ What is deleted because git no longer has it, what is not, and what holds it bac
 
 from typing import Any
 
-from kro_gitops.objects.metadata import PRUNE, PRUNE_APPROVED
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import PRUNE, PRUNE_APPROVED
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.following.objects import edit, marked, named, placed, stays
 from tests.e2e.following.world import SourceWorld, config_map
 from tests.e2e.scenarios.world import condition

@@ -4,7 +4,7 @@ Objects that cannot be changed: refused, or made anew where somebody said that t
 
 from typing import Any
 
-from kro_gitops.objects.metadata import FORCE
+from kro_gitops.metadata import FORCE
 from tests.e2e.following.objects import data_of, marked, named, stays
 from tests.e2e.following.world import SourceWorld, config_map
 

@@ -3,8 +3,8 @@ What must never be deleted, and what must never be forgotten, whatever people do
 """
 
 from kro_gitops.kube.api import MergePatch
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.following.watching import map_ref, witnessed
 from tests.e2e.following.world import SourceWorld, config_map
 from tests.git_repositories import Symlink

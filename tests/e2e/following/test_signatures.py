@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tests.e2e.following.watching import holding, map_ref, spoil
 from tests.e2e.following.world import SourceWorld, config_map
 from tests.e2e.scenarios.world import condition

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kro_gitops.objects.metadata import SOURCE
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import SOURCE
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.following.apart import world_apart
 from tests.e2e.following.objects import (
     RBAC,

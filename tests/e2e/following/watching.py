@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from kro_gitops.kube.api import EventType, Selection, WatchEvent
-from kro_gitops.objects.metadata import REQUESTED_AT
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import REQUESTED_AT
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.following.world import CONFIG_MAP, SourceWorld
 
 EVENT = Kind("events.k8s.io", "v1", "Event")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, DeleteOptions, MergePatch, Propagation, Selection
 from kro_gitops.kube.responses import ApiError
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 DEFINITION = Kind("kro.run", "v1alpha1", "ResourceGraphDefinition")
 CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")

@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 from kro_gitops.kube.api import WriteOptions
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tests.connection import connect
 from tools.cluster.control_plane import free_ports
 from tools.cluster.parts import Guard, Part, ToolError, guard

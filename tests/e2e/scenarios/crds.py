@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from kro_gitops.kube.responses import AlreadyExists
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 if TYPE_CHECKING:
     from tests.e2e.scenarios.world import World

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from kro_gitops.kube.api import EventType, Selection, WatchEvent
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.scenarios.world import Named, World, condition
 
 BUILT_IN = {"InstanceManaged", "GraphResolved", "ResourcesReady", "Ready"}

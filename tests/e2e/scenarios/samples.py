@@ -8,7 +8,7 @@ named, everything else exactly; `ABSENT` stands for a key that must not be there
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.e2e.scenarios.world import World
 
 ABSENT: Final = object()

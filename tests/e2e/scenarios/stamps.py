@@ -8,7 +8,7 @@ import base64
 import hashlib
 from typing import Any
 
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.e2e.scenarios.parts import exists
 from tests.e2e.scenarios.world import Named, World, annotations, labels
 

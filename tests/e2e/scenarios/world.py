@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, DeleteOptions, JsonPatch, MergePatch, WriteOptions
 from kro_gitops.kube.responses import ApiError, Conflict, NotFound
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.scenarios.clearing import CRD, DEFINITION, Clearing
 from tests.e2e.scenarios.controllers import Controller
 

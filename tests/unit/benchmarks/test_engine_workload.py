@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from benchmarks.engine import workload
-from kro_gitops.objects.metadata import APPLYSET_ID, APPLYSET_PART_OF
-from kro_gitops.objects.refs import ObjectRef
+from kro_gitops.metadata import APPLYSET_ID, APPLYSET_PART_OF
+from kube_objects.refs import ObjectRef
 
 
 def test_the_floor_writes_what_an_engine_would() -> None:

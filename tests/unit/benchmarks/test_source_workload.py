@@ -4,10 +4,10 @@ import yaml
 
 from benchmarks.source import workload
 from kro_gitops.engine.graph.build import build
-from kro_gitops.objects.builtins.catalog import catalog
-from kro_gitops.objects.refs import ObjectRef
 from kro_gitops.preview.render import render
 from kro_gitops.source.manifests import read
+from kube_objects.builtins.catalog import catalog
+from kube_objects.refs import ObjectRef
 
 
 def test_the_bare_requests_write_what_the_engine_makes() -> None:

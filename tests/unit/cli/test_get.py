@@ -7,7 +7,7 @@ import pytest
 
 from kro_gitops.cli.output import Style
 from kro_gitops.cli.tables import Line, format_names, format_objects, format_table
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 from tests.command import run
 
 

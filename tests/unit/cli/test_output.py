@@ -13,8 +13,8 @@ from kro_gitops.cli.output import (
     format_sarif,
     format_text,
 )
-from kro_gitops.errors import Finding, Origin, Problem, Severity
-from kro_gitops.objects.positions import SourceText
+from kube_objects.positions import SourceText
+from kube_objects.problems import Finding, Origin, Problem, Severity
 
 PLAIN = Style(io.StringIO())
 WARNING = Problem("KG-E01", "doubtful", severity=Severity.WARNING)

@@ -20,11 +20,11 @@ from kro_gitops.cli.progress import (
     verdict,
 )
 from kro_gitops.cli.tables import UNICODE
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.inspect.views.instances import Absent, Branch
+from kro_gitops.inspect.views.source_progress import Goal
 from kro_gitops.source.api import GIT_SOURCE_KIND
 from kro_gitops.tracking.health import Health, Verdict, health
-from kro_gitops.web.source_waiting import Goal
-from kro_gitops.web.views import Absent, Branch
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 WEBAPP = Kind("kro.run", "v1alpha1", "WebApp")

@@ -8,9 +8,9 @@ import pytest
 
 from kro_gitops.cli import run as verb
 from kro_gitops.cli.main import Parser
-from kro_gitops.config import OPTIONS, Gate, LogFormat, LogLevel, Settings
 from kro_gitops.errors import UserError
-from kro_gitops.web.addresses import Address
+from kro_gitops.settings.address import Address
+from kro_gitops.settings.settings import OPTIONS, Gate, LogFormat, LogLevel, Settings
 
 # A value for each kind of option, as kro's users write them.
 SAMPLES = {
@@ -59,7 +59,7 @@ class Application:
 def application(monkeypatch: pytest.MonkeyPatch) -> Application:
     made = Application()
     module = SimpleNamespace(run=made.run)
-    monkeypatch.setitem(sys.modules, "kro_gitops.app", module)
+    monkeypatch.setitem(sys.modules, "kro_gitops.app.process", module)
     return made
 
 

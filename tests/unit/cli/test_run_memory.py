@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kro_gitops.cli.run_memory import with_memory
-from kro_gitops.config import LocalSource, parse_settings
+from kro_gitops.settings.settings import LocalSource, parse_settings
 
 
 def remembered(folder: Path, **flags: str) -> LocalSource | None:

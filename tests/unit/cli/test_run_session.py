@@ -5,8 +5,8 @@ import pytest
 from kro_gitops.cli.progress import Item, Picture, State
 from kro_gitops.cli.run_companion import ending
 from kro_gitops.cli.run_session import announcement, look_around
-from kro_gitops.config import parse_settings
-from kro_gitops.objects.refs import Kind, ObjectRef
+from kro_gitops.settings.settings import parse_settings
+from kube_objects.refs import Kind, ObjectRef
 
 HERE = Path("/srv/data")
 

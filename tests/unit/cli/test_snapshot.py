@@ -2,11 +2,11 @@ import os
 from pathlib import Path
 
 import pytest
+from sandbox_testing.stored import BUCKET, names, put, stored
 
-from kro_gitops.apiserver import snapshots
-from kro_gitops.apiserver.journal import Journal
+from kube_sandbox.storage import snapshots
+from kube_sandbox.storage.journal import Journal
 from tests.command import Outcome, run
-from tests.unit.apiserver.stored import BUCKET, names, put, stored
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from kro_gitops.cli.source_tree import assembled, source_tree_lines
 from kro_gitops.cli.tables import ASCII, UNICODE
 from kro_gitops.engine.applyset import GroupKind
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.inspect.views.instances import Branch
+from kro_gitops.inspect.views.sources import Entry
 from kro_gitops.tracking.health import Health, Verdict
-from kro_gitops.web.source_views import Entry
-from kro_gitops.web.views import Branch
+from kube_objects.refs import KubeObject
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FINE = Verdict(Health.HEALTHY, "")

@@ -9,10 +9,10 @@ import pytest
 from kro_gitops.cli.output import Style
 from kro_gitops.cli.source_waiting import follow, outcome_text
 from kro_gitops.errors import ClusterUnavailable
+from kro_gitops.inspect.views.source_progress import Outcome
 from kro_gitops.kube.api import EventType, Keep, Listing, Selection, WatchEvent, as_served
 from kro_gitops.kube.responses import Expired, Status
-from kro_gitops.objects.refs import KubeObject, ObjectRef
-from kro_gitops.web.source_waiting import Outcome
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.virtual_time import run
 
 EXPIRED = Expired(Status(410, "Expired", "too old"))

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from kro_gitops.cli.tables import ASCII, UNICODE, strokes_for, tree_lines
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.inspect.views.instances import Absent, Branch
 from kro_gitops.tracking.health import Health, Verdict
-from kro_gitops.web.views import Absent, Branch
+from kube_objects.refs import KubeObject
 from tests.command import run
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

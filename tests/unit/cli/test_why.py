@@ -12,11 +12,11 @@ from kro_gitops.cli.clones import find_clone, open_clone
 from kro_gitops.cli.output import Style
 from kro_gitops.cli.why_pages import known_commit
 from kro_gitops.cli.why_text import Printer
-from kro_gitops.objects.refs import Kind, ObjectRef
-from kro_gitops.web.managers import Writer
-from kro_gitops.web.origins import Commit, Line, Place
-from kro_gitops.web.provenance import Drift, OriginKind, Provenance, Reference
-from kro_gitops.web.views import Written
+from kro_gitops.inspect.provenance.answer import Drift, OriginKind, Provenance, Reference
+from kro_gitops.inspect.provenance.field_managers import Writer
+from kro_gitops.inspect.provenance.git_location import Commit, Line, Place
+from kro_gitops.inspect.views.instances import Written
+from kube_objects.refs import Kind, ObjectRef
 from tests.command import run
 
 FIRST, SECOND = "a: 1\nb: 2\n", "a: 1\nb: 3\n"

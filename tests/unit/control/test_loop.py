@@ -11,8 +11,9 @@ from kro_gitops.control.backoff import Backoff
 from kro_gitops.control.loop import Loop, Report, Settings
 from kro_gitops.control.outcome import DONE, Level, Pace, Result
 from kro_gitops.control.workqueue import Work, WorkQueue
-from kro_gitops.errors import NotYet, RefusedError, Unavailable
+from kro_gitops.errors import NotYet, Unavailable
 from kro_gitops.kube.api import Identity
+from kube_objects.errors import RefusedError
 from tests.virtual_time import run
 
 PACE = Pace(later=3.0, backoff=Backoff(first=1.0, cap=8.0, spread=0.0))

@@ -12,14 +12,9 @@ from kro_gitops.control.outcome import (
     of_error,
     of_result,
 )
-from kro_gitops.errors import (
-    ClusterUnavailable,
-    DataPending,
-    ExpressionError,
-    NotYet,
-    RefusedError,
-    Unavailable,
-)
+from kro_gitops.errors import ClusterUnavailable, DataPending, NotYet, Unavailable
+from kube_cel.errors import ExpressionError
+from kube_objects.errors import RefusedError
 
 PACE = Pace(later=3.0, backoff=Backoff(first=1.0, cap=8.0, spread=0.5))
 

@@ -18,8 +18,8 @@ from kro_gitops.engine.applyset import (
     refuse_foreign_member,
     validate_inventory,
 )
-from kro_gitops.errors import RefusedError
-from kro_gitops.objects.refs import Kind, ObjectRef
+from kube_objects.errors import RefusedError
+from kube_objects.refs import Kind, ObjectRef
 
 ID = "applyset.kubernetes.io/id"
 PART_OF = "applyset.kubernetes.io/part-of"

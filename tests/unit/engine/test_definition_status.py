@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kro_gitops.engine import definition_status as reported
-from kro_gitops.objects.conditions import ConditionSet
+from kube_objects.conditions import ConditionSet
 from tests.builders import config_map, definition, graph, resource
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -16,7 +16,7 @@ from kro_gitops.engine.labels import (
     order_annotation,
     version_label,
 )
-from kro_gitops.objects.refs import Kind, ObjectRef
+from kube_objects.refs import Kind, ObjectRef
 
 SHOP = Kind("shops.example.com", "v2", "Shop")
 NAMESPACED = ObjectRef(SHOP, "town", "corner")

@@ -7,8 +7,8 @@ import pytest
 from kro_gitops.engine.applyset import GroupKind, validate_inventory
 from kro_gitops.engine.lost_instances import instance_of, remembered, went_at_once
 from kro_gitops.engine.plan.children import Family, Rules
-from kro_gitops.objects.metadata import FINALIZER
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import FINALIZER
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.builders import config_map, instance
 
 KIOSK = Kind("kro.run", "v1", "Kiosk")

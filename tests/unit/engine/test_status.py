@@ -21,7 +21,7 @@ from kro_gitops.engine.status import (
     project,
     under_deletion,
 )
-from kro_gitops.objects.metadata import RECONCILE
+from kro_gitops.metadata import RECONCILE
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster
 

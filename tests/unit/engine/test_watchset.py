@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kro_gitops.engine.watchset import Many, One, Request, WatchSet
-from kro_gitops.objects.refs import Kind
-from kro_gitops.objects.selection import Operator, Requirement, Selector
+from kube_objects.label_selectors import Operator, Requirement, Selector
+from kube_objects.refs import Kind
 
 CONFIG_MAP = Kind("", "v1", "ConfigMap")
 SECRET = Kind("", "v1", "Secret")

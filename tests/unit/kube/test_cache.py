@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kro_gitops.kube.cache import WITHOUT_MANAGERS, Cache, Change, key_of, without
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 
 
 def thing(name: str, version: int, *colours: str) -> KubeObject:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kro_gitops.kube.cache import Cache, Change, is_newer
-from kro_gitops.objects.refs import KubeObject
+from kube_objects.refs import KubeObject
 
 KEY = ("shop", "a")
 

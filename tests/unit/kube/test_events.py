@@ -11,10 +11,10 @@ import pytest
 
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.kube.api import ANY, PLAIN, DeleteOptions, MergePatch, Patch, WriteOptions
-from kro_gitops.kube.event_folding import EventLimits, Folded, Folding, Happening
+from kro_gitops.kube.event_aggregation import EventLimits, Folded, Folding, Happening
 from kro_gitops.kube.events import Recorder, controller_component
 from kro_gitops.kube.responses import error_of
-from kro_gitops.objects.refs import KubeObject, ObjectRef
+from kube_objects.refs import KubeObject, ObjectRef
 from tests import virtual_time
 
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

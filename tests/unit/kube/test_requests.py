@@ -15,7 +15,7 @@ from kro_gitops.kube.api import (
     Selection,
     WriteOptions,
 )
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 POD = Resource(Kind("", "v1", "Pod"), "pods", True)
 DEPLOYMENT = Resource(Kind("apps", "v1", "Deployment"), "deployments", True)

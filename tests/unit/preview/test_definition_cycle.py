@@ -1,8 +1,8 @@
 from typing import Any
 
-from kro_gitops.objects.builtins.catalog import catalog
 from kro_gitops.preview.repository import compile_repository
 from kro_gitops.source.manifests import read
+from kube_objects.builtins.catalog import catalog
 from tests.builders import definition, resource
 
 

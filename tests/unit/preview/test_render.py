@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.cel.budget import Budget
 from kro_gitops.engine.options import Options
 from kro_gitops.engine.plan.placeholder import PartText, Placeholder, shown
-from kro_gitops.preview.live import LiveData
 from kro_gitops.preview.render import Bounds, Child, Rendering, render
+from kro_gitops.preview.sample_data import LiveData
+from kube_cel.budget import Budget
 from tests.builders import config_map, definition, graph, instance, resource
 
 DEPLOYMENT = {

@@ -1,7 +1,7 @@
 """What a reconcile notes, in an order that does not depend on who is done first."""
 
-from kro_gitops.errors import Origin
 from kro_gitops.source.accounts import Account, Fault
+from kube_objects.problems import Origin
 
 
 def fault(file: str, line: int) -> Fault:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from objects_testing.budgets import examples
 
-from kro_gitops.errors import RefusedError, Severity
 from kro_gitops.source.chosen_files import ChosenFiles, FileChooser, choose_files, ignore_paths
 from kro_gitops.source.fetch.model import Entry
 from kro_gitops.source.foreign_files import chart_folders, is_foreign
-from tests.budgets import examples
+from kube_objects.errors import RefusedError
+from kube_objects.problems import Severity
 
 TREE = (
     *(".github/workflows/ci.yaml", ".sourceignore", "README.md", "app.yaml", "kustomization.yaml"),

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.objects.refs import KubeObject
 from kro_gitops.preview.crds import check_crd
 from kro_gitops.source.crds import git_source_crd, source_crds, source_inventory_crd
+from kube_objects.refs import KubeObject
 from tools.update_deploy import crd_files
 
 

@@ -4,14 +4,14 @@ import pytest
 import yaml
 
 from kro_gitops.engine.plan.children import digest
-from kro_gitops.objects.owned_fields import Kept, entry_of
-from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.source.desired import Provenance, ReservedKeyError, State, Wanted, assess
 from kro_gitops.source.manifests import read
 from kro_gitops.source.snapshot import Item
 from kro_gitops.source.stages import Stage
 from kro_gitops.tracking.inventory import Entry
 from kro_gitops.tracking.methods import Marks
+from kube_objects.managed_fields import Kept, entry_of
+from kube_objects.refs import Kind, ObjectRef
 
 SETTINGS = {
     "apiVersion": "v1",

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kro_gitops.errors import UserError
-from kro_gitops.objects.refs import KubeObject
 from kro_gitops.source.drift import parse_pointer, without_ignored
 from kro_gitops.source.spec import IgnoreRule
+from kube_objects.refs import KubeObject
 
 US = "kro-gitops/source"
 

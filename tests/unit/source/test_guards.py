@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.guards import (
     Address,
     check_commit,
@@ -15,6 +14,7 @@ from kro_gitops.source.guards import (
     check_url,
     refused_address,
 )
+from kube_objects.errors import RefusedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.source.limits import child_refusal, matches, refusal
 from kro_gitops.source.spec import EVERYTHING, Allow
+from kube_objects.refs import Kind, ObjectRef
 
 HOME = "team-a"
 CLOSED = Allow()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kro_gitops.objects.refs import KubeObject
 from kro_gitops.source.misfits import Misfit, misfits
+from kube_objects.refs import KubeObject
 
 PREFIX = "failed to create typed patch object (default/x; apps/v1, Kind=Deployment): "
 DEPLOYMENT: KubeObject = {

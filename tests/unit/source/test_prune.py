@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kro_gitops.objects.metadata import (
+from kro_gitops.metadata import (
     ARGOCD_SYNC_OPTIONS,
     DEPENDS_ON,
     PRUNE,
@@ -14,7 +14,6 @@ from kro_gitops.objects.metadata import (
     SOURCE,
     WAVE,
 )
-from kro_gitops.objects.refs import KubeObject, ObjectRef
 from kro_gitops.source.prune import (
     ALLOW_PRUNE,
     Candidate,
@@ -23,6 +22,7 @@ from kro_gitops.source.prune import (
 )
 from kro_gitops.source.spec import Brake
 from kro_gitops.source.stages import stage_of
+from kube_objects.refs import KubeObject, ObjectRef
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 REVISION = f"main@sha1:{COMMIT}"

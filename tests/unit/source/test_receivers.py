@@ -3,11 +3,11 @@ import threading
 
 import pytest
 
-from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.source.receivers import Receiver, Receivers, receiver_path
 from kro_gitops.source.spec import Forge, WantedRef
 from kro_gitops.source.webhook import Heard
 from kro_gitops.source.webhooks.pacing import Admission, Deliveries, Outcome, Pace, SourcePace
+from kube_objects.refs import Kind, ObjectRef
 
 URL = "https://github.com/acme/platform"
 TOKEN = b"correct horse battery staple"

@@ -1,6 +1,6 @@
 import pytest
 
-from kro_gitops.errors import RefusedError, UserError
+from kro_gitops.errors import UserError
 from kro_gitops.source.revision import (
     Chosen,
     RemoteRefs,
@@ -10,6 +10,7 @@ from kro_gitops.source.revision import (
     wider_patterns,
 )
 from kro_gitops.source.spec import WantedRef
+from kube_objects.errors import RefusedError
 
 A, B, C, D, T = (digit * 40 for digit in "abcd1")
 REFS = RemoteRefs(

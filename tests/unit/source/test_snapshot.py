@@ -4,11 +4,11 @@ from hashlib import sha256
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from objects_testing.budgets import examples
 
-from kro_gitops.errors import Finding, Origin, Problem, Severity
 from kro_gitops.source.manifests import SourceLimits
 from kro_gitops.source.snapshot import Library, Snapshot
-from tests.budgets import examples
+from kube_objects.problems import Finding, Origin, Problem, Severity
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {a: 'VALUE'}\n"
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kro_gitops.errors import UserError
-from kro_gitops.objects.refs import KubeObject
 from kro_gitops.source.spec import (
     EVERYTHING,
     Allow,
@@ -32,6 +31,7 @@ from kro_gitops.source.spec import (
 )
 from kro_gitops.source.spec_reading import Defaults, InvalidSourceError, read_spec, write_spec
 from kro_gitops.source.spec_schema import SPEC_SCHEMA
+from kube_objects.refs import KubeObject
 
 URL = "https://git.example.com/team/shop.git"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

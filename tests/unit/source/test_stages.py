@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from kro_gitops.engine.definition import is_definition
 from kro_gitops.errors import UserError
-from kro_gitops.objects.metadata import DEPENDS_ON, WAVE
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import DEPENDS_ON, WAVE
 from kro_gitops.source.manifests import read
 from kro_gitops.source.stages import (
     ObjectKey,
@@ -22,6 +21,7 @@ from kro_gitops.source.stages import (
     stage_of,
     wave_of,
 )
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "repo" / "rgds"
 

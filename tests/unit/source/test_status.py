@@ -1,7 +1,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from kro_gitops.errors import Origin
 from kro_gitops.source.accounts import Account, Fault, Phase
 from kro_gitops.source.status import (
     MOST_HISTORY,
@@ -12,6 +11,7 @@ from kro_gitops.source.status import (
     told,
     with_run,
 )
+from kube_objects.problems import Origin
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = datetime(2026, 3, 1, 13, tzinfo=UTC)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.spec import Forge
 from kro_gitops.source.webhook import LARGEST_BODY, Heard, hear
+from kube_objects.errors import RefusedError
 from tests.unit.source.forge_calls import (
     NOW,
     SIGNING_TOKEN,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.spec import Forge
 from kro_gitops.source.webhook import hear
 from kro_gitops.source.webhooks.forges import recognise
 from kro_gitops.source.webhooks.headers import lowered
+from kube_objects.errors import RefusedError
 from tests.unit.source.forge_calls import (
     NOW,
     SIGNING_TOKEN,

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.tracking.identity import TrackingId, application_instance, parse_tracking_id
+from kube_objects.refs import Kind, ObjectRef
 
 DEPLOYMENT = Kind("apps", "v1", "Deployment")
 SERVICE = Kind("", "v1", "Service")

@@ -3,9 +3,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.tracking import inventory as module
 from kro_gitops.tracking.inventory import Entry, Inventory, key_of, parse_entries
+from kube_objects.refs import Kind, ObjectRef
 
 CONFIG_MAP = Kind("", "v1", "ConfigMap")
 

@@ -1,8 +1,7 @@
 import pytest
 
-from kro_gitops.errors import RefusedError
-from kro_gitops.objects.metadata import ARGOCD_INSTALLATION_ID, ARGOCD_TRACKING_ID
-from kro_gitops.tracking.choices import INSTANCE_LABEL, Method
+from kro_gitops.metadata import ARGOCD_INSTALLATION_ID, ARGOCD_TRACKING_ID
+from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method
 from kro_gitops.tracking.identity import TrackingId
 from kro_gitops.tracking.methods import (
     ArgoCD,
@@ -10,6 +9,7 @@ from kro_gitops.tracking.methods import (
     application_of,
     tracking_marks,
 )
+from kube_objects.errors import RefusedError
 
 ID = TrackingId("web", "apps", "Deployment", "prod", "api")
 LONG = "a" * 62 + "-" + "b" * 7

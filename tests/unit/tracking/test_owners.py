@@ -1,7 +1,5 @@
 import pytest
 
-from kro_gitops.errors import RefusedError
-from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.tracking.owners import (
     OwnerReference,
     Relation,
@@ -9,6 +7,8 @@ from kro_gitops.tracking.owners import (
     owner_reference,
     relation,
 )
+from kube_objects.errors import RefusedError
+from kube_objects.refs import Kind, ObjectRef
 
 SHOP = Kind("shops.example.com", "v2", "Shop")
 NAMESPACED = ObjectRef(SHOP, "town", "corner")

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.errors import RefusedError
-from kro_gitops.tracking.choices import INSTANCE_LABEL, Method, Mode
+from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method, Mode
 from kro_gitops.tracking.methods import ArgoCD
 from kro_gitops.tracking.stamp import (
     TABLE,
@@ -18,6 +17,7 @@ from kro_gitops.tracking.stamp import (
     situation,
     stamp,
 )
+from kube_objects.errors import RefusedError
 
 TRACKING = "argocd.argoproj.io/tracking-id"
 INSTALLATION = "argocd.argoproj.io/installation-id"

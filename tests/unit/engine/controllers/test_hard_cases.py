@@ -9,27 +9,28 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.applyset import GroupKind, Inventory, applyset_id
-from kro_gitops.engine.controllers.applying import Applier, Errand
+from kro_gitops.engine.controllers.applier import Applier, Errand
 from kro_gitops.engine.controllers.definitions import DefinitionRules, Definitions, Tools, Wakes
 from kro_gitops.engine.controllers.engine import Engine, EngineRules, Outside
-from kro_gitops.engine.controllers.membership import Membership
-from kro_gitops.engine.controllers.observing import Observer
+from kro_gitops.engine.controllers.find_children import Membership
+from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches, kept
 from kro_gitops.engine.plan.children import Family, Rules
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator
 from kro_gitops.engine.plan.steps import Apply
-from kro_gitops.engine.serving import Serving
+from kro_gitops.engine.served_kind import Serving
 from kro_gitops.engine.status import State, judge, project
-from kro_gitops.errors import KroGitopsError, NotYet, RefusedError
+from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import EventType, Listing, Selection, WatchEvent
 from kro_gitops.kube.informer import Informer
-from kro_gitops.objects.metadata import (
+from kro_gitops.metadata import (
     APPLYSET_PART_OF,
     CHILD_MANAGER,
     DEFINITION_NAME,
     OWNED,
 )
-from kro_gitops.objects.refs import Kind, ObjectRef
+from kube_objects.errors import RefusedError
+from kube_objects.refs import Kind, ObjectRef
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster
 

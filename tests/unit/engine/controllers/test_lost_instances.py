@@ -14,17 +14,17 @@ import pytest
 
 from kro_gitops.control.workqueue import Work
 from kro_gitops.engine.applyset import GroupKind, Inventory, parent_labels
-from kro_gitops.engine.controllers.applying import Applier
-from kro_gitops.engine.controllers.deletions import Deletions
+from kro_gitops.engine.controllers.applier import Applier
+from kro_gitops.engine.controllers.deletion import Deletions
+from kro_gitops.engine.controllers.find_children import Membership
 from kro_gitops.engine.controllers.instances import Hands, InstanceRules, Instances
-from kro_gitops.engine.controllers.membership import Membership
-from kro_gitops.engine.controllers.observing import Observer
+from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import Family, Rules
-from kro_gitops.engine.serving import Serving
+from kro_gitops.engine.served_kind import Serving
 from kro_gitops.kube.api import EventType, Listing, WatchEvent
-from kro_gitops.objects.metadata import CHILD_MANAGER, FINALIZER, OWNED
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
+from kro_gitops.metadata import CHILD_MANAGER, FINALIZER, OWNED
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.builders import config_map, definition, graph, instance, resource
 
 KIOSK = Kind("kro.run", "v1", "Kiosk")

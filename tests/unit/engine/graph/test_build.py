@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.graph.build import build
-from kro_gitops.errors import DefinitionError, Problem, Spot
-from kro_gitops.objects.builtins.catalog import catalog
+from kro_gitops.errors import DefinitionError
+from kube_objects.builtins.catalog import catalog
+from kube_objects.problems import Problem, Spot
 from tests.builders import built, config_map, definition, graph, resource
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from kro_gitops.engine.labels import Position
 from kro_gitops.engine.plan.children import Family, Rules, digest, is_current, is_same_desire
-from kro_gitops.objects.metadata import APPLY_ORDER, COLLECTION_SIZE, DESIRED_HASH, NODE_ID
-from kro_gitops.objects.owned_fields import Kept
+from kro_gitops.metadata import APPLY_ORDER, COLLECTION_SIZE, DESIRED_HASH, NODE_ID
+from kube_objects.managed_fields import Kept
 from tests.builders import config_map, instance
 from tests.small_cluster import SmallCluster
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.status import State, judge
-from kro_gitops.objects.metadata import COLLECTION_INDEX, COLLECTION_SIZE
+from kro_gitops.metadata import COLLECTION_INDEX, COLLECTION_SIZE
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.plan.deletion import asks_to_orphan, teardown, was_orphaned
-from kro_gitops.objects.metadata import APPLY_ORDER, DESIRED_HASH
+from kro_gitops.metadata import APPLY_ORDER, DESIRED_HASH
 from tests.builders import instance
 
 

@@ -7,14 +7,14 @@ import pytest
 from kro_gitops.engine.applyset import GroupKind, Inventory, applyset_id
 from kro_gitops.engine.plan.steps import NodeState
 from kro_gitops.engine.status import State, judge, project
-from kro_gitops.objects.metadata import (
+from kro_gitops.metadata import (
     APPLY_ORDER,
     APPLYSET_PART_OF,
     DESIRED_HASH,
     NODE_ID,
     OWNED,
 )
-from kro_gitops.objects.refs import ObjectRef
+from kube_objects.refs import ObjectRef
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster, owned
 

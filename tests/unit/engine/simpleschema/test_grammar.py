@@ -10,7 +10,7 @@ from kro_gitops.engine.simpleschema.grammar import (
     named_types,
     parse_type,
 )
-from kro_gitops.errors import SchemaError
+from kube_objects.errors import SchemaError
 
 STRING = Atomic("string")
 

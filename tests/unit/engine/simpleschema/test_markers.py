@@ -1,7 +1,7 @@
 import pytest
 
 from kro_gitops.engine.simpleschema.markers import MARKERS, Marker, read_markers
-from kro_gitops.errors import Problem
+from kube_objects.problems import Problem
 
 
 def values(definition: str) -> list[tuple[str, str]]:

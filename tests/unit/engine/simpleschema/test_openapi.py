@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.simpleschema.openapi import build_schema
-from kro_gitops.errors import Problem
+from kube_objects.problems import Problem
 
 
 def schema_of(spec: dict[str, Any], types: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.simpleschema.types import load_types
-from kro_gitops.errors import Problem
+from kube_objects.problems import Problem
 
 
 def problems(types: dict[str, Any]) -> list[tuple[str, tuple[str | int, ...]]]:

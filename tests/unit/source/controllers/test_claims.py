@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from kro_gitops.objects.refs import Kind, ObjectRef
 from kro_gitops.source.api import GIT_SOURCE_KIND
 from kro_gitops.source.controllers.polling import claims, unclaimed
 from kro_gitops.source.controllers.registry import Held, Registry
@@ -12,6 +11,7 @@ from kro_gitops.source.spec import Allow
 from kro_gitops.source.stages import Stage
 from kro_gitops.tracking.inventory import Entry, Inventory
 from kro_gitops.tracking.methods import Marks
+from kube_objects.refs import Kind, ObjectRef
 
 CONFIG_MAP = Kind("", "v1", "ConfigMap")
 

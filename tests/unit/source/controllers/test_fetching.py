@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.controllers.fetching import _read
 from kro_gitops.source.controllers.registry import Fetched
 from kro_gitops.source.fetch.model import Remote
 from kro_gitops.source.manifests import SourceLimits
 from kro_gitops.source.snapshot import Library
 from kro_gitops.source.spec import SourceSpec
+from kube_objects.errors import RefusedError
 from tests.unit.source.fetch.origins import Origin, branch
 
 LIMITS = SourceLimits(total_bytes=1 << 20)

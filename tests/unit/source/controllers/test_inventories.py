@@ -7,9 +7,9 @@ import pytest
 from kro_gitops.engine.labels import label_value
 from kro_gitops.kube.api import Cluster
 from kro_gitops.kube.cache import Change
-from kro_gitops.objects.metadata import SOURCE_NAME
-from kro_gitops.objects.refs import KubeObject
+from kro_gitops.metadata import SOURCE_NAME
 from kro_gitops.source.controllers.inventories import Inventories
+from kube_objects.refs import KubeObject
 
 
 def going(source: str) -> KubeObject:

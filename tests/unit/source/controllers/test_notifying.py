@@ -11,13 +11,13 @@ import pytest
 
 from kro_gitops.control.backoff import Backoff
 from kro_gitops.errors import NotYet
-from kro_gitops.objects.refs import KubeObject, ObjectRef
 from kro_gitops.source.controllers.notifying import Manners, Notifier
 from kro_gitops.source.controllers.registry import Held
 from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.notification_texts import signature
 from kro_gitops.source.spec import Notification, NotificationEvent, NotificationType, SourceSpec
 from kro_gitops.tracking.inventory import Inventory
+from kube_objects.refs import KubeObject, ObjectRef
 from tests.certificates import Certificates, certificates
 from tests.message_receiver import Receiver, message_receiver
 

@@ -1,9 +1,9 @@
 """How many instances keep a definition from going."""
 
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.controllers.pruning import instance_counts
 from kro_gitops.source.prune import Candidate
 from kro_gitops.source.stages import Stage
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 DEFINITION: KubeObject = {
     "apiVersion": "kro.run/v1alpha1",

@@ -3,7 +3,7 @@
 import pytest
 
 from kro_gitops.errors import NotYet
-from kro_gitops.objects.metadata import (
+from kro_gitops.metadata import (
     INSTANCE_GROUP,
     INSTANCE_KIND,
     INSTANCE_NAME,
@@ -11,10 +11,10 @@ from kro_gitops.objects.metadata import (
     INSTANCE_VERSION,
     OWNED,
 )
-from kro_gitops.objects.refs import Kind, KubeObject, ObjectRef
 from kro_gitops.source.api import GIT_SOURCE_KIND
 from kro_gitops.source.controllers.registry import Held, Registry
 from kro_gitops.tracking.inventory import Entry, Inventory
+from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 DOLL = Kind("kro.run", "v1", "Doll")
 CHILD = ObjectRef(Kind("", "v1", "ConfigMap"), "kube-system", "loot")

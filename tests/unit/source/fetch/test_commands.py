@@ -2,9 +2,9 @@
 
 import pytest
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.fetch import commands
 from kro_gitops.source.fetch.commands import Command
+from kube_objects.errors import RefusedError
 
 ID = "0123456789" * 4
 URL = "https://host.example/repo"

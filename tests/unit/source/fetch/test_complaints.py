@@ -2,8 +2,9 @@
 
 import pytest
 
-from kro_gitops.errors import RefusedError, Unavailable
+from kro_gitops.errors import Unavailable
 from kro_gitops.source.fetch.complaints import error_for, is_damage, is_redirect
+from kube_objects.errors import RefusedError
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.errors import RefusedError, Unavailable
+from kro_gitops.errors import Unavailable
 from kro_gitops.source.fetch.mirror import Mirror
 from kro_gitops.source.fetch.model import Remote
+from kube_objects.errors import RefusedError
 from tests.unit.source.fetch.origins import Origin, branch
 
 

@@ -21,10 +21,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
-from kro_gitops.errors import KroGitopsError, RefusedError, Unavailable, UserError
+from kro_gitops.errors import KroGitopsError, Unavailable, UserError
 from kro_gitops.source.credentials import Credentials, GitHubApp, Proxy
 from kro_gitops.source.fetch.github_app import AppTokens
 from kro_gitops.source.fetch.model import FetchRules, Remote
+from kube_objects.errors import RefusedError
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PRIVATE = FetchRules(allow_private_networks=True)

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.errors import KroGitopsError, RefusedError
+from kro_gitops.errors import KroGitopsError
 from kro_gitops.source.fetch.mirror import Mirror, Mirrors
 from kro_gitops.source.fetch.model import FetchRules, Remote
 from kro_gitops.source.fetch.repository import Door
 from kro_gitops.source.revision import Chosen
+from kube_objects.errors import RefusedError
 from tests.unit.source.fetch.origins import Origin, branch
 
 # Every variable here runs a program, or sends git elsewhere, if git gets to see it.

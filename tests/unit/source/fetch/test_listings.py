@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from objects_testing.budgets import examples
 
 from kro_gitops.source.fetch.listings import (
     Listed,
@@ -19,7 +20,6 @@ from kro_gitops.source.fetch.listings import (
 )
 from kro_gitops.source.fetch.model import Entry, Found, RefusedPath, Remote
 from kro_gitops.source.fetch.printed import name_of, read_found
-from tests.budgets import examples
 from tests.unit.source.fetch.origins import Origin, branch
 
 NAMES = (b"a", b"a.b", b"a0", b"b", b"..", b"\xff", "ü".encode(), "\ue000".encode(), b".git ")

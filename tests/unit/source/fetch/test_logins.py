@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.credentials import Credentials, Proxy, SshLogin
 from kro_gitops.source.fetch.logins import Login, login
 from kro_gitops.source.fetch.model import Remote
 from kro_gitops.source.fetch.network import Pin
 from kro_gitops.source.fetch.process import search_path
 from kro_gitops.source.guards import Address
+from kube_objects.errors import RefusedError
 
 HTTPS = Address("https", "host.example", 443, "/repo")
 PINS = (Pin("host.example", 443, ("93.184.216.34",)),)

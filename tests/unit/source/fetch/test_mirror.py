@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.errors import RefusedError, Unavailable, UserError
+from kro_gitops.errors import Unavailable, UserError
 from kro_gitops.source.credentials import Credentials, GitHubApp
 from kro_gitops.source.fetch.mirror import Mirror, Mirrors
 from kro_gitops.source.fetch.model import Remote
 from kro_gitops.source.revision import Chosen, choose, patterns
 from kro_gitops.source.spec import WantedRef
+from kube_objects.errors import RefusedError
 from tests.unit.source.fetch.origins import Origin, branch
 
 

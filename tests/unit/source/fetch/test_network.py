@@ -4,11 +4,12 @@ import socket
 
 import pytest
 
-from kro_gitops.errors import RefusedError, Unavailable
+from kro_gitops.errors import Unavailable
 from kro_gitops.source.credentials import Proxy
 from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.fetch.network import Pin, pin
 from kro_gitops.source.guards import Address
+from kube_objects.errors import RefusedError
 
 NAMES = {
     "public.example": ("93.184.216.34", "2606:2800:220:1::1"),

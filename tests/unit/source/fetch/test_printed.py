@@ -2,7 +2,6 @@
 
 import pytest
 
-from kro_gitops.errors import RefusedError
 from kro_gitops.source.fetch.model import Entry
 from kro_gitops.source.fetch.printed import (
     parse_commit,
@@ -11,6 +10,7 @@ from kro_gitops.source.fetch.printed import (
     parse_refs,
     read_path,
 )
+from kube_objects.errors import RefusedError
 
 ID = "1" * 40
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.errors import RefusedError, Unavailable, UserError
+from kro_gitops.errors import Unavailable, UserError
 from kro_gitops.source.fetch.verify import Keys, Signature, parse_keys, verify
 from kro_gitops.source.revision import Chosen
 from kro_gitops.source.spec import VerifyMode
+from kube_objects.errors import RefusedError
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("gpg") and shutil.which("ssh-keygen")), reason="needs gpg and ssh-keygen"

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.errors import KroGitopsError, RefusedError, Unavailable
+from kro_gitops.errors import KroGitopsError, Unavailable
 from kro_gitops.source.credentials import ANONYMOUS, Credentials, Proxy, SshLogin
 from kro_gitops.source.fetch.mirror import Mirror, Mirrors
 from kro_gitops.source.fetch.model import FetchRules, Remote
 from kro_gitops.source.revision import Chosen
+from kube_objects.errors import RefusedError
 
 RULES = FetchRules(allow_private_networks=True, allow_plain_http=True)
 SECRET = "t0p-s3cret-w0rd"

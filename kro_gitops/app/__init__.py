@@ -1,0 +1,1 @@
+"""The composition root: one process, its parts and how they are wired."""

@@ -1,0 +1,327 @@
+"""
+What the engine does, counted: its observer on one side, the metrics on the other.
+
+Names and label values are kro's, oddities included, so that dashboards go on working.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
+from typing import Protocol
+
+from kro_gitops.control.loop import Report
+from kro_gitops.engine.controllers.engine import INSTANCES
+from kro_gitops.engine.controllers.observer import Observer
+from kro_gitops.engine.graph.nodes import NodeKind
+from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.steps import NodeState
+from kro_gitops.source.controllers.observing import SourceObserver
+from kro_gitops.telemetry.metrics import Metrics
+from kube_objects.conditions import TRUE, Condition
+from kube_objects.refs import Kind, ObjectRef
+
+
+class Asked(Protocol):
+    """What there is to ask of an engine."""
+
+    def due(self, queue: str) -> int:
+        """Return how many keys of a queue are due."""
+
+    def plural_of(self, kind: Kind) -> str:
+        """Return the plural of a kind that is watched; empty if it is not."""
+
+
+def resource_text(kind: Kind, plural: str) -> str:
+    """Print a resource as Go does."""
+    return f"{kind.group}/{kind.version}, Resource={plural}"
+
+
+class LoopObserver:
+    """
+    Feeds the metrics of one queue and its controller from what a loop reports.
+
+    `depth` says how many keys are due; it is asked when the page is read. With `gvr_of` it is the
+    queue of instances, which has metrics of its own.
+    """
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        name: str,
+        depth: Callable[[], int],
+        gvr_of: Callable[[Hashable], str] | None = None,
+    ) -> None:
+        self._metrics = metrics
+        self._name = name
+        self._gvr_of = gvr_of
+        names = (name, name)  # client-go's queue has the name of its controller
+        self._adds = metrics.workqueue_adds_total.labels(*names)
+        self._waited = metrics.workqueue_queue_duration_seconds.labels(*names)
+        self._worked = metrics.workqueue_work_duration_seconds.labels(*names)
+        self._retries = metrics.workqueue_retries_total.labels(*names)
+        metrics.workqueue_depth.labels(*names, "").set_function(depth)
+        if gvr_of is not None:
+            metrics.dynamic_controller_queue_length.set_function(depth)
+
+    def taken(self, key: Hashable, waited: float) -> None:
+        """Hear that a reconcile begins; every key that was added is taken once."""
+        self._adds.inc()
+        self._waited.observe(waited)
+
+    def finished(self, report: Report) -> None:
+        """Hear how a reconcile ended."""
+        self._worked.observe(report.seconds)
+        if report.outcome.after is not None:
+            self._retries.inc()
+        if self._gvr_of is not None:
+            self._count_instance(self._gvr_of(report.key), report)
+        else:
+            self._count_controller(report)
+
+    def _count_instance(self, gvr: str, report: Report) -> None:
+        metrics = self._metrics
+        metrics.dynamic_controller_reconcile_total.labels(gvr).inc()
+        metrics.dynamic_controller_reconcile_duration_seconds.labels(gvr).observe(report.seconds)
+        type_ = requeue_type(report)
+        if type_:
+            metrics.dynamic_controller_requeue_total.labels(gvr, type_).inc()
+        if is_error(report):
+            metrics.dynamic_controller_handler_errors_total.labels(gvr).inc()
+        if report.outcome.traceback:
+            metrics.dynamic_controller_reconcile_panics_total.labels(gvr).inc()
+
+    def _count_controller(self, report: Report) -> None:
+        metrics = self._metrics
+        result = "error" if is_error(report) else requeue_type(report) or "success"
+        metrics.controller_runtime_reconcile_total.labels(self._name, result).inc()
+        if is_error(report):
+            metrics.controller_runtime_reconcile_errors_total.labels(self._name).inc()
+
+
+def is_error(report: Report) -> bool:
+    """Say whether a reconcile failed; one that waits for something has not."""
+    outcome = report.outcome
+    return report.error is not None and (outcome.is_failure or outcome.forgets_failures)
+
+
+def requeue_type(report: Report) -> str:
+    """Say in kro's words when a key is tried again; empty after a plain success."""
+    after = report.outcome.after
+    if report.outcome.is_failure:
+        return "rate_limited"
+    if after is not None:
+        return "requeue_after" if after > 0 else "requeue"
+    return "no_requeue" if is_error(report) else ""
+
+
+class Counting(Observer):
+    """The engine's observer."""
+
+    def __init__(self, metrics: Metrics, plurals: "Plurals", *, conditions: bool) -> None:
+        """Count; `conditions` also keeps how long each condition has stood."""
+        self._metrics = metrics
+        self._plurals = plurals
+        self._keeps_conditions = conditions
+
+    def instance_heard(self, kind: Kind, event: str) -> None:
+        """Count what was heard of instances."""
+        gvr = self._plurals.of(kind)
+        self._metrics.dynamic_controller_informer_events_total.labels(gvr, event).inc()
+
+    def change_routed(self, kind: Kind, *, woke: bool) -> None:
+        """Count changes of children and of what instances look at."""
+        gvr = self._plurals.of(kind)
+        self._metrics.dynamic_controller_route_total.labels(gvr).inc()
+        if woke:
+            self._metrics.dynamic_controller_route_match_total.labels(gvr).inc()
+
+    def child_applied(self, kind: Kind, *, is_repair: bool) -> None:
+        """Count a child that was made, changed or repaired."""
+        self._metrics.kro_gitops_children_applied_total.labels(kind.kind).inc()
+        if is_repair:
+            self._metrics.kro_gitops_drift_repaired_total.labels(kind.kind).inc()
+
+    def state_changed(self, instance: ObjectRef, before: str, after: str) -> None:
+        """Count a change of state; kro calls the kind a resource here."""
+        kind = f"{instance.kind.api_version}, Kind={instance.kind.kind}"
+        self._metrics.instance_state_transitions_total.labels(kind, before, after).inc()
+
+    def conditions_written(
+        self, instance: ObjectRef, plural: str, conditions: Iterable[Condition]
+    ) -> None:
+        """Keep since when conditions stand, if that is asked for."""
+        if self._keeps_conditions:
+            gvr = resource_text(instance.kind, plural)
+            self._metrics.conditions.put(gvr, instance.namespace, instance.name, conditions)
+
+    def instance_gone(self, instance: ObjectRef, plural: str) -> None:
+        """Drop what was kept of an instance."""
+        if self._keeps_conditions:
+            gvr = resource_text(instance.kind, plural)
+            self._metrics.conditions.drop(gvr, instance.namespace, instance.name)
+
+    def graph_resolved(self, instance: ObjectRef, plural: str, outcome: str) -> None:
+        """Count whether an instance had a graph."""
+        gvr = resource_text(instance.kind, plural)
+        if outcome == "success":
+            self._metrics.instance_graph_resolution_success_total.labels(gvr).inc()
+        elif outcome == "pending":
+            self._metrics.instance_graph_resolution_pending_total.labels(gvr).inc()
+        else:
+            self._metrics.instance_graph_resolution_failures_total.labels(gvr, outcome).inc()
+
+    def passed(self, run: Pass, seconds: float) -> None:
+        """Count a pass through a graph; single evaluations are too short to be timed one by one."""
+        metrics, runs = self._metrics, run.runs
+        metrics.runtime_creation_total.inc()
+        metrics.runtime_creation_duration_seconds.observe(seconds)
+        metrics.cel_expr_eval_total.inc(run.evaluator.evaluated)
+        metrics.runtime_node_eval_total.inc(len(runs))
+        metrics.runtime_node_ignored_check_total.inc(len(runs))
+        if runs:
+            metrics.runtime_node_eval_duration_seconds.observe(seconds / len(runs))
+        if run.evaluator.evaluated:
+            metrics.cel_expr_eval_duration_seconds.observe(seconds / run.evaluator.evaluated)
+        for name, each in runs.items():
+            if each.state is NodeState.SKIPPED:
+                metrics.runtime_node_ignored_total.inc()
+            if each.is_judged:
+                metrics.runtime_node_ready_check_total.inc()
+            if each.waiting is not None:
+                metrics.runtime_node_not_ready_total.inc()
+            if each.state is NodeState.ERROR:
+                metrics.runtime_node_eval_errors_total.inc()
+            if run.graph.nodes[name].kind is NodeKind.COLLECTION and each.desired is not None:
+                metrics.runtime_collection_size.observe(each.desired)
+
+    def schema_asked(self, *, was_known: bool) -> None:
+        """Count whether a schema was at hand."""
+        metrics = self._metrics
+        known = metrics.schema_resolver_cache_hits_total
+        (known if was_known else metrics.schema_resolver_cache_misses_total).inc()
+
+    def graph_built(self, definition: str, seconds: float, *, succeeded: bool) -> None:
+        """Count a definition that was compiled."""
+        self._metrics.rgd_graph_build_total.labels(definition).inc()
+        self._metrics.rgd_graph_build_duration_seconds.labels(definition).observe(seconds)
+        result = "success" if succeeded else "failed"
+        self._metrics.graph_revision_compile_total.labels(result).inc()
+        self._metrics.graph_revision_compile_duration_seconds.labels(result).observe(seconds)
+        if not succeeded:
+            self._metrics.rgd_graph_build_errors_total.labels(definition).inc()
+
+    def revision_issued(self, reason: str) -> None:
+        """Count a spec that was kept."""
+        self._metrics.rgd_graph_revision_issue_total.labels(reason).inc()
+
+    def revisions_collected(self, count: int) -> None:
+        """Count old revisions that were deleted."""
+        self._metrics.rgd_graph_revision_gc_deleted_total.inc(count)
+
+    def definition_changed(self, definition: str, before: str, after: str) -> None:
+        """Count a change of state; the first is none."""
+        if before:
+            self._metrics.rgd_state_transitions_total.labels(definition, before, after).inc()
+
+    def definition_deleted(self, definition: str, seconds: float) -> None:
+        """Count a definition that is gone."""
+        self._metrics.rgd_deletions_total.labels(definition).inc()
+        self._metrics.rgd_deletion_duration_seconds.labels(definition).observe(seconds)
+
+
+class InstanceLoop(LoopObserver):
+    """The observer of the queue of instances, which counts passes by kind as well."""
+
+    def __init__(self, metrics: Metrics, plurals: "Plurals") -> None:
+        super().__init__(
+            metrics,
+            "dynamic-controller-queue",
+            lambda: plurals.depth_of(INSTANCES),
+            plurals.slashed,
+        )
+        self._all = metrics
+        self._plurals = plurals
+
+    def finished(self, report: Report) -> None:
+        """Hear how a reconcile ended."""
+        super().finished(report)
+        gvr = self._plurals.spelled(report.key)
+        self._all.instance_reconcile_total.labels(gvr).inc()
+        self._all.instance_reconcile_duration_seconds.labels(gvr).observe(report.seconds)
+        if is_error(report):
+            self._all.instance_reconcile_errors_total.labels(gvr).inc()
+
+
+class CountingSources(SourceObserver):
+    """The sources' observer."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def polled(self, source: str, seconds: float, outcome: str) -> None:
+        """Count a question to a remote."""
+        self._metrics.kro_gitops_source_polls_total.labels(source, outcome).inc()
+        self._metrics.kro_gitops_source_poll_seconds.labels(source).observe(seconds)
+
+    def synced(self, source: str, seconds: float, result: str) -> None:
+        """Count a revision."""
+        self._metrics.kro_gitops_source_syncs_total.labels(source, result).inc()
+        self._metrics.kro_gitops_source_sync_seconds.labels(source).observe(seconds)
+
+    def timed(self, source: str, step: str, seconds: float) -> None:
+        """Keep the time of a step."""
+        self._metrics.kro_gitops_source_step_seconds.labels(source, step).observe(seconds)
+
+    def applied(self, source: str, created: int, changed: int, pruned: int) -> None:
+        """Count what was written."""
+        for what, count in (("created", created), ("changed", changed), ("pruned", pruned)):
+            if count:
+                self._metrics.kro_gitops_source_writes_total.labels(source, what).inc(count)
+
+    def standing(self, source: str, ready: str, objects: int) -> None:
+        """Keep how a source is; drop one that is gone."""
+        kept = (self._metrics.kro_gitops_source_ready, self._metrics.kro_gitops_source_objects)
+        if not ready:
+            for each in kept:
+                with suppress(KeyError):
+                    each.remove(source)
+            return
+        kept[0].labels(source).set(ready == TRUE)
+        kept[1].labels(source).set(objects)
+
+    def called(self, forge: str, outcome: str) -> None:
+        """Count a call of a webhook."""
+        self._metrics.kro_gitops_webhooks_total.labels(forge, outcome).inc()
+
+
+class Plurals:
+    """How the kinds of keys are called in metrics; set up once there is an engine to ask."""
+
+    def __init__(self) -> None:
+        self._engine: Asked | None = None
+
+    def ask(self, engine: Asked) -> None:
+        """Have an engine to ask."""
+        self._engine = engine
+
+    def depth_of(self, queue: str) -> int:
+        """Return how many keys of a queue are due."""
+        return self._engine.due(queue) if self._engine is not None else 0
+
+    def of(self, kind: Kind) -> str:
+        """Return `group/version, Resource=plural` of a kind."""
+        plural = self._engine.plural_of(kind) if self._engine is not None else ""
+        return resource_text(kind, plural or kind.kind.lower())
+
+    def slashed(self, key: Hashable) -> str:
+        """Return `group/version/plural`."""
+        kind, plural = self._named(key)
+        return f"{kind.group}/{kind.version}/{plural}"
+
+    def spelled(self, key: Hashable) -> str:
+        """Return `group/version, Resource=plural`."""
+        return resource_text(*self._named(key))
+
+    def _named(self, key: Hashable) -> tuple[Kind, str]:
+        assert isinstance(key, ObjectRef), "instances are queued by their names"
+        plural = self._engine.plural_of(key.kind) if self._engine is not None else ""
+        return key.kind, plural or key.kind.kind.lower()

@@ -1,0 +1,490 @@
+"""
+The program, put together: `Settings` in, a running controller out.
+
+The main thread has the event loop in which everything is reconciled. What must not wait for it has
+threads of its own: probes and metrics (`web.health`), and the lease (`leadership`).
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kro_gitops import __version__
+from kro_gitops.app.companions import Companion, Running, accompanied
+from kro_gitops.app.observers import Counting, CountingSources, InstanceLoop, LoopObserver, Plurals
+from kro_gitops.app.wiring import (
+    EngineView,
+    engine_rules,
+    named_source,
+    request_limits,
+    source_defaults,
+    source_rules,
+)
+from kro_gitops.control.leadership import Leadership
+from kro_gitops.engine.controllers.engine import (
+    DEFINITIONS,
+    INSTANCES,
+    REVISIONS,
+    Engine,
+    Outside,
+)
+from kro_gitops.engine.crd.own import own_crds
+from kro_gitops.engine.crd.update import is_as_wanted, is_served
+from kro_gitops.errors import ClusterUnavailable, KroGitopsError, NotYet
+from kro_gitops.kube.api import Cluster, WriteOptions
+from kro_gitops.kube.client import Client
+from kro_gitops.kube.credentials import from_kubeconfigs, in_cluster, kubeconfigs_of_user
+from kro_gitops.kube.discovery import Discovery
+from kro_gitops.kube.events import Recorder
+from kro_gitops.kube.transport import Access, Transport
+from kro_gitops.server.probes import MAIN_LOOP, Health, HealthServer
+from kro_gitops.server.webhooks import HookServer
+from kro_gitops.settings.settings import Gate, Settings
+from kro_gitops.source.controllers.controller import SourceController, Surroundings
+from kro_gitops.source.controllers.doorbells import Doorbells
+from kro_gitops.source.controllers.registry import Registry
+from kro_gitops.source.crds import git_source_crd, source_inventory_crd
+from kro_gitops.source.fetch.locks import own_folder
+from kro_gitops.source.receivers import Receivers
+from kro_gitops.telemetry.metrics import Metrics
+from kube_objects.refs import KubeObject, ObjectRef
+
+log = logging.getLogger(__name__)
+
+API_SERVER = "api-server"
+OWN_CRDS = "own-crds"
+ENGINE = "definitions"
+SOURCES = "sources"
+
+_HEARTBEAT = 1.0
+_COUNT = 15.0
+_RETRY = 2.0
+_PATIENCE = 60.0  # seconds for the API server to serve our own kinds
+_INTERRUPTED = 128 + signal.SIGINT  # the exit code, as shells have it
+_INSTALL = WriteOptions(manager="kro-gitops", force=True)
+
+
+def run(settings: Settings, beside: Companion | None = None) -> int:
+    """
+    Run the controller until it is told to stop; return the exit code.
+
+    If what runs `beside` it returns, the controller stops, and its code is the one. If it raises,
+    everything ends at once.
+    """
+    metrics = Metrics(settings.kro_version)
+    health = Health(time.monotonic(), (API_SERVER, OWN_CRDS, ENGINE, SOURCES))
+    server = HealthServer(
+        settings.metrics_bind_address, settings.health_probe_bind_address, health, metrics
+    )
+    server.start()
+    try:
+        return asyncio.run(_Process(settings, metrics, health, beside).run())
+    finally:
+        server.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """What works, once this replica leads."""
+
+    engine: Engine
+    sources: SourceController | None
+
+    async def run_sources(self, is_stopping: asyncio.Event) -> None:
+        """Work on sources until it is time to stop, and what is in work is done."""
+        if self.sources is None:
+            await is_stopping.wait()
+        else:
+            await self.sources.run()
+
+    def stop(self) -> None:
+        """Take up nothing new; the engine ends after the sources, which may wait for it."""
+        if self.sources is not None:
+            self.sources.stop()
+
+    def is_idle(self) -> bool:
+        """Say whether nothing is due, and nothing in work."""
+        queues = list(self.engine.queues.values())
+        depths = [each.depth for each in queues]
+        if self.sources is not None:
+            depths.append(self.sources.queue.depth)
+        return self.engine.is_ready and not any(each.ready or each.working for each in depths)
+
+
+class _Process:
+    """One run of the program."""
+
+    def __init__(
+        self, settings: Settings, metrics: Metrics, health: Health, beside: Companion | None
+    ) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._health = health
+        self._beside = beside
+        self._begun: _System | None = None
+        self._interrupted = False
+        self._stopping = asyncio.Event()
+        self._events: Recorder | None = None
+
+    async def run(self) -> int:
+        """Connect, be elected, work, stop."""
+        self._heed_signals()
+        beating = asyncio.create_task(self._beat())
+        access = await access_of(self._settings)
+        facts = {"version": __version__, "kro_version": self._settings.kro_version}
+        log.info("starting", extra={**facts, "server": access.server})
+        limits = request_limits(self._settings)
+        observe = self._metrics.observe_request
+        agent = f"kro-gitops/{__version__}"
+        try:
+            async with (
+                Transport(access, limits, observe, user_agent=agent) as transport,
+                # Not held to the lease: what forges tell a replica that does not lead.
+                Transport(access, limits, observe, user_agent=agent) as unbound,
+            ):
+                discovery = Discovery(transport)
+                client = Client(transport, discovery)
+                work = self._controlled(client, discovery, access, transport, unbound)
+                if self._beside is None:
+                    code = await work
+                else:
+                    seen = Running(client, discovery, self._is_idle)
+                    code = await accompanied(work, self._beside(seen), self._stopping.set)
+        finally:
+            beating.cancel()
+        return _INTERRUPTED if self._interrupted and not code else code
+
+    async def _controlled(
+        self,
+        client: Client,
+        discovery: Discovery,
+        access: Access,
+        transport: Transport,
+        unbound: Transport,
+    ) -> int:
+        if not await self._reach(discovery):
+            return 0
+        async with self._called(Client(unbound, discovery), discovery):
+            return await self._lead(client, discovery, access, transport)
+
+    def _is_idle(self) -> bool:
+        return self._begun is not None and self._begun.is_idle()
+
+    async def _reach(self, discovery: Discovery) -> bool:
+        """Wait for the API server to answer; say whether it did before we were told to stop."""
+        while not self._stopping.is_set():
+            try:
+                await discovery.kinds()
+            except ClusterUnavailable as error:
+                self._health.set_ready(API_SERVER, False, error.message)
+                log.warning("the API server does not answer", extra={"error": error.message})
+                await self._or_stopped(asyncio.sleep(_RETRY))
+            else:
+                self._health.set_ready(API_SERVER, True)
+                return True
+        return False
+
+    @asynccontextmanager
+    async def _called(self, client: Client, discovery: Discovery) -> AsyncIterator[None]:
+        """Hear forges, whether this replica leads or not."""
+        settings = self._settings
+        if not settings.sources or settings.webhook_bind_address is None:
+            yield
+            return
+        receivers, loop = Receivers(), asyncio.get_running_loop()
+        doorbells = Doorbells(
+            client, discovery, receivers, source_defaults(settings), settings.watch_namespaces
+        )
+        hooks = HookServer(
+            settings.webhook_bind_address,
+            receivers,
+            lambda key: _call(loop, doorbells.ring, key),
+            CountingSources(self._metrics).called,
+        )
+        hooks.start()
+        answering = asyncio.create_task(doorbells.run())
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(hooks.stop)
+            answering.cancel()
+
+    async def _lead(
+        self, client: Client, discovery: Discovery, access: Access, transport: Transport
+    ) -> int:
+        with _storage(self._settings) as storage:
+            system = self._system(client, discovery, storage)
+            if not self._settings.leader_elect:
+                await self._work(system, client, discovery)
+                return 0
+            return await self._be_elected(system, client, discovery, access, transport)
+
+    async def _be_elected(
+        self,
+        system: _System,
+        client: Client,
+        discovery: Discovery,
+        access: Access,
+        transport: Transport,
+    ) -> int:
+        leadership = Leadership(access, self._settings)
+        transport.may_write = leadership.leads
+        leadership.start()
+        try:
+            if self._settings.enable_controller_warmup:
+                await system.engine.warm_up()
+            self._stand_by()
+            if not await self._or_stopped(leadership.elected()):
+                return 0
+            working = self._work(system, client, discovery)
+            return await self._while_leading(leadership, working)
+        finally:
+            await asyncio.to_thread(leadership.stop)
+
+    async def _while_leading(self, leadership: Leadership, work: Coroutine[Any, Any, None]) -> int:
+        working = asyncio.create_task(work)
+        losing = asyncio.create_task(leadership.lost())
+        await asyncio.wait((working, losing), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            losing.cancel()
+            await working
+            return 0
+        # Another may lead already: what is in work is left as it is.
+        log.error("the lease is lost: stopping at once")
+        working.cancel()
+        return 1
+
+    def _stand_by(self) -> None:
+        """Call a replica ready that waits for its turn: it is as ready as it can be."""
+        for name in (OWN_CRDS, ENGINE, SOURCES):
+            self._health.set_ready(name, True)
+        log.info("waiting to be elected")
+
+    async def _work(self, system: _System, client: Client, discovery: Discovery) -> None:
+        self._metrics.kro_gitops_leader.set(1)
+        for name in (OWN_CRDS, ENGINE, SOURCES):
+            self._health.set_ready(name, False)
+        if self._settings.install_crds and not await self._or_stopped(
+            install_crds(client, discovery, self._crds())
+        ):
+            return
+        self._health.set_ready(OWN_CRDS, True)
+        if system.sources is not None and not await self._or_stopped(system.sources.load()):
+            return
+        engine = system.engine
+        background = [
+            asyncio.create_task(self._announce(engine)),
+            asyncio.create_task(self._count_objects(engine)),
+        ]
+        if self._events is not None:
+            background.append(asyncio.create_task(self._events.run()))
+        working = asyncio.create_task(self._run(system))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+            log.info("stopping")
+            system.stop()
+            if not engine.is_ready:
+                working.cancel()  # nothing is in work, and what it waits for may never come
+            await asyncio.wait((working,))
+            if not working.cancelled():
+                working.result()
+        finally:
+            for task in (working, stopping, *background):
+                task.cancel()
+
+    async def _run(self, system: _System) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(system.engine.run())
+            if await self._is_begun(system):
+                self._begun = system
+                self._health.set_ready(SOURCES, True)
+                await system.run_sources(self._stopping)
+            system.engine.stop()
+
+    async def _is_begun(self, system: _System) -> bool:
+        """Wait until sources can be worked on; say whether that was before the stop."""
+        if system.sources is None:
+            return True
+        if not await self._or_stopped(system.engine.wait_ready()):
+            return False
+        await self._name_source(system.sources)
+        return True
+
+    async def _name_source(self, sources: SourceController) -> None:
+        """Have the source that the flags name; try until it is there."""
+        wanted = named_source(self._settings)
+        while wanted is not None and not self._stopping.is_set():
+            try:
+                await sources.ensure(wanted)
+            except KroGitopsError as error:
+                log.warning("the source is not there yet", extra={"error": error.message})
+                await self._or_stopped(asyncio.sleep(_RETRY))
+            else:
+                return
+
+    def _crds(self) -> Sequence[KubeObject]:
+        ours = (git_source_crd(), source_inventory_crd()) if self._settings.sources else ()
+        return (*own_crds(), *ours)
+
+    async def _count_objects(self, engine: Engine) -> None:
+        held = self._metrics.kro_gitops_informer_objects
+        while True:
+            for kind, count in engine.watches.counts().items():
+                held.labels(kind.kind).set(count)
+            await asyncio.sleep(_COUNT)
+
+    async def _announce(self, engine: Engine) -> None:
+        await engine.wait_ready()
+        self._health.set_ready(ENGINE, True)
+        # What is there now stays: the garbage collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        log.info("ready", extra={"kinds": len(engine.servings)})
+
+    def _system(self, client: Client, discovery: Discovery, storage: Path) -> _System:
+        settings = self._settings
+        engines: list[Engine] = []  # the registry asks it, and it asks the registry
+        registry = Registry(settings.default_service_account, lambda ref: _seen(engines[0], ref))
+        engine = self._engine(client, discovery, registry)
+        engines.append(engine)
+        if not settings.sources:
+            return _System(engine, None)
+        counting = CountingSources(self._metrics)
+        around = Surroundings(
+            client, discovery, EngineView(engine), engine.wake, self._events, counting
+        )
+        sources = SourceController(around, registry, source_rules(settings, storage))
+        return _System(engine, sources)
+
+    def _engine(self, client: Client, discovery: Discovery, registry: Registry) -> Engine:
+        settings, metrics = self._settings, self._metrics
+        if settings.events:
+            host = socket.gethostname()
+            self._events = Recorder(client, "kro-gitops", host, lambda: datetime.now(UTC))
+        plurals = Plurals()
+        counting = Counting(
+            metrics, plurals, conditions=Gate.CONDITION_METRICS in settings.feature_gates
+        )
+        observers = {
+            DEFINITIONS: LoopObserver(
+                metrics, "ResourceGraphDefinition", lambda: plurals.depth_of(DEFINITIONS)
+            ),
+            REVISIONS: LoopObserver(metrics, "graphrevision", lambda: plurals.depth_of(REVISIONS)),
+            INSTANCES: InstanceLoop(metrics, plurals),
+        }
+        outside = Outside(
+            client,
+            discovery,
+            counting,
+            self._events,
+            observers,
+            registry.identity_of,
+            registry.refusal_of,
+        )
+        engine = Engine(outside, engine_rules(settings))
+        plurals.ask(engine)
+        metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.servings))
+        handlers = metrics.dynamic_controller_handler_count_total.labels("parent")
+        handlers.set_function(lambda: len(engine.servings))
+        metrics.dynamic_controller_watch_count.set_function(engine.watches.count)
+        metrics.graph_revision_registry_entries.labels("active").set_function(engine.active_graphs)
+        return engine
+
+    async def _beat(self) -> None:
+        while True:
+            self._health.heartbeat(MAIN_LOOP, time.monotonic())
+            await asyncio.sleep(_HEARTBEAT)
+
+    def _heed_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop, number)
+
+    def _stop(self, number: int) -> None:
+        if self._stopping.is_set():
+            os._exit(128 + number)  # asked twice: at once
+        self._interrupted = number == signal.SIGINT
+        self._stopping.set()
+
+    async def _or_stopped(self, waited_for: Coroutine[Any, Any, object]) -> bool:
+        """Wait for something, or for the stop; say whether it was the something."""
+        waiting = asyncio.create_task(waited_for)
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait((waiting, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if waiting.done():
+            await waiting
+            return True
+        waiting.cancel()
+        return False
+
+
+def _seen(engine: Engine, ref: ObjectRef) -> KubeObject | None:
+    """Return an instance, or nothing if it is not there; raise if that cannot be told yet."""
+    found = engine.watches.instance(ref)
+    if found is None and not engine.watches.knows_instances(ref.kind):
+        raise NotYet("owner-unknown", f"its owner {ref} cannot be seen yet")
+    return found
+
+
+@contextmanager
+def _storage(settings: Settings) -> Iterator[Path]:
+    """Have a folder for what is fetched: the one that was named, or one that goes with us."""
+    if settings.storage_path is not None:
+        yield Path(settings.storage_path)
+        return
+    with own_folder("kro-gitops-storage-") as made:
+        yield made
+
+
+def _call(
+    loop: asyncio.AbstractEventLoop, function: Callable[[ObjectRef], None], key: ObjectRef
+) -> None:
+    """Call a function of the main loop from another thread."""
+    with suppress(RuntimeError):  # the loop is closed: nobody is left to hear
+        loop.call_soon_threadsafe(function, key)
+
+
+async def access_of(settings: Settings) -> Access:
+    """Find the cluster that was named."""
+    if settings.in_cluster:
+        return await in_cluster()
+    paths = [Path(settings.kubeconfig)] if settings.kubeconfig else kubeconfigs_of_user()
+    return await from_kubeconfigs(paths, settings.context or None)
+
+
+async def install_crds(cluster: Cluster, discovery: Discovery, crds: Sequence[KubeObject]) -> None:
+    """Have the API server serve our own kinds; try until it does."""
+    wanted = list(crds)
+    until = time.monotonic() + _PATIENCE
+    while wanted:
+        try:
+            for crd in list(wanted):
+                answer = await cluster.find(ObjectRef.of(crd))
+                if answer is None or not is_as_wanted(answer, crd):
+                    answer = await cluster.apply(crd, _INSTALL)
+                while not is_served(answer):
+                    await asyncio.sleep(0.05)
+                    answer = await cluster.get(ObjectRef.of(crd))
+                    _require_time(until)
+                discovery.learn(answer)
+                wanted.remove(crd)
+        except ClusterUnavailable as error:
+            log.warning("CRDs not installed yet", extra={"error": error.message})
+            await asyncio.sleep(_RETRY)
+
+
+def _require_time(until: float) -> None:
+    if time.monotonic() > until:
+        raise NotYet("not-established", "the API server does not serve our own CRDs")

@@ -1,0 +1,184 @@
+"""
+Settings → the rules that each part goes by, and what parts must know of each other.
+"""
+
+from pathlib import Path
+
+from kro_gitops.control.backoff import Backoff
+from kro_gitops.control.loop import Settings as LoopSettings
+from kro_gitops.control.outcome import Pace
+from kro_gitops.engine.controllers.definitions import DefinitionRules
+from kro_gitops.engine.controllers.engine import (
+    DEFINITIONS,
+    INSTANCES,
+    REVISIONS,
+    Engine,
+    EngineRules,
+)
+from kro_gitops.engine.controllers.instances import InstanceRules
+from kro_gitops.engine.options import Options
+from kro_gitops.kube.ratelimit import Limits
+from kro_gitops.settings.homes import at_home
+from kro_gitops.settings.settings import AdoptionPolicy, Gate, Settings
+from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.controllers.controller import ControllerRules
+from kro_gitops.source.fetch.model import FetchRules
+from kro_gitops.source.spec import EVERYTHING, SourceSpec, WantedRef
+from kro_gitops.source.spec_reading import Defaults, write_spec
+from kro_gitops.tracking.methods import ArgoCD
+from kro_gitops.tracking.stamp import Policy
+from kube_objects.refs import Kind, KubeObject, ObjectRef
+
+_LONGEST_SYNC = 3600.0  # seconds
+
+
+def engine_rules(settings: Settings) -> EngineRules:
+    """Return the rules of the engine."""
+    return EngineRules(
+        instances=_instance_rules(settings),
+        definitions=DefinitionRules(
+            deletes_crds=settings.allow_crd_deletion,
+            keeps_revisions=settings.rgd_max_graph_revisions,
+            progress_delay=settings.rgd_progress_requeue_delay,
+        ),
+        options=Options(
+            omit=Gate.OMIT in settings.feature_gates,
+            max_dimensions=settings.rgd_max_collection_dimension_size,
+            max_collection_size=settings.rgd_max_collection_size,
+        ),
+        tells_all_conditions=Gate.CONDITION_EVENTS in settings.feature_gates,
+        loops={
+            DEFINITIONS: _loop(settings, settings.resource_graph_definition_concurrent_reconciles),
+            REVISIONS: _loop(settings, settings.graph_revision_concurrent_reconciles),
+            INSTANCES: _loop(settings, settings.dynamic_controller_concurrent_reconciles),
+        },
+    )
+
+
+def source_defaults(settings: Settings) -> Defaults:
+    """Return what holds for sources that do not say otherwise."""
+    named = settings.remembered.place if settings.remembered else ""
+    if settings.repo:
+        named = f"{settings.repo_namespace}/{settings.repo_name}"
+    return Defaults(
+        settings.default_service_account, settings.no_cross_namespace_refs, local_source=named
+    )
+
+
+def source_rules(settings: Settings, storage: Path) -> ControllerRules:
+    """Return the rules of the sources."""
+    return ControllerRules(
+        storage=storage,
+        defaults=source_defaults(settings),
+        argocd=ArgoCD(settings.argocd_tracking_method, settings.argocd_label_key),
+        fetch=FetchRules(
+            allow_private_networks=settings.allow_private_networks,
+            allow_plain_http=settings.allow_plain_http,
+            allowed_hosts=settings.allowed_git_hosts,
+            local_urls=frozenset(_local_urls(settings)),
+        ),
+        namespaces=settings.watch_namespaces,
+        loop=LoopSettings(
+            settings.source_concurrent_reconciles,
+            time_limit=_LONGEST_SYNC,
+            grace=settings.graceful_shutdown_timeout,
+        ),
+    )
+
+
+def named_source(settings: Settings) -> KubeObject | None:
+    """Return the source that the flags name; it is the platform's own, and may do everything."""
+    if not settings.repo:
+        return None
+    spec = SourceSpec(
+        url=repository_url(settings.repo),
+        ref=WantedRef(
+            branch=settings.branch,
+            tag=settings.tag,
+            semver=settings.semver,
+            commit=settings.commit,
+        ),
+        paths=settings.path,
+        interval=settings.repo_interval,
+        secret=settings.repo_secret,
+        allow=EVERYTHING,
+    )
+    return {
+        "apiVersion": GIT_SOURCE_KIND.api_version,
+        "kind": GIT_SOURCE_KIND.kind,
+        "metadata": {"name": settings.repo_name, "namespace": settings.repo_namespace},
+        "spec": write_spec(spec),
+    }
+
+
+def repository_url(text: str) -> str:
+    """Return the URL of a repository; a folder of this machine has one, too."""
+    return text if "://" in text else at_home(Path(text)).resolve().as_uri()
+
+
+def _local_urls(settings: Settings) -> tuple[str, ...]:
+    """Return the folders of this machine that may be read; what a server has is none."""
+    url = settings.remembered.url if settings.remembered else ""
+    if settings.repo:
+        url = repository_url(settings.repo)
+    return (url,) if url.startswith("file://") else ()
+
+
+class EngineView:
+    """What sources may know of the engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def definition(self, name: str) -> KubeObject | None:
+        """Return a definition as it was last seen."""
+        return self._engine.definition(name)
+
+    def instance(self, ref: ObjectRef) -> KubeObject | None:
+        """Return an instance as it was last seen."""
+        return self._engine.watches.instance(ref)
+
+    def is_instance(self, kind: Kind) -> bool:
+        """Say whether a kind is generated by a definition."""
+        return kind in self._engine.servings
+
+    def instances_of(self, kind: Kind) -> int:
+        """Count the instances of a kind, wherever they are."""
+        return len(self._engine.watches.instances(kind))
+
+    def child_kinds(self, kind: Kind) -> frozenset[Kind]:
+        """Return the kinds of which instances of a kind have children."""
+        serving = self._engine.servings.get(kind)
+        nodes = serving.nodes() if serving is not None else ()
+        return frozenset(each.resource for each in nodes if not each.kind.is_external)
+
+
+def request_limits(settings: Settings) -> Limits:
+    """Return what may be asked of the API server."""
+    if not settings.client_qps:
+        return Limits()
+    return Limits(per_second=settings.client_qps, burst=settings.client_burst)
+
+
+def _instance_rules(settings: Settings) -> InstanceRules:
+    return InstanceRules(
+        version=settings.kro_version,
+        tracking=Policy(
+            settings.tracking_mode,
+            ArgoCD(settings.argocd_tracking_method, settings.argocd_label_key),
+            settings.propagate_labels,
+        ),
+        adopts=settings.adoption_policy is AdoptionPolicy.ADOPT,
+        interval=settings.instance_requeue_interval,
+        evaluation_limit=settings.evaluation_limit,
+        collection_size=settings.rgd_max_collection_size,
+    )
+
+
+def _loop(settings: Settings, workers: int) -> LoopSettings:
+    backoff = Backoff(
+        settings.dynamic_controller_rate_limiter_min_delay,
+        settings.dynamic_controller_rate_limiter_max_delay,
+    )
+    pace = Pace(settings.instance_requeue_interval, backoff)
+    return LoopSettings(workers, grace=settings.graceful_shutdown_timeout, pace=pace)

@@ -1,0 +1,204 @@
+"""
+One active replica: campaign for a Lease, lead while it can be renewed, give it back.
+
+The elector needs nothing of the process but an event loop, and may have one of its own: in a
+thread beside the one that reconciles, so that no long computation there costs the lease. Everything
+it is given must then belong to that thread; what it calls (`on_elected`) runs there, too. Only
+`stop` and `leads_until` are for other threads.
+
+A leader that cannot renew steps down well before others may take over: `renew_deadline` is shorter
+than the lease.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum, auto
+from typing import Protocol
+
+from kro_gitops.control.lease import Record, Sighting, new_lease
+from kube_objects.refs import KubeObject
+
+log = logging.getLogger(__name__)
+
+
+class Leases(Protocol):
+    """The one Lease that is fought for."""
+
+    async def get(self) -> KubeObject | None:
+        """Return the Lease, or `None` if there is none yet."""
+
+    async def update(self, lease: KubeObject) -> KubeObject:
+        """
+        Write the Lease, and return it as the server has it.
+
+        Without a resourceVersion it is created. Raise if somebody else was faster.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Who we are and for how long one leads; times in seconds, the defaults are kro's."""
+
+    identity: str
+    namespace: str
+    name: str = "controller.kro.run"
+    duration: int = 15
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+
+def _wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """What comes from outside: the time of day, and chance between 0 and 1."""
+
+    clock: Callable[[], datetime] = _wall_clock
+    jitter: Callable[[], float] = field(default=random.random)
+
+
+class Ending(Enum):
+    """Why an elector came to its end."""
+
+    STOPPED = auto()
+    LOST = auto()
+
+
+class _Try(Enum):
+    HELD = auto()
+    TAKEN = auto()  # somebody else has it
+    FAILED = auto()
+
+
+class Elector:
+    """Wins elections, and loses them."""
+
+    def __init__(
+        self,
+        leases: Leases,
+        terms: Terms,
+        on_elected: Callable[[], None],
+        chance: Chance | None = None,
+    ) -> None:
+        self._leases = leases
+        self._terms = terms
+        self._on_elected = on_elected
+        self._chance = chance or Chance()
+        self._lease: KubeObject | None = None
+        self._sighting: Sighting | None = None
+        self._is_stopped = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        # By the clock of the event loop, which all threads of a process share.
+        self.leads_until = 0.0
+
+    def stop(self) -> None:
+        """Ask the elector to give up the lease and return; from any thread, at any time."""
+        self._is_stopped = True
+        if self._loop is not None and self._stopping is not None:
+            with suppress(RuntimeError):  # its loop is closed: it has returned already
+                self._loop.call_soon_threadsafe(self._stopping.set)
+
+    async def run(self) -> Ending:
+        """Campaign, lead, and return when that is over; a lost lease is not fought for again."""
+        self._stopping = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        if self._is_stopped:
+            self._stopping.set()
+        try:
+            if not await self._campaign():
+                return Ending.STOPPED
+            log.info("elected", extra={"identity": self._terms.identity})
+            self._on_elected()
+            return await self._lead()
+        finally:
+            self.leads_until = 0.0
+
+    async def _campaign(self) -> bool:
+        while not self._must_stop():
+            if await self._attempt(_now() + self._terms.renew_deadline) is _Try.HELD:
+                return True
+            # Candidates that try at different times do not get into each other's way.
+            await self._pause(self._terms.retry_period * (1 + self._chance.jitter()))
+        return False
+
+    async def _lead(self) -> Ending:
+        while not self._must_stop():
+            await self._pause(min(self._terms.retry_period, self.leads_until - _now()))
+            if self._must_stop():
+                break
+            outcome = await self._attempt(self.leads_until)
+            if outcome is _Try.TAKEN or (outcome is _Try.FAILED and _now() >= self.leads_until):
+                log.error("lost the lease", extra={"identity": self._terms.identity})
+                return Ending.LOST
+        await self._release()
+        return Ending.STOPPED
+
+    async def _attempt(self, deadline: float) -> _Try:
+        """Try once to get or renew the lease; whatever goes wrong, it is not ours by that."""
+        began = _now()
+        try:
+            async with asyncio.timeout_at(deadline):
+                outcome = await self._claim()
+        except Exception as error:  # the world may fail in any way: what counts is the deadline
+            log.warning("lease not renewed", extra={"error": str(error) or type(error).__name__})
+            self._lease = None
+            return _Try.FAILED
+        if outcome is _Try.HELD:
+            # From before the request: others may have seen it that early.
+            self.leads_until = began + self._terms.renew_deadline
+        return outcome
+
+    async def _claim(self) -> _Try:
+        terms = self._terms
+        lease = self._lease if self._is_ours(self._lease) else await self._leases.get()
+        if lease is not None:
+            sighting = self._look(lease)
+            if not sighting.is_free(terms.identity, _now()):
+                return _Try.TAKEN
+        lease = lease or new_lease(terms.namespace, terms.name)
+        record = Record.parse(lease).claimed(terms.identity, terms.duration, self._chance.clock())
+        self._lease = await self._leases.update(record.onto(lease))
+        self._look(self._lease)
+        return _Try.HELD
+
+    async def _release(self) -> None:
+        """Let the next one lead at once instead of when the lease runs out."""
+        if self._lease is None:
+            return
+        record = Record.parse(self._lease).released(self._chance.clock())
+        try:
+            async with asyncio.timeout_at(self.leads_until):
+                await self._leases.update(record.onto(self._lease))
+        except Exception as error:  # then it runs out by itself
+            log.warning("lease not released", extra={"error": str(error)})
+
+    def _look(self, lease: KubeObject) -> Sighting:
+        record, now = Record.parse(lease), _now()
+        former = self._sighting
+        self._sighting = former.seen(record, now) if former else Sighting(record, now)
+        return self._sighting
+
+    def _is_ours(self, lease: KubeObject | None) -> bool:
+        return lease is not None and Record.parse(lease).holder == self._terms.identity
+
+    def _must_stop(self) -> bool:
+        return self._stopping is not None and self._stopping.is_set()
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not for longer than until the stop."""
+        assert self._stopping is not None, "an elector waits only while it runs"
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,135 @@
+"""
+The lease, on a thread and event loop of its own.
+
+However busy the main loop is, the lease is renewed in time; and when it cannot be, the main loop is
+told at once.
+"""
+
+import asyncio
+import os
+import socket
+import threading
+import time
+import uuid
+from pathlib import Path
+
+from kro_gitops.control.leader_election import Elector, Ending, Terms
+from kro_gitops.control.lease import API_VERSION, KIND
+from kro_gitops.errors import Unavailable, UserError
+from kro_gitops.kube.api import JsonPatch
+from kro_gitops.kube.client import Client
+from kro_gitops.kube.discovery import Discovery
+from kro_gitops.kube.transport import Access, Transport
+from kro_gitops.settings.settings import Settings
+from kube_objects.refs import Kind, KubeObject, ObjectRef
+
+_POD_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_FAREWELL = 10.0  # seconds to give the lease back
+
+
+class _OneLease:
+    """The Lease, through a client."""
+
+    def __init__(self, client: Client, ref: ObjectRef) -> None:
+        self._client = client
+        self._ref = ref
+
+    async def get(self) -> KubeObject | None:
+        """Return the Lease, or `None` if there is none yet."""
+        return await self._client.find(self._ref)
+
+    async def update(self, lease: KubeObject) -> KubeObject:
+        """Write the Lease; one that somebody else changed meanwhile is refused."""
+        version = lease["metadata"].get("resourceVersion")
+        if version is None:
+            return await self._client.create(lease)
+        operations = [
+            {"op": "test", "path": "/metadata/resourceVersion", "value": version},
+            {"op": "add", "path": "/spec", "value": lease["spec"]},
+        ]
+        return await self._client.patch(self._ref, JsonPatch(operations))
+
+
+class Leadership:
+    """Campaigns and leads, beside the main loop."""
+
+    def __init__(self, access: Access, settings: Settings) -> None:
+        self._access = access
+        self._terms = Terms(
+            identity=f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}",
+            namespace=_namespace(settings),
+            duration=max(1, round(settings.leader_election_lease_duration)),
+            renew_deadline=settings.leader_election_renew_deadline,
+            retry_period=settings.leader_election_retry_period,
+        )
+        self._main = asyncio.get_running_loop()
+        self._elected = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._elector: Elector | None = None
+        self._is_stopped = False
+        self._thread = threading.Thread(target=self._run, name="leadership", daemon=True)
+
+    def start(self) -> None:
+        """Begin to campaign."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Give the lease back and end the thread."""
+        self._is_stopped = True
+        if self._elector is not None:
+            self._elector.stop()
+        self._thread.join(_FAREWELL)
+
+    async def elected(self) -> None:
+        """Wait to be elected; raise if the campaign ends without that."""
+        waits = [asyncio.create_task(each.wait()) for each in (self._elected, self._lost)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for each in waits:
+            each.cancel()
+        if not self._elected.is_set():
+            raise Unavailable("no-campaign", "cannot campaign for the lease: see the log above")
+
+    def leads(self) -> bool:
+        """Say whether the lease is ours now, by a clock that goes on while a process sleeps."""
+        return self._elector is not None and time.monotonic() < self._elector.leads_until
+
+    async def lost(self) -> None:
+        """Wait for the lease to be lost."""
+        await self._lost.wait()
+
+    def _run(self) -> None:
+        try:
+            ending = asyncio.run(self._campaign())
+        except Exception:
+            self._tell(self._lost)
+            raise
+        if ending is Ending.LOST:
+            self._tell(self._lost)
+
+    async def _campaign(self) -> Ending:
+        async with Transport(self._access) as transport:
+            client = Client(transport, Discovery(transport))
+            kind = Kind.of(API_VERSION, KIND)
+            ref = ObjectRef(kind, self._terms.namespace, self._terms.name)
+            self._elector = Elector(
+                _OneLease(client, ref), self._terms, lambda: self._tell(self._elected)
+            )
+            if self._is_stopped:
+                self._elector.stop()
+            return await self._elector.run()
+
+    def _tell(self, event: asyncio.Event) -> None:
+        self._main.call_soon_threadsafe(event.set)
+
+
+def _namespace(settings: Settings) -> str:
+    if settings.leader_election_namespace:
+        return settings.leader_election_namespace
+    try:
+        return _POD_NAMESPACE.read_text().strip()
+    except OSError:
+        raise UserError(
+            "no-lease-namespace",
+            "leader election needs a namespace for its lease, and this is no pod",
+            hint="give one with --leader-election-namespace",
+        ) from None

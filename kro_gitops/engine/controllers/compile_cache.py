@@ -1,0 +1,159 @@
+"""
+Definitions compiled with the schemas that the cluster serves now.
+
+The schema of a custom kind is read off its CRD, not off the published documents, which lag behind:
+so a definition can use a kind as soon as it exists. Graphs are compiled in a thread beside the
+event loop, and kept as long as neither the spec nor any schema it uses changes.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kro_gitops.engine.api import DEFINITION_KIND, own_kinds
+from kro_gitops.engine.controllers.observer import Observer
+from kro_gitops.engine.definition import parse
+from kro_gitops.engine.graph.build import Built, attempt
+from kro_gitops.engine.graph.nodes import Graph
+from kro_gitops.engine.options import Options
+from kro_gitops.errors import DefinitionError, NotServed
+from kro_gitops.kube.api import Reader
+from kro_gitops.kube.discovery import Discovery
+from kro_gitops.kube.informer import Informer
+from kube_objects.crds import kinds_of_crd
+from kube_objects.refs import Kind, KubeObject, ObjectRef
+from kube_objects.schemas import KindSchema, SchemaSet
+
+CRD_KIND = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+
+Fingerprint = tuple[tuple[Kind, str], ...]
+
+
+@dataclass(slots=True)
+class _Known:
+    """The kinds of a CRD, as of one version of it."""
+
+    version: str
+    kinds: Mapping[Kind, KindSchema]
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A graph, or what is wrong; and what it was made of."""
+
+    hash: str
+    fingerprint: Fingerprint
+    graph: Graph | None
+    problems: tuple[Any, ...] = ()
+    groups: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def message(self) -> str:
+        """Return the first problem, in kro's words."""
+        return str(DefinitionError(self.problems)) if self.problems else ""
+
+
+class Compiler:
+    """Compiles definitions, and remembers what it compiled."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        discovery: Discovery,
+        crds: Informer,
+        options: Options,
+        observer: Observer,
+    ) -> None:
+        self._reader = reader
+        self._discovery = discovery
+        self._crds = crds
+        self._options = options
+        self._observer = observer
+        self._known: dict[str, _Known] = {}
+        self._compiled: dict[tuple[str, str], Compiled] = {}
+        self._turn = asyncio.Semaphore(1)
+
+    async def compile(self, definition: KubeObject, hash_: str) -> Compiled:
+        """Compile a definition, unless that was done with the same schemas."""
+        name = definition["metadata"]["name"]
+        schemas, fingerprint = await self._schemas(definition)
+        former = self._compiled.get((name, hash_))
+        if former is not None and former.fingerprint == fingerprint:
+            return former
+        async with self._turn:  # one at a time: the interpreter has one lock anyway
+            began = time.perf_counter()
+            built: Built = await asyncio.to_thread(attempt, definition, schemas, self._options)
+        self._observer.graph_built(
+            name, time.perf_counter() - began, succeeded=built.graph is not None
+        )
+        groups = frozenset(kind.group for kind, _ in fingerprint)
+        compiled = Compiled(hash_, fingerprint, built.graph, built.problems, groups)
+        self._compiled[name, hash_] = compiled
+        return compiled
+
+    def keep_only(self, name: str, hashes: Iterable[str]) -> None:
+        """Forget graphs of a definition that nothing needs any more."""
+        kept = set(hashes)
+        self._compiled = {
+            key: each for key, each in self._compiled.items() if key[0] != name or key[1] in kept
+        }
+
+    async def _schemas(self, definition: KubeObject) -> tuple[SchemaSet, Fingerprint]:
+        found = SchemaSet()
+        fingerprint: list[tuple[Kind, str]] = []
+        own = own_kinds()
+        for kind in sorted(kinds_used(definition)):
+            if kind == DEFINITION_KIND:
+                known, version = own.schema_of(kind), "own"
+            else:
+                known, version = await self._schema(kind)
+            if known is not None:
+                found.add(known)
+            fingerprint.append((kind, version))
+        return found, tuple(fingerprint)
+
+    async def _schema(self, kind: Kind) -> tuple[KindSchema | None, str]:
+        try:
+            resource = await self._discovery.resource_of(kind)
+        except NotServed:
+            return None, ""
+        about = self._crds.cache.find("", f"{resource.plural}.{kind.group}")
+        if about is None:
+            return await self._published(kind)
+        return await self._of_crd(kind, about)
+
+    async def _published(self, kind: Kind) -> tuple[KindSchema | None, str]:
+        try:
+            known = await self._discovery.schema_of(kind)
+        except NotServed:
+            return None, ""
+        # Documents that did not change are not parsed again, so their schemas stay the same.
+        return known, str(id(known.schema))
+
+    async def _of_crd(self, kind: Kind, about: KubeObject) -> tuple[KindSchema | None, str]:
+        name = about["metadata"]["name"]
+        version = f"{about['metadata']['uid']}/{about['metadata'].get('generation')}"
+        known = self._known.get(name)
+        was_known = known is not None and known.version == version
+        self._observer.schema_asked(was_known=was_known)
+        if known is None or not was_known:
+            crd = await self._reader.find(ObjectRef(CRD_KIND, "", name))
+            if crd is None:
+                self._known.pop(name, None)
+                return None, ""
+            version = f"{crd['metadata']['uid']}/{crd['metadata'].get('generation')}"
+            known = _Known(version, {each.kind: each for each in kinds_of_crd(crd)})
+            self._known[name] = known
+        return known.kinds.get(kind), known.version
+
+
+def kinds_used(definition: KubeObject) -> set[Kind]:
+    """Return the kinds that a definition's resources have, as far as they are written out."""
+    found = set()
+    for resource in parse(definition).definition.resources:
+        ref = ObjectRef.of(resource.body)
+        if ref.kind.kind and ref.kind.version:
+            found.add(ref.kind)
+    return found

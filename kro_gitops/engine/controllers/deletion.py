@@ -1,0 +1,201 @@
+"""
+An instance that goes: its children first, wave by wave, then our finalizer.
+
+It needs no graph, and works for kinds whose definition is gone. Members are watched while they go,
+so each wave begins when the last object of the one before is gone. An instance that went at once,
+without our leave, may have left children: they go in the same order.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+
+from kro_gitops.control.outcome import DONE, Result
+from kro_gitops.engine.applyset import Inventory, validate_inventory
+from kro_gitops.engine.controllers.applier import Applier, Errand, with_each
+from kro_gitops.engine.controllers.find_children import Membership
+from kro_gitops.engine.controllers.status_writer import Account, Reporter
+from kro_gitops.engine.controllers.watches import Watches
+from kro_gitops.engine.instance_metadata import has_finalizer
+from kro_gitops.engine.lost_instances import instance_of
+from kro_gitops.engine.plan.deletion import had_reference, teardown, was_orphaned
+from kro_gitops.engine.status import not_managed, under_deletion
+from kro_gitops.errors import KroGitopsError, Unavailable
+from kro_gitops.kube.api import Cluster, MergePatch
+from kro_gitops.kube.responses import Conflict, NotFound
+from kro_gitops.metadata import (
+    APPLYSET_PART_OF,
+    FINALIZER,
+    GITOPS_PREFIX,
+    INTERNAL_PREFIX,
+    KRO_PREFIX,
+    MANAGED_BY,
+)
+from kube_objects.refs import KubeObject, ObjectRef
+
+log = logging.getLogger(__name__)
+
+# An instance stays for at least this many seconds after its deletion was seen: people and tools
+# that look at it then find out what happens instead of nothing.
+VISIBLE = 0.5
+
+
+class Deletions:
+    """Takes instances down."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        watches: Watches,
+        membership: Membership,
+        applier: Applier,
+        reporter: Reporter,
+    ) -> None:
+        """Take note: `cluster` is for instances themselves, whoever their children belong to."""
+        self._cluster = cluster
+        self._watches = watches
+        self._membership = membership
+        self._applier = applier
+        self._reporter = reporter
+        self._seen: dict[ObjectRef, float] = {}  # when the deletion of an instance was seen
+
+    def forget(self, key: ObjectRef) -> None:
+        """Drop what is remembered of an instance that is gone."""
+        self._seen.pop(key, None)
+
+    async def reconcile(self, account: Account, errand: Errand, interval: float) -> Result:
+        """Go one step further."""
+        if not has_finalizer(account.instance):
+            return DONE  # others hold it
+        now = asyncio.get_running_loop().time()
+        since = self._seen.setdefault(account.key, now)
+        account.set(under_deletion("deleting resources"))
+        try:
+            result = await self._step(account, errand, interval)
+        except KroGitopsError as error:
+            account.set(under_deletion(f"deletion blocked: {error.message}"))
+            await self._reporter.deleting(account)
+            self._reporter.tell(account, "Warning", "DeletionBlocked", error.message)
+            raise
+        if result is not None:
+            await self._reporter.deleting(account)
+            return result
+        await self._reporter.deleting(account)
+        left = since + VISIBLE - now
+        if left > 0:
+            return Result(left)
+        await self._release(account, errand)
+        return DONE
+
+    async def clear(self, last: KubeObject, errand: Errand, interval: float) -> Result:
+        """Go one step further with what is left of an instance that went without our leave."""
+        # Asked of the server: an instance that we have only not seen yet keeps its children, and
+        # another of that name takes them over.
+        if await self._cluster.find(errand.key) is not None:
+            self._watches.forget_lost(errand.key)
+            return DONE
+        found, is_watched = await self._membership.members(errand, validate_inventory(last))
+        members = [each for each in found if instance_of(each) == last["metadata"]["uid"]]
+        going = None if self._keeps_children(last, members) else teardown(members)
+        if going is None:
+            self._watches.forget_lost(errand.key)
+            return DONE
+        log.info(
+            "children of a lost instance go",
+            extra={"key": str(errand.key), "children": len(going.to_delete)},
+        )
+        missed = await with_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
+        if missed:
+            return Result(interval or None)
+        return Result(None if is_watched else max(interval, 1.0))
+
+    async def _step(self, account: Account, errand: Errand, interval: float) -> Result | None:
+        """Delete what may go now; `None` if nothing is left."""
+        try:
+            inventory = validate_inventory(account.instance)
+        except KroGitopsError as error:
+            raise _worded(error, "validate deletion inventory") from error
+        members, is_watched = await self._members(account, errand, inventory)
+        if self._keeps_children(account.instance, members):
+            await self._let_go(account, errand, members)
+            return None
+        going = teardown(members)
+        if going is None:
+            return None
+        missed = await with_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
+        if missed:
+            account.set(
+                under_deletion("deletion blocked: deletion encountered UID conflicts; retrying")
+            )
+            return Result(interval or None)
+        # Their going wakes us; kinds that nobody watches are asked again.
+        return Result(None if is_watched else max(interval, 1.0))
+
+    async def _members(
+        self, account: Account, errand: Errand, inventory: Inventory
+    ) -> tuple[list[KubeObject], bool]:
+        try:
+            return await self._membership.members(errand, inventory)
+        except KroGitopsError as error:
+            raise _worded(error, "list deletion inventory") from error
+
+    def _keeps_children(self, instance: KubeObject, members: Iterable[KubeObject]) -> bool:
+        if instance["metadata"]["uid"] in self._watches.orphaning:
+            return True
+        # Children out of reach never referred to it: those within reach tell for all.
+        found = [member for member in members if had_reference(instance, member)]
+        return bool(found) and all(was_orphaned(instance, member) for member in found)
+
+    async def _let_go(
+        self, account: Account, errand: Errand, members: Iterable[KubeObject]
+    ) -> None:
+        """Take our marks off children that are to stay."""
+        # Those out of reach first: if we are interrupted, the others still tell what was asked for.
+        instance = account.instance
+        for member in sorted(members, key=lambda each: had_reference(instance, each)):
+            ref = ObjectRef.of(member)
+            try:
+                answer = await errand.cluster.patch(ref, MergePatch(_unmarked(member, account)))
+            except NotFound:
+                continue
+            self._watches.saw_child(errand.key, answer)
+        self._reporter.tell(account, "Normal", "Orphaned", "children were left in place")
+
+    async def _release(self, account: Account, errand: Errand) -> None:
+        metadata = account.instance["metadata"]
+        rest = [each for each in metadata["finalizers"] if each != FINALIZER]
+        changes = {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}
+        try:
+            answer = await self._cluster.patch(errand.key, MergePatch({"metadata": changes}))
+        except NotFound:
+            return
+        except Conflict:
+            raise  # somebody changed it just now: their event, and this error, bring us back
+        except KroGitopsError as error:
+            account.set(not_managed(f"failed removing finalizer: {error.message}"))
+            await self._reporter.deleting(account)
+            raise
+        self._watches.attention.wrote(errand.key, answer)
+        log.info("instance deleted", extra={"key": str(errand.key)})
+
+
+def _unmarked(member: KubeObject, account: Account) -> KubeObject:
+    metadata = member["metadata"]
+    prefixes = (KRO_PREFIX, INTERNAL_PREFIX, GITOPS_PREFIX)
+    labels = {
+        key: None
+        for key in metadata.get("labels") or {}
+        if key.startswith(prefixes) or key in (APPLYSET_PART_OF, MANAGED_BY)
+    }
+    annotations = {
+        key: None for key in metadata.get("annotations") or {} if key.startswith(prefixes)
+    }
+    uid = account.instance["metadata"]["uid"]
+    owners = [o for o in metadata.get("ownerReferences") or () if o.get("uid") != uid]
+    changes = {"labels": labels, "annotations": annotations, "ownerReferences": owners}
+    return {"metadata": changes}
+
+
+def _worded(error: KroGitopsError, what: str) -> KroGitopsError:
+    kind = type(error) if type(error).__init__ is KroGitopsError.__init__ else Unavailable
+    return kind(error.code, f"{what}: {error.message}", hint=error.hint)

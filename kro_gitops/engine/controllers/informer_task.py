@@ -1,0 +1,72 @@
+"""
+Informers that run, for as long as somebody needs them.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from kro_gitops.engine.graph.read_paths import Parts
+from kro_gitops.errors import NotYet
+from kro_gitops.kube.informer import Informer
+from kro_gitops.kube.responses import Forbidden
+from kube_objects.refs import Kind
+
+_GLANCE = 0.25  # seconds between two looks at an informer that has trouble
+
+
+@dataclass(slots=True)
+class Running:
+    """An informer and the task that runs it, for some served kinds."""
+
+    informer: Informer
+    task: asyncio.Task[None]
+    users: set[Kind] = field(default_factory=set)
+    parts: Parts | None = None
+
+    def stop(self) -> None:
+        """Stop it."""
+        self.task.cancel()
+
+    def replace(self, informer: Informer) -> None:
+        """Begin anew, with another informer."""
+        self.task.cancel()
+        self.informer = informer
+        self.task = _task(informer)
+
+    def renew(self) -> None:
+        """List anew at once, and again when the watch that follows has ended."""
+        self.task.cancel()
+        self.informer.forget_version()
+        self.informer.doubt()
+        self.task = _task(self.informer)
+
+    def revive(self) -> None:
+        """Try at once, instead of after the pause that follows a failure."""
+        if self.informer.problem is not None:
+            self.task.cancel()
+            self.task = _task(self.informer)
+
+    async def wait_synced(self, limit: float) -> None:
+        """
+        Wait until everything was listed once; raise `NotYet` after `limit` seconds.
+
+        The informer is read again on each round: another definition that reads more of the same
+        kind replaces it, and the one that was replaced never finishes its list.
+        """
+        until = asyncio.get_running_loop().time() + limit
+        while not self.informer.is_synced:
+            problem = self.informer.problem
+            if isinstance(problem, Forbidden) or asyncio.get_running_loop().time() > until:
+                why = f": {problem.message}" if problem is not None else ""
+                text = f"cache sync timeout for {self.informer.selection.kind}{why}"
+                raise NotYet("cache-sync-timeout", text)
+            await self.informer.wait_synced(_GLANCE)
+
+
+def started(informer: Informer) -> Running:
+    """Let an informer run."""
+    return Running(informer, _task(informer))
+
+
+def _task(informer: Informer) -> asyncio.Task[None]:
+    return asyncio.create_task(informer.run(), name=f"informer {informer.selection.kind}")

@@ -1,0 +1,45 @@
+"""
+What happened while an instance was worked on, and was it us?
+
+Every write of ours comes back as an event. If the answer to the write is taken in first, the event
+is no news; but either may be first. So events about an instance in work are set aside with their
+version, and judged when the work is done: versions that we wrote ourselves wake nobody.
+"""
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from kube_objects.refs import KubeObject
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Attention(Generic[K]):
+    """Who is in work, and what was heard meanwhile."""
+
+    def __init__(self) -> None:
+        self._heard: dict[K, set[str]] = {}
+        self._written: dict[K, set[str]] = {}
+
+    def begin(self, key: K) -> None:
+        """Begin to work on something."""
+        self._heard[key] = set()
+        self._written[key] = set()
+
+    def end(self, key: K) -> bool:
+        """End the work; say whether anybody else changed something meanwhile."""
+        return bool(self._heard.pop(key) - self._written.pop(key))
+
+    def hears(self, key: K, obj: KubeObject) -> bool:
+        """Set an event aside if its instance is in work; say whether it was."""
+        heard = self._heard.get(key)
+        if heard is None:
+            return False
+        heard.add(obj["metadata"]["resourceVersion"])
+        return True
+
+    def wrote(self, key: K, obj: KubeObject) -> None:
+        """Note what the server answered to a write of ours."""
+        written = self._written.get(key)
+        if written is not None:
+            written.add(obj["metadata"]["resourceVersion"])

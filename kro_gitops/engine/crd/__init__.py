@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions: built from a definition, compared with the one in the cluster."""

@@ -1,0 +1,157 @@
+"""
+The CustomResourceDefinition that serves a definition's kind.
+
+Its shape is kro's to the letter, so that a cluster can change hands between the two without
+an update: one version, a status subresource, and in the status `state` and `conditions`
+beside what the author projects. Whose CRD it is stands in labels, which are laid over it
+separately: offline nobody knows the definition's uid.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kro_gitops import metadata
+from kro_gitops.engine.crd.plurals import pluralize
+from kro_gitops.engine.labels import definition_labels
+from kube_objects.refs import KubeObject
+
+Schema = dict[str, Any]
+
+API_VERSION = "apiextensions.k8s.io/v1"
+KIND = "CustomResourceDefinition"
+
+_PRINTER_COLUMNS: tuple[Mapping[str, Any], ...] = (
+    {
+        "name": "State",
+        "type": "string",
+        "description": "The state of a ResourceGraphDefinition instance",
+        "jsonPath": ".status.state",
+    },
+    {
+        "name": "Ready",
+        "type": "string",
+        "description": "Whether a ResourceGraphDefinition instance is ready",
+        "jsonPath": '.status.conditions[?(@.type=="Ready")].status',
+    },
+    {
+        "name": "Age",
+        "type": "date",
+        "description": "Age of the resource",
+        "jsonPath": ".metadata.creationTimestamp",
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CrdInputs:
+    """What a CRD takes from a definition, beside the two schemas."""
+
+    kind: str
+    api_version: str
+    group: str = metadata.KRO_GROUP
+    scope: str = "Namespaced"
+    printer_columns: tuple[Mapping[str, Any], ...] = ()
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def plural(self) -> str:
+        """Return the name of the resource in URLs."""
+        return pluralize(self.kind.lower())
+
+    @property
+    def name(self) -> str:
+        """Return the name of the CRD."""
+        return f"{self.plural}.{self.group}"
+
+
+def build_crd(inputs: CrdInputs, spec_schema: Schema, status_schema: Schema) -> KubeObject:
+    """Put the CRD together; it holds the schemas it is given, not copies."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": _metadata(inputs),
+        "spec": {
+            "group": inputs.group,
+            "names": _names(inputs),
+            "scope": inputs.scope or "Namespaced",
+            "versions": [
+                {
+                    "name": inputs.api_version,
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": _root_schema(spec_schema, status_schema)},
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": [
+                        dict(column) for column in inputs.printer_columns or _PRINTER_COLUMNS
+                    ],
+                }
+            ],
+        },
+    }
+
+
+def with_ownership(
+    crd: KubeObject, definition_name: str, definition_uid: str, version: str
+) -> KubeObject:
+    """Return the CRD with the labels by which kro knows its own."""
+    owned = definition_labels(definition_name, definition_uid, version)
+    about = crd["metadata"]
+    labels = {**about.get("labels", {}), **owned}
+    return {**crd, "metadata": {**about, "labels": labels}}
+
+
+def _metadata(inputs: CrdInputs) -> Schema:
+    found: Schema = {"name": inputs.name}
+    if inputs.labels:
+        found["labels"] = dict(inputs.labels)
+    if inputs.annotations:
+        found["annotations"] = dict(inputs.annotations)
+    return found
+
+
+def _names(inputs: CrdInputs) -> Schema:
+    names: Schema = {
+        "kind": inputs.kind,
+        "listKind": f"{inputs.kind}List",
+        "plural": inputs.plural,
+        "singular": inputs.kind.lower(),
+    }
+    if inputs.short_names:
+        names["shortNames"] = list(inputs.short_names)
+    if inputs.categories:
+        names["categories"] = list(inputs.categories)
+    return names
+
+
+def _root_schema(spec_schema: Schema, status_schema: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": spec_schema,
+            "status": _status_schema(status_schema),
+        },
+    }
+
+
+def _status_schema(inferred: Schema) -> Schema:
+    """Add what every instance reports, unless the author's status has a field so named."""
+    reported = {"state": {"type": "string"}, "conditions": _conditions()}
+    return {
+        "type": "object",
+        **inferred,
+        "properties": {**reported, **inferred.get("properties", {})},
+    }
+
+
+def _conditions() -> Schema:
+    texts = ("type", "status", "reason", "message", "lastTransitionTime")
+    fields: Schema = {name: {"type": "string"} for name in texts}
+    fields["observedGeneration"] = {"type": "integer"}
+    return {"type": "array", "items": {"type": "object", "properties": fields}}

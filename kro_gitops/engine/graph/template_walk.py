@@ -1,0 +1,289 @@
+"""
+Find the expressions of a template, and the literals that cannot be what they are.
+
+The walk follows the resource's schema, as kro's does: field names and the types of literal
+values are checked on the way, required fields, enums and formats are not (the API server
+will). Where a schema says nothing (`x-kubernetes-preserve-unknown-fields`), and for bodies
+without one, everything is scanned freely. Unlike kro, the walk goes on after a fault.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from kube_cel.interpolation import NestedExpression, Template, scan
+from kube_objects.paths import format_path
+from kube_objects.problems import Path, Problem, Spot
+
+Schema = dict[str, Any]
+
+PRESERVE = "x-kubernetes-preserve-unknown-fields"
+INT_OR_STRING = "x-kubernetes-int-or-string"
+_ANY = ("any",)
+# Texts that would be what the field takes, had they been written without quotes.
+_UNQUOTED = {
+    "integer": re.compile(r"[+-]?[0-9]+"),
+    "number": re.compile(r"[+-]?[0-9]+(\.[0-9]+)?"),
+    "boolean": re.compile(r"true|false"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundField:
+    """A string value that holds expressions, and where it stands in the body."""
+
+    path: Path
+    template: Template
+    text: str
+
+
+@dataclass(slots=True)
+class Walked:
+    """What a walk found; `plain` are the leaves without an expression."""
+
+    fields: list[FoundField] = field(default_factory=list)
+    plain: list[Path] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def walk_freely(body: Any, path: Path = ()) -> Walked:
+    """Scan every string of a body that has no schema."""
+    walked = Walked()
+    _scan_freely(body, path, walked)
+    return walked
+
+
+def walk_by_schema(body: Any, schema: Schema, path: Path = ()) -> Walked:
+    """Scan a body along its schema, checking names and literal types on the way."""
+    walked = Walked()
+    _Walk(walked).value(body, schema, path)
+    return walked
+
+
+def _scan_freely(value: Any, path: Path, walked: Walked) -> None:
+    if isinstance(value, dict):
+        for key, child in value.items():
+            _scan_freely(child, (*path, key), walked)
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            _scan_freely(child, (*path, index), walked)
+    elif not isinstance(value, str):
+        walked.plain.append(path)
+    elif (template := _scan(value, path, walked)) is not None:
+        if template.is_literal:
+            walked.plain.append(path)
+        else:
+            walked.fields.append(FoundField(path, template, value))
+
+
+def _scan(text: str, path: Path, walked: Walked) -> Template | None:
+    try:
+        return scan(text)
+    except NestedExpression as error:
+        walked.problems.append(
+            Problem(
+                "nested-expression",
+                error.message,
+                Spot(path, error.offset, error.offset + 2),
+                hint='to get the text "${…}", write it as a string literal: ${"${…}"}',
+            )
+        )
+        return None
+
+
+class _Walk:
+    """The recursion along a schema; it knows only where to put what it finds."""
+
+    def __init__(self, walked: Walked) -> None:
+        self._walked = walked
+
+    def value(self, value: Any, schema: Schema, path: Path) -> None:
+        expected = self._expected(schema, path)
+        if expected is None:
+            return
+        match value:
+            case dict() | list() if _preserves(schema):
+                _scan_freely(value, path, self._walked)
+            case dict():
+                self._object(value, schema, path, expected)
+            case list():
+                self._array(value, schema, path, expected)
+            case str():
+                self._string(value, path, expected)
+            case None:
+                pass
+            case _:
+                if not _scalar_fits(value, expected):
+                    self._wrong_type(expected, path, _scalar_name(value))
+
+    def _expected(self, schema: Schema, path: Path) -> tuple[str, ...] | None:
+        if (
+            not _preserves(schema)
+            and not any(schema.get(key) for key in ("type", "oneOf", "anyOf"))
+            and schema.get("additionalProperties") is None
+        ):
+            self._problem(
+                "unusable-schema",
+                f"schema at path {_show(path)} has no valid type, "
+                "OneOf, AnyOf, or AdditionalProperties",
+                path,
+            )
+            return None
+        expected = expected_types(schema)
+        if expected is None:
+            self._problem("unusable-schema", "unknown schema type", path)
+        return expected
+
+    def _object(
+        self, value: dict[str, Any], schema: Schema, path: Path, expected: tuple[str, ...]
+    ) -> None:
+        additional = schema.get("additionalProperties")
+        if "object" not in expected and not additional:
+            self._wrong_type(expected, path, "object")
+            return
+        properties = schema.get("properties") or {}
+        for key, child in value.items():
+            if key in properties:
+                self.value(child, properties[key], (*path, key))
+            elif additional is not None and additional is not False:
+                below = additional if isinstance(additional, dict) else {}
+                self.value(child, below, (*path, key))
+            else:
+                self._unknown_field(key, properties, path)
+
+    def _array(
+        self, value: list[Any], schema: Schema, path: Path, expected: tuple[str, ...]
+    ) -> None:
+        if "array" not in expected:
+            self._wrong_type(expected, path, "array")
+            return
+        items = schema.get("items")
+        if not isinstance(items, dict):
+            self._problem(
+                "unusable-schema",
+                f"invalid array schema for path {_show(path)}: "
+                "neither Items.Schema nor Properties are defined",
+                path,
+            )
+            return
+        for index, child in enumerate(value):
+            self.value(child, items, (*path, index))
+
+    def _string(self, value: str, path: Path, expected: tuple[str, ...]) -> None:
+        template = _scan(value, path, self._walked)
+        if template is None:
+            return
+        if not template.is_standalone and "string" not in expected and expected != _ANY:
+            self._wrong_type(expected, path, "string", _string_hint(template, value, expected))
+        elif not template.is_literal:
+            self._walked.fields.append(FoundField(path, template, value))
+
+    def _unknown_field(self, key: str, properties: Schema, path: Path) -> None:
+        # kro prints a leading dot at the root and never quotes the key.
+        shown = f"{_show(path)}.{key}"
+        self._walked.problems.append(
+            Problem(
+                "unknown-field",
+                f"'{_show((*path, key))}' is not a field of this kind",
+                Spot((*path, key), on_key=True),
+                f"error getting field schema for path {shown}: schema not found for field {key}",
+                hint=_field_hint(key, properties),
+            )
+        )
+
+    def _wrong_type(
+        self, expected: tuple[str, ...], path: Path, actual: str, hint: str = ""
+    ) -> None:
+        wanted = " or ".join(expected)
+        text = f"expected {wanted} type for path {_show(path)}, got {actual}"
+        self._problem("wrong-type", text, path, hint)
+
+    def _problem(self, code: str, text: str, path: Path, hint: str = "") -> None:
+        self._walked.problems.append(Problem(code, text, Spot(path), hint=hint))
+
+
+def expected_types(schema: Schema) -> tuple[str, ...] | None:
+    """List the JSON types a field may have, `any` for all; None if the schema does not say."""
+    for rule in _TYPE_RULES:
+        if types := rule(schema):
+            return types
+    return None
+
+
+def _by_extension(schema: Schema) -> tuple[str, ...]:
+    if _preserves(schema):
+        return _ANY
+    return ("string", "integer") if schema.get(INT_OR_STRING) is True else ()
+
+
+def _by_alternatives(key: str) -> Callable[[Schema], tuple[str, ...]]:
+    def types(schema: Schema) -> tuple[str, ...]:
+        found = (name for member in schema.get(key) or () for name in _member_types(member))
+        return tuple(dict.fromkeys(found))
+
+    return types
+
+
+def _member_types(member: Schema) -> Iterator[str]:
+    if member.get("required") or member.get("not") is not None:
+        yield "object"
+    if member.get("type"):
+        yield member["type"]
+
+
+def _by_type(schema: Schema) -> tuple[str, ...]:
+    return (schema["type"],) if schema.get("type") else ()
+
+
+def _by_additional(schema: Schema) -> tuple[str, ...]:
+    return _ANY if schema.get("additionalProperties") else ()
+
+
+_TYPE_RULES = (
+    _by_extension,
+    _by_alternatives("oneOf"),
+    _by_alternatives("anyOf"),
+    _by_type,
+    _by_additional,
+)
+
+
+def _preserves(schema: Schema) -> bool:
+    return schema.get(PRESERVE) is True
+
+
+def _scalar_fits(value: Any, expected: tuple[str, ...]) -> bool:
+    if expected == _ANY:
+        return True
+    if isinstance(value, bool):
+        return "boolean" in expected
+    if isinstance(value, int):
+        return "integer" in expected or "number" in expected
+    # A whole float is an integer to JSON, and so to kro's decoder.
+    return "number" in expected
+
+
+def _scalar_name(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    return "integer" if isinstance(value, int) else "float64"
+
+
+def _show(path: Path) -> str:
+    return format_path(path)
+
+
+def _string_hint(template: Template, text: str, expected: tuple[str, ...]) -> str:
+    if not template.is_literal:
+        return "a field that is not a string takes one expression alone: ${…}, nothing around it"
+    unquoted = _UNQUOTED.get(expected[0])
+    if unquoted is None or not unquoted.fullmatch(text):
+        return ""
+    return f"write the {expected[0]} without quotes"
+
+
+def _field_hint(key: str, properties: Schema) -> str:
+    near = get_close_matches(key, list(properties), n=1, cutoff=0.7)
+    return f"did you mean '{near[0]}'?" if near else ""

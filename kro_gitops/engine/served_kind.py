@@ -1,0 +1,48 @@
+"""
+Which kinds are served, and by which graph.
+
+A kind may be served without a graph: its definition is gone, or no revision of it compiles any
+more. Then instances are not changed, but they can still be deleted.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kro_gitops.engine.conditions import Counted
+from kro_gitops.engine.graph.nodes import Graph, Node
+from kube_objects.refs import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A kind and what is made of its instances; `problem` says why there is no graph."""
+
+    kind: Kind
+    plural: str
+    definition: str
+    definition_uid: str
+    revision: int = 0
+    graph: Graph | None = None
+    problem: str = ""
+    ready_conditions: tuple[Counted, ...] = ()
+    source_revision: str = ""  # the commit at which the definition last changed, if it is from git
+
+    @property
+    def crd_name(self) -> str:
+        """Return the name of the CRD that serves the kind."""
+        return f"{self.plural}.{self.kind.group}"
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield the nodes of the graph, if there is one."""
+        if self.graph is not None:
+            yield from self.graph.nodes.values()
+
+    def is_same_work(self, other: "Serving | None") -> bool:
+        """Say whether instances would be treated alike."""
+        return (
+            other is not None
+            and self.graph is other.graph
+            and self.problem == other.problem
+            and self.definition_uid == other.definition_uid
+            and self.ready_conditions == other.ready_conditions
+        )

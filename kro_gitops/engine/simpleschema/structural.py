@@ -1,0 +1,157 @@
+"""
+What an API server would refuse about a schema that kro accepts.
+
+kro leaves much to the server, which speaks up only when the CRD is written: long after the
+author has gone. These are its rules for structural schemas and defaults (Kubernetes 1.35),
+as far as SimpleSchema can break them, checked on the schema as a whole: a type that nobody
+uses, or a default that every use replaces, never reaches a server.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kro_gitops.engine.simpleschema.defaults import find_misfit
+from kro_gitops.engine.simpleschema.marker_effects import IMMUTABLE_RULE
+from kro_gitops.engine.simpleschema.schema_nodes import LIST_MAP_KEYS, LIST_TYPE, VALIDATIONS, Draft
+from kube_objects.paths import format_path
+from kube_objects.problems import Path, Problem, Spot
+
+MAX_DEPTH = 128  # levels; ours, far above what people write
+MAX_FIELDS = 75_000  # even the shortest take more than etcd's 1.5 MiB for one object
+
+
+def refusals(root: Draft) -> Iterator[Problem]:
+    """Give what would be refused, each once however often its type is used."""
+    if root.depth > MAX_DEPTH:
+        summary = f"with all types written out, the schema is deeper than {MAX_DEPTH} levels"
+        yield Problem("schema-too-deep", summary, Spot(root.path))
+    elif root.size > MAX_FIELDS:
+        summary = f"with all types written out, the schema has more than {MAX_FIELDS} fields"
+        yield Problem("schema-too-large", summary, Spot(root.path))
+    else:
+        yield from _Walk().visit(root)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """
+    One walk over the drafts, which are shared: each is looked at once in each situation.
+
+    `in_map`: servers do not check the defaults below map values. `list_path`: the list, if
+    any, whose items a server cannot match with what they were before an update.
+    """
+
+    seen: set[tuple[int, bool, bool]] = field(default_factory=set)
+
+    def visit(
+        self, draft: Draft, in_map: bool = False, list_path: Path | None = None
+    ) -> Iterator[Problem]:
+        situation = (id(draft), in_map, list_path is not None)
+        if situation in self.seen:
+            return
+        self.seen.add(situation)
+        yield from draft.defects.values()
+        if not in_map:
+            yield from _wrong_default(draft)
+        if list_path is not None:
+            yield from _immutable_items(draft, list_path)
+        if draft.items is not None:
+            yield from _wrong_list(draft, draft.items)
+            if list_path is None and draft.keywords.get(LIST_TYPE) != "map":
+                list_path = draft.path
+            yield from self.visit(draft.items, in_map, list_path)
+        for child in (draft.properties or {}).values():
+            yield from self.visit(child, in_map, list_path)
+        if draft.values is not None:
+            yield from self.visit(draft.values, True, list_path)
+
+
+def _wrong_default(draft: Draft) -> Iterator[Problem]:
+    value = draft.keywords.get("default")
+    if value is None or "default" in draft.defects:
+        return
+    misfit = find_misfit(value, draft)
+    if misfit is None:
+        return
+    # Whatever was written later, at the use of a type, is what the author has to look at.
+    spot = draft.spot("default")
+    broken = draft.spot(misfit.keyword)
+    if spot.path != draft.path == broken.path:
+        spot = broken
+    yield Problem(misfit.code, misfit.summary, spot)
+
+
+def _immutable_items(draft: Draft, list_path: Path) -> Iterator[Problem]:
+    rules = draft.keywords.get(VALIDATIONS, ())
+    for rule, spot in zip(rules, draft.spots.get(VALIDATIONS, ()), strict=True):
+        if rule["rule"] == IMMUTABLE_RULE:
+            yield Problem(
+                "immutable-in-list",
+                f"items of the list at {format_path(list_path)} cannot be immutable: "
+                "nothing tells which item it was before",
+                spot,
+                hint="mark the list immutable, or name its key: listType=map listMapKey=…",
+            )
+
+
+def _wrong_list(draft: Draft, items: Draft) -> Iterator[Problem]:
+    list_type = draft.keywords.get(LIST_TYPE)
+    if list_type == "set":
+        yield from _wrong_set(draft, items)
+    elif list_type == "map":
+        yield from _wrong_map(draft, items)
+
+
+def _wrong_set(draft: Draft, items: Draft) -> Iterator[Problem]:
+    if items.type == "object":
+        yield Problem(
+            "set-of-objects",
+            "items of a set must be scalars, not objects",
+            draft.spot(LIST_TYPE),
+            hint="use listType=map with listMapKey=… to keep objects apart",
+        )
+    elif items.type == "array" and items.keywords.get(LIST_TYPE, "atomic") != "atomic":
+        summary = "items of a set must be scalars or atomic lists"
+        yield Problem("set-of-lists", summary, draft.spot(LIST_TYPE))
+
+
+def _wrong_map(draft: Draft, items: Draft) -> Iterator[Problem]:
+    keys = draft.keywords.get(LIST_MAP_KEYS, ())
+    if not keys:
+        yield Problem(
+            "list-map-without-key",
+            "listType=map needs a key",
+            draft.spot(LIST_TYPE),
+            hint="name the field that tells items apart: listMapKey=…",
+        )
+    if items.type not in (None, "object"):
+        summary = f"listType=map needs objects as items, not {items.type}"
+        yield Problem("list-map-of-scalars", summary, draft.spot(LIST_TYPE))
+    elif items.type == "object":
+        for key, spot in zip(keys, draft.spots[LIST_MAP_KEYS] if keys else (), strict=True):
+            yield from _wrong_key(key, spot, items)
+
+
+def _wrong_key(key: str, spot: Spot, items: Draft) -> Iterator[Problem]:
+    found = (items.properties or {}).get(key)
+    if found is None:
+        summary = f"listMapKey '{key}' is not a field of the items"
+        known = ", ".join(items.properties or ())
+        hint = f"their fields are {known}" if known else "give them a type with fields"
+        yield Problem("list-map-key-unknown", summary, spot, hint=hint)
+    elif found.type in ("array", "object"):
+        summary = f"listMapKey '{key}' must be a scalar, not {found.type}"
+        yield Problem("list-map-key-not-scalar", summary, spot)
+    elif found.type is not None and not _is_always_there(key, found, items):
+        yield Problem(
+            "list-map-key-optional",
+            f"listMapKey '{key}' is a field that items may leave out",
+            spot,
+            hint=f"mark '{key}' required=true or give it a default",
+        )
+
+
+def _is_always_there(key: str, found: Draft, items: Draft) -> bool:
+    if key in items.keywords.get("required", ()):
+        return True
+    return "default" in found.defects or found.keywords.get("default") is not None

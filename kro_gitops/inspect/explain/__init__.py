@@ -1,0 +1,1 @@
+"""Why an instance or a definition is not ready, and what to do about it."""

@@ -1,0 +1,358 @@
+"""
+Why an instance is as it is, and what to do next.
+
+The way a person would look: is the definition there and good, is the instance suspended or going,
+what do its conditions say, which child is in the way and why, what happened lately. All of it from
+objects that were fetched; for a healthy instance there is one paragraph.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from kro_gitops.inspect.explain.advice import (
+    CHILD_STEPS,
+    DEFINITION_ADVICE,
+    INSTANCE_ADVICE,
+    Advice,
+    Row,
+    advice_for,
+)
+from kro_gitops.inspect.views.instances import (
+    Branch,
+    age,
+    created,
+    definition_row,
+    first_line,
+    is_deleting,
+    text_at,
+    written,
+)
+from kro_gitops.tracking.health import Health, health
+from kro_gitops.tracking.workload_health import child_health, is_bad, mapping, pod_reasons, words
+from kube_objects.conditions import FALSE, READY, TRUE, Condition, parse_conditions
+from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.times import parse_time
+
+BLOCKERS = 3  # children that are explained
+EVENTS = 5  # of one object
+STEPS = 3
+PODS = 3
+
+# kro names the node it waits for in its message, and nowhere else.
+_NODE = re.compile(r'node "([^"]+)"')
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+By = Mapping[str, Sequence[KubeObject]]  # by the uid of the object they belong to
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that was fetched about an instance."""
+
+    tree: Branch
+    resource: str  # its kind, as kubectl takes it: `webapps.kro.run`
+    definition: KubeObject | None
+    now: datetime
+    events: By = field(default_factory=dict)
+    pods: By = field(default_factory=dict)  # of workloads that are in the way
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Some lines under a title."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is told."""
+
+    is_healthy: bool
+    headline: str
+    sections: tuple[Section, ...] = ()
+    steps: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data."""
+        return {
+            "healthy": self.is_healthy,
+            "summary": self.headline,
+            "details": {section.title: list(section.lines) for section in self.sections},
+            "next": list(self.steps),
+        }
+
+
+def blockers(tree: Branch) -> list[Branch]:
+    """Return the children in the way, the innermost: unhealthy ones, and those kro waits for."""
+    if tree.is_healthy:
+        return []
+    awaited = set(_NODE.findall(" ".join(map(words, _worst_first(tree.object)))))
+    found: list[Branch] = []
+    for branch in tree.branches:
+        if not branch.is_healthy:
+            found += blockers(branch) or [branch]
+        elif branch.node.partition("[")[0] in awaited:
+            found.append(branch)
+    return found[:BLOCKERS]
+
+
+def explain(case: Case) -> Explanation:
+    """Say how an instance is, why, and what to do."""
+    if case.tree.is_healthy:
+        return Explanation(True, _reassurance(case))
+    sections = (
+        Section("Written in", tuple(_place(case.tree.object))),
+        Section("Definition", tuple(_definition(case))),
+        Section("State", tuple(_state(case))),
+        Section("Conditions", tuple(_conditions(case.tree.object, INSTANCE_ADVICE, case.now))),
+        *(_blocker(branch, case) for branch in blockers(case.tree)),
+        Section("Recent events", tuple(_events(case.tree.object, case))),
+    )
+    told = tuple(section for section in sections if section.lines)
+    return Explanation(False, _headline(case), told, _steps(case))
+
+
+def explain_definition(definition: KubeObject, now: datetime) -> Explanation:
+    """Say how a definition is, why, and what to do."""
+    row, name = definition_row(definition), ObjectRef.of(definition).name
+    if row.summary.verdict.health is Health.HEALTHY:
+        at = f" at revision {row.revision}" if row.revision else ""
+        text = f"The definition '{name}' is healthy{at}: its kind {row.makes} is served."
+        return Explanation(True, text)
+    known = [advice_for(each, DEFINITION_ADVICE) for each in _worst_first(definition)]
+    advices = [each for each in known if each is not None]
+    meaning = advices[0].meaning if advices else row.summary.message
+    sections = (
+        Section("Written in", tuple(_place(definition))),
+        Section("Conditions", tuple(_conditions(definition, DEFINITION_ADVICE, now))),
+    )
+    names = {"definition": name, "resource": f"{row.makes.kind}.{row.makes.group}"}
+    steps = dict.fromkeys(step.format(**names) for each in advices for step in each.steps)
+    return Explanation(
+        False,
+        f"The definition '{name}' is {row.summary.verdict.health}: {first_line(meaning)}",
+        tuple(section for section in sections if section.lines),
+        tuple(steps)[:STEPS] or (f"look closer: kubectl describe rgd {name}",),
+    )
+
+
+def _headline(case: Case) -> str:
+    ref, verdict = case.tree.ref, case.tree.verdict
+    return f"{ref} is {verdict.health}: {first_line(_meaning(case) or verdict.message)}"
+
+
+def _meaning(case: Case) -> str:
+    """Return the worst condition in plain words."""
+    found = _advice(case)
+    return found.meaning if found else ""
+
+
+def _advice(case: Case) -> Advice | None:
+    worst = next(iter(_worst_first(case.tree.object)), None)
+    return advice_for(worst) if worst is not None else None
+
+
+def _reassurance(case: Case) -> str:
+    """Tell a healthy instance in one paragraph."""
+    troubled = next((each for each in case.tree.walk() if not each.is_healthy), None)
+    place = written(case.tree.object)
+    sentences = (
+        _health_sentence(case),
+        _definition_sentence(case.definition) if case.definition else "",
+        f"It is written in {place}" if place else "",
+        _trouble_sentence(troubled) if troubled else "There is nothing to do",
+    )
+    return " ".join(f"{sentence}." for sentence in sentences if sentence)
+
+
+def _health_sentence(case: Case) -> str:
+    made = sum(1 for _ in case.tree.walk()) - 1
+    objects = "the one object it made is" if made == 1 else f"all {made} objects it made are"
+    times = [each.changed for each in parse_conditions(case.tree.object) if each.changed]
+    since = f", and nothing has changed for {age(max(times), case.now)}" if times else ""
+    there = f": {objects} there" if made else ""
+    return f"{case.tree.ref} is healthy{there}{since}"
+
+
+def _trouble_sentence(branch: Branch) -> str:
+    """Tell of a child that is not well, though nobody waits for it."""
+    ref, verdict = branch.ref, branch.verdict
+    said = (
+        f"{verdict.health} ({first_line(verdict.message)})" if verdict.message else verdict.health
+    )
+    return f"But {ref.kind.kind}/{ref.name} is {said}, and no readyWhen waits for it"
+
+
+def _definition_sentence(definition: KubeObject) -> str:
+    row = definition_row(definition)
+    at = f" at revision {row.revision}" if row.revision else ""
+    return f"Its definition '{row.summary.ref.name}' is {row.summary.verdict.health}{at}"
+
+
+def _place(obj: KubeObject) -> Iterator[str]:
+    place = written(obj)
+    if place is not None:
+        yield str(place)
+
+
+def _definition(case: Case) -> Iterator[str]:
+    if case.definition is None:
+        yield "no definition makes this kind (any more): nobody reconciles the instance"
+        return
+    yield _definition_sentence(case.definition)
+    if health(case.definition).health is not Health.HEALTHY:
+        yield from _place(case.definition)
+        yield from _conditions(case.definition, DEFINITION_ADVICE, case.now)
+
+
+def _state(case: Case) -> Iterator[str]:
+    if is_deleting(case.tree.object):
+        since = parse_time(mapping(case.tree.object, "metadata").get("deletionTimestamp"))
+        left = sum(1 for _ in case.tree.walk()) - 1
+        waits = case.tree.verdict.message
+        yield f"being deleted for {age(since, case.now)}, {left} objects left; {waits}"
+    elif case.tree.verdict.health is Health.SUSPENDED:
+        yield case.tree.verdict.message
+    elif not mapping(case.tree.object, "status"):
+        yield f"not picked up for {age(created(case.tree.object), case.now)}"
+
+
+def _worst_first(obj: KubeObject) -> list[Condition]:
+    """Return what is not good: False before Unknown; the sum says nothing that is not said."""
+    listed = [each for each in parse_conditions(obj) if is_bad(each) or each.status != TRUE]
+    said = {(each.reason, each.message) for each in listed if each.type != READY}
+    told = [
+        each for each in listed if each.type != READY or (each.reason, each.message) not in said
+    ]
+    return sorted(told, key=lambda each: (not is_bad(each), each.type == READY))
+
+
+def _conditions(obj: KubeObject, rows: Iterable[Row], now: datetime) -> Iterator[str]:
+    table = tuple(rows)
+    for condition in _worst_first(obj):
+        since = f" for {age(condition.changed, now)}" if condition.changed else ""
+        known = advice_for(condition, table)
+        meaning = f": {known.meaning}" if known else ""
+        reason = f" ({condition.reason})" if condition.reason else ""
+        yield f"{condition.type} is {condition.status}{reason}{since}{meaning}"
+        for line in (condition.message or "").splitlines():
+            yield f"  {line}"
+
+
+def _blocker(branch: Branch, case: Case) -> Section:
+    ref, verdict = branch.ref, branch.verdict
+    lines = [f"{verdict.health}: {verdict.message}" if verdict.message else str(verdict.health)]
+    lines += _conditions(branch.object, INSTANCE_ADVICE, case.now)
+    lines += _pods(branch.object, case)
+    lines += [f"event: {line}" for line in _events(branch.object, case)]
+    node = f" (node {branch.node})" if branch.node else ""
+    place = f" in {ref.namespace}" if ref.namespace else ""
+    title = f"In the way: {ref.kind.kind}/{ref.name}{place}{node}"
+    return Section(title, tuple(dict.fromkeys(lines)))
+
+
+def _pods(workload: KubeObject, case: Case) -> Iterator[str]:
+    for pod in _troubled_pods(workload, case):
+        yield f"Pod/{ObjectRef.of(pod).name}: {first_line(child_health(pod).message)}"
+        yield from (f"  event: {line}" for line in _events(pod, case))
+
+
+def troubled_pods(pods: Iterable[KubeObject]) -> list[KubeObject]:
+    """Return some pods that do not run as they should."""
+    return [pod for pod in pods if child_health(pod).health is not Health.HEALTHY][:PODS]
+
+
+def _troubled_pods(workload: KubeObject, case: Case) -> list[KubeObject]:
+    return troubled_pods(case.pods.get(text_at(workload, "metadata", "uid"), ()))
+
+
+def _events(obj: KubeObject, case: Case) -> Iterator[str]:
+    listed = case.events.get(text_at(obj, "metadata", "uid"), ())
+    latest = sorted(listed, key=lambda each: _seen(each) or _LONG_AGO, reverse=True)
+    for event in latest[:EVENTS]:
+        count = event.get("count") or mapping(event, "series").get("count") or 1
+        times = f" ({count} times)" if count != 1 else ""
+        head = f"{age(_seen(event), case.now)} ago, {text_at(event, 'reason')}{times}"
+        yield f"{head}: {first_line(text_at(event, 'message'))}"
+
+
+def _seen(event: KubeObject) -> datetime | None:
+    """Return when an event was seen last; old and new reporters write it in different fields."""
+    series = mapping(event, "series").get("lastObservedTime")
+    found = (event.get("lastTimestamp"), series, event.get("eventTime"))
+    return next((time for time in map(parse_time, found) if time), created(event))
+
+
+def _steps(case: Case) -> tuple[str, ...]:
+    """Return what to do next, the most certain first."""
+    listed = [*_own_steps(case)] or [*_definition_steps(case), *_child_steps(case)]
+    advice = _advice(case)
+    listed += [_filled(step, case.tree.object, case) for step in advice.steps] if advice else []
+    if not listed:
+        listed = [f"look closer: kubectl describe {_named(case.tree.object, case.resource)}"]
+    return tuple(dict.fromkeys(listed))[:STEPS]
+
+
+def _own_steps(case: Case) -> Iterator[str]:
+    """Give what to do about an instance that is going or suspended: nothing else matters then."""
+    reason = ""
+    if is_deleting(case.tree.object):
+        reason = "UnderDeletion"
+    elif case.tree.verdict.health is Health.SUSPENDED:
+        reason = "ReconciliationSuspended"
+    elif not mapping(case.tree.object, "status"):
+        reason = "AwaitingReconciliation"
+    found = advice_for(Condition("", FALSE, reason))
+    for step in found.steps if found else ():
+        yield _filled(step, case.tree.object, case)
+
+
+def _definition_steps(case: Case) -> Iterator[str]:
+    if case.definition is None:
+        yield "apply the definition again, or delete the instance"
+        return
+    if health(case.definition).health is Health.HEALTHY:
+        return
+    for condition in _worst_first(case.definition):
+        found = advice_for(condition, DEFINITION_ADVICE)
+        for step in found.steps if found else ():
+            yield _filled(step, case.definition, case)
+
+
+def _child_steps(case: Case) -> Iterator[str]:
+    for branch in blockers(case.tree):
+        for pod in _troubled_pods(branch.object, case):
+            yield from _known_steps(pod, pod_reasons(pod), "pods")
+        reasons = [each.reason or "" for each in _worst_first(branch.object)]
+        yield from _known_steps(branch.object, reasons, branch.ref.kind.kind.lower())
+
+
+def _known_steps(obj: KubeObject, reasons: Iterable[str], resource: str) -> Iterator[str]:
+    for reason in reasons:
+        if reason in CHILD_STEPS:
+            step = CHILD_STEPS[reason].format(object=_named(obj, resource))
+            yield f"{ObjectRef.of(obj).kind.kind}/{ObjectRef.of(obj).name}: {step}"
+
+
+def _filled(step: str, obj: KubeObject, case: Case) -> str:
+    """Put names into a step."""
+    place = written(obj)
+    definition = ObjectRef.of(case.definition).name if case.definition else ""
+    return step.format(
+        object=_named(case.tree.object, case.resource),
+        definition=definition,
+        resource=case.resource,
+        file=place.path if place and place.path else "the instance",
+    )
+
+
+def _named(obj: KubeObject, resource: str) -> str:
+    """Name an object as kubectl takes it."""
+    ref = ObjectRef.of(obj)
+    place = f" -n {ref.namespace}" if ref.namespace else ""
+    return f"{resource}/{ref.name}{place}"

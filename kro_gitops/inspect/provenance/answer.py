@@ -1,0 +1,154 @@
+"""
+Where the value of a field comes from: the answer, as data.
+
+A `Provenance` says how a field came about and where that is written. An expression reads other
+fields, and each of these has a provenance of its own; so the answer is a tree that ends in lines of
+manifests, in defaults, in what the API server or somebody else set.
+
+Values of Secrets are never in an answer, nor is what they are made of: only hashes, by which equal
+ones can be told from different ones.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from kro_gitops.inspect.provenance.desired import UNKNOWN
+from kro_gitops.inspect.provenance.field_managers import Writer
+from kro_gitops.inspect.provenance.git_location import Place
+from kube_objects.paths import MISSING, format_path
+from kube_objects.problems import Path
+from kube_objects.refs import KubeObject, ObjectRef
+
+_HASH_DIGITS = 12
+_SECRET_PARTS = frozenset(("data", "stringData"))
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class OriginKind(StrEnum):
+    """How a field came about."""
+
+    LITERAL = "template-literal"
+    EXPRESSION = "template-expression"
+    STAMP = "stamp"  # a rule of ours
+    MANIFEST = "manifest"  # written in a file of a source
+    DEFAULT = "schema-default"  # of the definition that makes the kind
+    MANAGER = "manager"  # somebody else
+    SERVER = "api-server"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A field that is not what we applied: wanted and live as they may be shown, and who did it."""
+
+    path: Path
+    wanted: str
+    live: str
+    by: tuple[Writer, ...] = ()
+    is_guess: bool = False  # nobody holds the field, so this is who wrote last
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data."""
+        return {
+            "field": format_path(self.path),
+            "wanted": self.wanted,
+            "live": self.live,
+            "by": [each.to_json() for each in self.by],
+            "certain": not self.is_guess,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A field that an expression reads, as it is written there, and where that comes from."""
+
+    text: str
+    found: "Provenance | None" = None
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data."""
+        made: dict[str, Any] = {"reads": self.text}
+        if self.note:
+            made["note"] = self.note
+        return {**made, "provenance": self.found.to_json()} if self.found is not None else made
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How a field of an object came about."""
+
+    object: ObjectRef
+    path: Path
+    kind: OriginKind
+    text: str  # in words
+    value: str  # as it may be shown
+    expression: str = ""
+    places: tuple[Place, ...] = ()
+    references: tuple[Reference, ...] = ()
+    writers: tuple[Writer, ...] = ()
+    drift: tuple[Drift, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def walk(self) -> Iterator["Provenance"]:
+        """Give this answer and those it rests on."""
+        yield self
+        for reference in self.references:
+            if reference.found is not None:
+                yield from reference.found.walk()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data; what is empty is left out."""
+        ref = self.object
+        found: dict[str, Any] = {
+            "apiVersion": ref.kind.api_version,
+            "kind": ref.kind.kind,
+            "namespace": ref.namespace,
+            "name": ref.name,
+            "field": format_path(self.path),
+            "value": self.value,
+            "origin": str(self.kind),
+            "text": self.text,
+            "expression": self.expression,
+            "places": [each.to_json() for each in self.places],
+            "references": [each.to_json() for each in self.references],
+            "writers": [each.to_json() for each in self.writers],
+            "drift": [each.to_json() for each in self.drift],
+            "notes": list(self.notes),
+        }
+        return {key: value for key, value in found.items() if value not in ("", [])}
+
+
+def is_secret_field(obj: KubeObject, path: Path) -> bool:
+    """Say whether a field holds what a Secret keeps."""
+    if (obj.get("apiVersion"), obj.get("kind")) != ("v1", "Secret"):
+        return False
+    return not path or path[0] in _SECRET_PARTS or path[-1] == _LAST_APPLIED
+
+
+def shown(value: Any, *, hidden: bool = False) -> str:
+    """Print a value on one line: as JSON, as a hash if it is secret, or as what it is made of."""
+    if value is MISSING:
+        return "nothing"
+    if value is UNKNOWN:
+        return "not known"
+    if hidden:
+        text = value if isinstance(value, str) else _dumped(value)
+        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:_HASH_DIGITS]}"
+    if isinstance(value, dict) and value:
+        return f"{{{len(value)} {'field' if len(value) == 1 else 'fields'}}}"
+    if isinstance(value, list) and value:
+        return f"[{len(value)} {'item' if len(value) == 1 else 'items'}]"
+    return _dumped(value)
+
+
+def _dumped(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # a number beyond 64 bits, or what only an expression can hold
+        return str(value)

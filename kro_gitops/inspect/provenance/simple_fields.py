@@ -1,0 +1,56 @@
+"""
+A field of an instance, found in the SimpleSchema of its definition.
+
+`spec.queues[1].concurrency` may stand under `spec.schema.spec.queues`, which says `[]Queue`, and so
+under `spec.schema.types.Queue.concurrency`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kube_objects.paths import find
+from kube_objects.problems import Path
+
+_ROOT: Path = ("spec", "schema")
+_PREFIX = re.compile(r"\[\]|map\[[^\]]*\]")
+
+
+def schema_place(definition: Mapping[str, Any], path: Path) -> Path | None:
+    """Return where a definition describes a field of its instances' spec, as deep as it does."""
+    schema = _mapping(_mapping(definition.get("spec")).get("schema"))
+    if path[:1] != ("spec",) or "spec" not in schema:
+        return None
+    types = _mapping(schema.get("types"))
+    at: Path = (*_ROOT, "spec")  # the answer, if the path ends here
+    here, base = schema["spec"], at  # what to go on in, and where that stands
+    for step in path[1:]:
+        if isinstance(here, str):
+            prefix = _PREFIX.match(here)
+            if prefix is None:
+                return at
+            here = here[prefix.end() :]
+        elif isinstance(here, dict) and isinstance(step, str) and step in here:
+            at = base = (*base, step)
+            here = here[step]
+        else:
+            return None
+        if isinstance(here, str) and _type(here) in types:
+            name = _type(here)
+            here, base = types[name], (*_ROOT, "types", name)
+            # A marker at the field itself (its default) says more than the type.
+            at = at if "|" in _text_at(definition, at) and isinstance(step, str) else base
+    return at
+
+
+def _text_at(definition: Mapping[str, Any], path: Path) -> str:
+    found = find(definition, path)
+    return found if isinstance(found, str) else ""
+
+
+def _type(text: str) -> str:
+    return text.partition("|")[0].strip()
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

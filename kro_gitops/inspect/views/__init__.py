@@ -1,0 +1,1 @@
+"""Tables and trees of sources, definitions and instances."""

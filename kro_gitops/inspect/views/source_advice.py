@@ -1,0 +1,34 @@
+"""
+What a condition of a source means, and what to do: a table.
+
+The guide about operating sources has a row for each.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kro_gitops.inspect.views.sources import is_true
+from kube_objects.refs import KubeObject
+
+# In the order in which they are looked at: what is upstream first.
+ADVICE: Mapping[str, str] = MappingProxyType(
+    {
+        "Suspended": "somebody suspended it: `kro-gitops resume` lets it go on",
+        "DependencyNotReady": "look at the source that it depends on: `kro-gitops get sources -A`",
+        "FetchFailed": "check spec.url, spec.ref and the Secret; what was applied before stays",
+        "ForeignOwner": "let the other owner give the object up, or take it out of the repository",
+        "Conflict": "let the other manager give the field up, or list it in spec.drift.ignore",
+        "PruneBlocked": "if the deletions are meant, raise spec.maxPrune; if not, revert in git",
+        "Stalled": "it fails the same way each time: correct what is listed, in git or in the spec",
+        "Pinned": "a pin holds it back: `kro-gitops rollback SOURCE --undo` removes it",
+    }
+)
+_BY_FILE = "correct the files in git: the next commit is applied by itself"
+
+
+def advice(source: KubeObject, *, has_failures: bool) -> str:
+    """Say what to do about a source that is not ready; empty if nobody knows."""
+    urgent = (
+        text for type_, text in ADVICE.items() if type_ != "Pinned" and is_true(source, type_)
+    )
+    return next(urgent, _BY_FILE if has_failures else "")

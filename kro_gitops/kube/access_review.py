@@ -1,0 +1,153 @@
+"""
+What an identity may do, asked of the API server, and the Role that would let it.
+
+The question is put in the identity's own name (SelfSubjectAccessReview), so whoever may act as
+somebody needs no further right to ask. Answers are kept for a moment: the same is asked for every
+instance of a kind. A «no» is kept for less long than a «yes», because somebody is about to fix it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from kro_gitops.kube.api import Cluster, Identity, Resource
+from kube_objects.refs import Kind, KubeObject
+
+YES_LASTS = 60.0  # seconds
+NO_LASTS = 10.0
+KEPT = 4096  # answers
+
+_REVIEW = Kind("authorization.k8s.io", "v1", "SelfSubjectAccessReview")
+_RBAC = "rbac.authorization.k8s.io/v1"
+_VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+
+
+class Mapper(Protocol):
+    """Whoever knows how kinds are served."""
+
+    async def resource_of(self, kind: Kind) -> Resource:
+        """Return how a kind is served, or raise `NotServed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """To do something with objects of a resource: in a namespace or all, one name or any."""
+
+    verb: str
+    resource: Resource
+    namespace: str = ""
+    name: str = ""
+
+    def review(self) -> KubeObject:
+        """Return the question whether one has it."""
+        asked = {
+            "verb": self.verb,
+            "group": self.resource.kind.group,
+            "version": self.resource.kind.version,
+            "resource": self.resource.plural,
+            "namespace": self.namespace,
+            "name": self.name,
+        }
+        attributes = {key: value for key, value in asked.items() if value}
+        return {
+            "apiVersion": _REVIEW.api_version,
+            "kind": _REVIEW.kind,
+            "spec": {"resourceAttributes": attributes},
+        }
+
+
+class Access:
+    """Asks, and remembers for a moment."""
+
+    def __init__(self, cluster: Cluster, mapper: Mapper, clock: Callable[[], float]) -> None:
+        """Ask of a cluster; the clock counts seconds and does not jump."""
+        self._cluster = cluster
+        self._mapper = mapper
+        self._clock = clock
+        self._answers: OrderedDict[tuple[Identity | None, Right], tuple[bool, float]] = (
+            OrderedDict()
+        )
+
+    async def may(
+        self,
+        identity: Identity | None,
+        verb: str,
+        resource: Resource,
+        namespace: str,
+        name: str = "",
+    ) -> bool:
+        """
+        Say whether somebody may do something; `None` is ourselves.
+
+        Raises `Forbidden` if we may not act as that identity.
+        """
+        # A namespace means nothing to the rights on cluster-scoped kinds.
+        right = Right(verb, resource, namespace if resource.namespaced else "", name)
+        known, until = self._answers.get((identity, right), (False, float("-inf")))
+        if self._clock() < until:
+            return known
+        answer = await self._cluster.acting_as(identity).create(right.review())
+        allowed = answer.get("status", {}).get("allowed") is True
+        self._remember(identity, right, allowed)
+        return allowed
+
+    async def missing(
+        self, identity: Identity | None, wanted: Iterable[tuple[str, Kind, str]]
+    ) -> KubeObject | None:
+        """Return the Role that lacks for (verb, kind, namespace), or `None` if nothing does."""
+        lacking = []
+        for verb, kind, namespace in wanted:
+            resource = await self._mapper.resource_of(kind)
+            if not await self.may(identity, verb, resource, namespace):
+                lacking.append(Right(verb, resource, namespace))
+        return role_for(lacking) if lacking else None
+
+    def _remember(self, identity: Identity | None, right: Right, allowed: bool) -> None:
+        until = self._clock() + (YES_LASTS if allowed else NO_LASTS)
+        self._answers[identity, right] = (allowed, until)
+        self._answers.move_to_end((identity, right))
+        if len(self._answers) > KEPT:
+            self._answers.popitem(last=False)
+
+
+def role_for(rights: Iterable[Right], name: str = "kro-gitops-missing") -> KubeObject:
+    """
+    Return the one object that grants all these rights.
+
+    That is a Role if all are about one namespace; else a ClusterRole, which whoever applies it
+    binds where it is to hold.
+    """
+    listed = list(rights)
+    namespaces = {right.namespace if right.resource.namespaced else "" for right in listed}
+    metadata = {"name": name}
+    kind = "ClusterRole"
+    if len(namespaces) == 1 and "" not in namespaces:
+        kind = "Role"
+        metadata["namespace"] = namespaces.pop()
+    return {"apiVersion": _RBAC, "kind": kind, "metadata": metadata, "rules": _rules(listed)}
+
+
+def _rules(rights: Iterable[Right]) -> list[KubeObject]:
+    """Write rights as few rules: one for the resources of a group that need the same verbs."""
+    verbs: dict[tuple[str, str, str], set[str]] = {}
+    for right in rights:
+        target = (right.resource.kind.group, right.name, right.resource.plural)
+        verbs.setdefault(target, set()).add(right.verb)
+    resources: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (group, name, plural), needed in sorted(verbs.items()):
+        resources.setdefault((group, name, _in_order(needed)), []).append(plural)
+    return [
+        {
+            "apiGroups": [group],
+            "resources": plurals,
+            **({"resourceNames": [name]} if name else {}),
+            "verbs": list(needed),
+        }
+        for (group, name, needed), plurals in resources.items()
+    ]
+
+
+def _in_order(verbs: set[str]) -> tuple[str, ...]:
+    """Sort verbs as people write them, reading first."""
+    return tuple(sorted(verbs, key=lambda v: (_VERBS.index(v) if v in _VERBS else 99, v)))

@@ -1,0 +1,215 @@
+"""
+The embedded API as a process of its own, so that controllers and API each have a core.
+
+It lives as long as we do: it ends when its standard input does, and the kernel closes that however
+we end. It is in a session of its own, so that a Ctrl-C reaches us alone, and controllers can finish
+what they are at while there still is an API.
+"""
+
+import json
+import logging
+import queue
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kro_gitops.errors import KroGitopsError, UserError
+from kro_gitops.source.fetch.locks import own_folder
+
+log = logging.getLogger(__name__)
+
+_PATIENCE = 30.0  # seconds until it must serve
+_FAREWELL = 5.0  # seconds in which it must end
+_LAST_WORDS = 20  # lines
+# What it may say of itself, and what to do about it.
+_REASONS: tuple[tuple[str, str], ...] = (
+    (
+        "store-in-use",
+        "end the other `kro-gitops run`, or give this one a folder of its own with --data-dir "
+        "FOLDER, or --ephemeral",
+    ),
+    (
+        "store-unusable",
+        "give another folder with --data-dir FOLDER, or put a snapshot in its place",
+    ),
+    (
+        "store-not-empty",
+        "leave out --snapshot to go on from it, try the snapshot with --ephemeral, or replace the "
+        "store with `kro-gitops snapshot restore FILE --force`",
+    ),
+    (
+        "snapshot-unusable",
+        "give --snapshot a file that `kro-gitops snapshot save` of this version has made",
+    ),
+    (
+        "folder-unusable",
+        "give a folder that you may write with --data-dir FOLDER, or --ephemeral",
+    ),
+    (
+        "address-unavailable",
+        "give another --embedded-port (0: any that is free) or --embedded-host",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Workloads:
+    """How the sandbox simulates workload controllers; `outcomes` are by image."""
+
+    step: float = 0.05  # seconds between two steps of a Pod
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted of the embedded API."""
+
+    folder: Path | None  # None: nothing is kept
+    host: str = "127.0.0.1"
+    port: int = 0  # 0: any that is free
+    workloads: Workloads | None = field(default_factory=Workloads)  # None: not simulated
+    snapshot: Path | None = None  # what to begin with
+
+
+def default_folder(environment: Mapping[str, str], home: Path) -> Path:
+    """Return where the data of a user are, by the rules of XDG."""
+    named = Path(environment.get("XDG_DATA_HOME", ""))
+    # What is not absolute is to be ignored, the rules say.
+    base = named if named.is_absolute() else home / ".local" / "share"
+    return base / "kro-gitops"
+
+
+@contextmanager
+def serving(wanted: Wanted, meanwhile: Callable[[], None]) -> Iterator["EmbeddedApi"]:
+    """Have an embedded API for a while; something else can be done while it starts."""
+    with _folder(wanted) as folder:
+        api = EmbeddedApi(_start(wanted, folder))
+        try:
+            meanwhile()
+            api.wait()
+            yield api
+        finally:
+            api.stop()
+
+
+@contextmanager
+def _folder(wanted: Wanted) -> Iterator[Path]:
+    if wanted.folder is not None:
+        yield wanted.folder
+        return
+    with own_folder("kro-gitops-embedded-") as made:
+        yield made
+
+
+def _start(wanted: Wanted, folder: Path) -> subprocess.Popen[str]:
+    # `-P`: what lies in the folder we were started in is no module of ours.
+    words = [sys.executable, "-P", "-m", "kube_sandbox", str(folder.absolute())]
+    # In one word each: what begins with a dash is a value all the same.
+    words += ["--guarded", f"--host={wanted.host}", f"--port={wanted.port}"]
+    words += [] if wanted.folder is not None else ["--ephemeral"]
+    words += _faring(wanted.workloads)
+    words += ["--snapshot", str(wanted.snapshot.absolute())] if wanted.snapshot is not None else []
+    return subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+        errors="replace",
+    )
+
+
+def _faring(workloads: Workloads | None) -> list[str]:
+    if workloads is None:
+        return ["--no-workloads"]
+    outcomes = (f"{image}={outcome}" for image, outcome in workloads.outcomes.items())
+    return ["--step", str(workloads.step), *(f"--outcome={each}" for each in outcomes)]
+
+
+class EmbeddedApi:
+    """An embedded API that runs."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._said: deque[str] = deque(maxlen=_LAST_WORDS)
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._readers = [
+            threading.Thread(target=each, daemon=True) for each in (self._listen, self._overhear)
+        ]
+        for reader in self._readers:
+            reader.start()
+        self.kubeconfig = Path()
+        self.is_serving = False
+
+    @property
+    def url(self) -> str:
+        """Return where it is served."""
+        content = json.loads(self.kubeconfig.read_text(encoding="utf-8"))
+        return str(content["clusters"][0]["cluster"]["server"])
+
+    def wait(self) -> None:
+        """Wait until it serves, or raise why it does not."""
+        try:
+            answer = self._answers.get(timeout=_PATIENCE).strip()
+        except queue.Empty:
+            answer = ""
+        if not answer:
+            raise self._failure("did not start")
+        self.kubeconfig = Path(answer)
+        self.is_serving = True
+
+    def check(self) -> None:
+        """Raise if it has ended."""
+        if self._process.poll() is not None:
+            raise self._failure("has ended")
+
+    def stop(self) -> None:
+        """End it."""
+        process = self._process
+        assert process.stdin is not None, "it was started with one"
+        process.stdin.close()
+        try:
+            process.wait(_FAREWELL)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for reader in self._readers:
+            reader.join()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def _failure(self, what: str) -> KroGitopsError:
+        """Say why it does not serve, in its own last words."""
+        if self._process.poll() is not None:
+            for reader in self._readers:
+                reader.join(_FAREWELL)  # what it said last is on its way
+        lines = [line for each in self._said if (line := each.rstrip())]
+        for code, hint in _REASONS:
+            if lines and lines[-1].startswith(f"{code}: "):
+                why = lines[-1].removeprefix(f"{code}: ")
+                return UserError(code, f"the embedded API {what}: {why}", hint=hint)
+        ended = self._process.poll()
+        how = f" (exit code {ended})" if ended is not None else f" within {_PATIENCE:g} s"
+        words = "".join(f"\n    {line}" for line in lines)
+        hint = f"its last words:{words}" if lines else "it said nothing"
+        return UserError("embedded-api-ended", f"the embedded API {what}{how}", hint=hint)
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None, "it was started with one"
+        for line in self._process.stdout:
+            self._answers.put(line)
+        self._answers.put("")
+
+    def _overhear(self) -> None:
+        assert self._process.stderr is not None, "it was started with one"
+        for line in self._process.stderr:
+            self._said.append(line)
+            if self.is_serving and line.strip():
+                log.warning("the embedded API says", extra={"line": line.rstrip()})

@@ -1,0 +1,1 @@
+"""HTTP listeners: probes, metrics, webhooks."""

@@ -1,0 +1,90 @@
+"""
+Listen, and serve in a thread of its own.
+
+What is served does not matter here: a server opens what it needs on the thread's event loop, and
+registers how to close it.
+"""
+
+import asyncio
+import errno
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, suppress
+
+from kro_gitops.errors import UserError
+from kro_gitops.settings.address import Address
+
+FAREWELL = 5.0  # seconds that answers under way may take when a server stops
+
+Opening = Callable[[AsyncExitStack], Awaitable[None]]
+
+
+class ListenError(UserError):
+    """An address that cannot be listened at."""
+
+
+class ServerThread:
+    """A thread with an event loop, on which something is served until it is stopped."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+
+    def start(self, opening: Opening) -> None:
+        """Open on the thread's loop, and return when that is done; raise what it raised."""
+        served: Future[None] = Future()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve(opening, served)), name=self._name, daemon=True
+        )
+        self._thread.start()
+        served.result()
+
+    def stop(self) -> None:
+        """Close what was opened; what was never started is stopped already."""
+        if self._thread is None:
+            return
+        if self._loop is not None and self._stopping is not None:
+            with suppress(RuntimeError):  # the loop is closed: it has stopped by itself
+                self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+        self._thread = None
+
+    async def _serve(self, opening: Opening, served: Future[None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        async with AsyncExitStack() as closing:
+            try:
+                await opening(closing)
+            except Exception as error:  # for whoever waits in `start`
+                served.set_exception(error)
+            else:
+                served.set_result(None)
+                await self._stopping.wait()
+
+
+def listen(flag: str, address: Address) -> socket.socket:
+    """Open a socket; raise with the flag that says so if the address cannot be had."""
+    try:
+        return _open(address)
+    except OSError as error:
+        in_use = error.errno == errno.EADDRINUSE
+        why = "somebody listens there already" if in_use else error.strerror or str(error)
+        raise ListenError(
+            "address-unavailable",
+            f"{flag} {address}: cannot listen there: {why}",
+            hint="choose another address, or 0 to do without",
+        ) from error
+
+
+def _open(address: Address) -> socket.socket:
+    where = (address.host, address.port)
+    if address.host:
+        family = socket.getaddrinfo(*where, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server(where, family=family)
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(where, family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(where)

@@ -1,0 +1,1 @@
+"""Flags, environment and defaults become one `Settings` value."""

@@ -1,0 +1,3 @@
+"""Names of feature gates that several layers read."""
+
+OMIT_GATE = "CELOmitFunction"

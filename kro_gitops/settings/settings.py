@@ -1,0 +1,295 @@
+"""
+Flags and environment → `Settings`.
+
+A flag beats the environment, and the environment beats the default. What is wrong is gathered, so
+that a manifest is corrected once. `KUBECONFIG` is not read: a cluster must be named, and where none
+is, there is the embedded API.
+
+The options themselves are the table in `flags`.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import PurePath
+from typing import Any
+
+from kro_gitops.errors import UserError
+from kro_gitops.settings.address import Address
+from kro_gitops.settings.flags import (
+    OPTIONS,
+    AdoptionPolicy,
+    Gate,
+    Group,
+    LogFormat,
+    LogLevel,
+    Option,
+)
+from kro_gitops.settings.tracking_options import Method, Mode
+
+__all__ = [
+    "OPTIONS",
+    "AdoptionPolicy",
+    "Gate",
+    "Group",
+    "LocalSource",
+    "LogFormat",
+    "LogLevel",
+    "Option",
+    "Settings",
+    "SettingsError",
+    "parse_settings",
+]
+
+_LONGEST_SHOWN = 100
+_FARING = ("embedded-step", "embedded-outcome")
+_EMBEDDING = (
+    *("data-dir", "ephemeral", "snapshot", "embedded-host", "embedded-port"),
+    *("embedded-workloads", *_FARING),
+)
+_PORTS = ("metrics_bind_address", "health_probe_bind_address")
+_POD = "KUBERNETES_SERVICE_HOST"  # set in every pod
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSource:
+    """A source that may read a folder of this machine."""
+
+    place: str  # namespace/name
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that a controller is told at its start; made by `parse_settings`. Times are seconds."""
+
+    kubeconfig: PurePath | None
+    context: str
+    in_cluster: bool
+    client_qps: float  # 0: no limit
+    client_burst: int
+
+    data_dir: PurePath | None  # None: the one of the user
+    ephemeral: bool
+    snapshot: PurePath | None  # None: what is in the folder
+    embedded_host: str
+    embedded_port: int  # 0: any that is free
+    embedded_workloads: bool
+    embedded_step: float
+    embedded_outcome: tuple[tuple[str, str], ...]  # by image
+
+    sources: bool
+    repo: str
+    branch: str
+    tag: str
+    semver: str
+    commit: str
+    path: tuple[str, ...]
+    repo_interval: float
+    repo_secret: str
+    repo_name: str
+    repo_namespace: str
+    default_service_account: str
+    no_cross_namespace_refs: bool
+    watch_namespaces: tuple[str, ...]  # empty: all
+    allow_private_networks: bool
+    allow_plain_http: bool
+    allowed_git_hosts: tuple[str, ...]
+    webhook_bind_address: Address | None
+    storage_path: PurePath | None  # None: a temporary folder
+    source_concurrent_reconciles: int
+
+    install_crds: bool
+    kro_version: str
+    allow_crd_deletion: bool
+    adoption_policy: AdoptionPolicy
+    tracking_mode: Mode
+    argocd_tracking_method: Method
+    argocd_label_key: str
+    propagate_labels: tuple[str, ...]
+    evaluation_limit: float
+    events: bool
+    feature_gates: frozenset[str]  # those that are on: `Gate.OMIT in settings.feature_gates`
+    rgd_max_collection_size: int
+    rgd_max_collection_dimension_size: int
+    rgd_max_graph_revisions: int  # 0 or less: all are kept
+    rgd_progress_requeue_delay: float
+    instance_requeue_interval: float  # 0: only when something changes
+    resource_graph_definition_concurrent_reconciles: int
+    graph_revision_concurrent_reconciles: int
+    dynamic_controller_concurrent_reconciles: int
+    dynamic_controller_rate_limiter_min_delay: float
+    dynamic_controller_rate_limiter_max_delay: float
+
+    leader_elect: bool
+    leader_election_namespace: str  # empty: that of the pod
+    leader_election_lease_duration: float
+    leader_election_renew_deadline: float
+    leader_election_retry_period: float
+    enable_controller_warmup: bool
+
+    once: bool
+    timeout: float
+    metrics_bind_address: Address | None
+    health_probe_bind_address: Address | None
+    graceful_shutdown_timeout: float
+    log_format: LogFormat
+    log_level: LogLevel
+
+    remembered: LocalSource | None = None  # who was named with a folder in an earlier run
+    ignored: tuple[str, ...] = ()  # flags and variables that were given and mean nothing here
+
+    @property
+    def is_embedded(self) -> bool:
+        """Say whether no cluster was named, so that it is to be the embedded one."""
+        return not (self.kubeconfig or self.context or self.in_cluster)
+
+
+class SettingsError(UserError):
+    """Flags or variables that mean nothing, with every problem found."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__("bad-setting", "\n".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The text of an option, and where it stands; nowhere, if it is the default."""
+
+    text: str
+    place: str = ""
+
+
+def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> Settings:
+    """Read settings from flags (without dashes, and under their first name) and variables."""
+    given = {option.flag: _find(option, flags, environment) for option in OPTIONS}
+    values, problems = _read(given)
+    if not problems:  # values that could not be read cannot be compared
+        problems += chain(
+            _wrong_clusters(given, values),
+            _wrong_embedding(given, values, environment),
+            _wrong_end(given, values),
+            _wrong_repository(given, values),
+            _contradictions(values),
+        )
+    if problems:
+        raise SettingsError(tuple(problems))
+    if values["client_qps"] and not values["client_burst"]:
+        values["client_burst"] = math.ceil(values["client_qps"])
+    if not _named_clusters(given, values):
+        values |= {each: None for each in _PORTS if not given[each.replace("_", "-")].place}
+    ignored = tuple(p for o in OPTIONS if o.is_ignored and (p := given[o.flag].place))
+    return Settings(**values, ignored=ignored)
+
+
+def _find(option: Option, flags: Mapping[str, str], environment: Mapping[str, str]) -> _Given:
+    if option.flag in flags:
+        return _Given(flags[option.flag], option.flags[0])
+    # An empty variable is how manifests and shells say that there is none.
+    name = next((each for each in option.variables if environment.get(each)), None)
+    return _Given(environment[name], name) if name else _Given(option.default)
+
+
+def _read(given: Mapping[str, _Given]) -> tuple[dict[str, Any], list[str]]:
+    values, problems = {}, []
+    for option in OPTIONS:
+        text, place = given[option.flag].text, given[option.flag].place
+        try:
+            value = option.values.parse(text)
+        except ValueError:
+            shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+            problems.append(f"{place}: {shown!r} is not {option.values.allowed}")
+            continue
+        if option.field:
+            values[option.field] = value
+    return values, problems
+
+
+def _wrong_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+    """Say what is wrong with the way to a cluster: there must not be two."""
+    named = _named_clusters(given, values)
+    if values["in_cluster"] and len(named) > 1:
+        names = " and ".join(named)
+        yield f"{names} exclude each other: a pod's service account needs no kubeconfig"
+
+
+def _named_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> list[str]:
+    """Return where a cluster is named."""
+    fields = {"in-cluster": "in_cluster", "kubeconfig": "kubeconfig", "context": "context"}
+    return [given[flag].place for flag, field in fields.items() if values[field]]
+
+
+def _wrong_embedding(
+    given: Mapping[str, _Given], values: Mapping[str, Any], environment: Mapping[str, str]
+) -> Iterator[str]:
+    """Say what is wrong with the embedded API, or with having it at all."""
+    named = _named_clusters(given, values)
+    # A variable may be set for good, for the times without a cluster.
+    about = [f"--{flag}" for flag in _EMBEDDING if given[flag].place == f"--{flag}"]
+    if named and about:
+        yield f"{about[0]} is for the embedded API, and {named[0]} names a cluster"
+    if values["ephemeral"] and "--data-dir" in about:
+        yield "--ephemeral and --data-dir exclude each other: what is kept, or nothing?"
+    for place in (given[flag].place for flag in _FARING):
+        if place and not values["embedded_workloads"]:
+            yield f"{place} needs --embedded-workloads, which is switched off"
+    if named:
+        return
+    if values["leader_elect"]:
+        place = given["leader-elect"].place
+        yield f"{place} is for replicas in a cluster: give --in-cluster, --kubeconfig or --context"
+    elif environment.get(_POD) and not any(given[flag].place for flag in _EMBEDDING):
+        # Somebody who forgot a flag would wonder why nothing happens in the cluster.
+        yield (
+            "which cluster? This is a pod: --in-cluster is the one it runs in, and --ephemeral or "
+            "--data-dir FOLDER the embedded one"
+        )
+
+
+def _wrong_end(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+    """Say what is wrong with when to end."""
+    if given["timeout"].place == "--timeout" and not values["once"]:
+        yield "--timeout without --once: until it is told to stop, it does not wait for anything"
+    if values["once"] and values["leader_elect"]:
+        place = given["leader-elect"].place
+        yield f"--once and {place} exclude each other: another replica may lead for ever"
+
+
+def _wrong_repository(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+    """Say what is wrong with the repository that was named."""
+    about = ("branch", "tag", "semver", "commit", "path", "repo-secret")
+    alone = [given[flag].place for flag in about if given[flag].place and not values["repo"]]
+    if alone:
+        yield f"{' and '.join(alone)} without --repo: which repository?"
+    if values["repo"] and not values["sources"]:
+        yield "--repo needs --sources, which is switched off"
+    chosen = [given[flag].place for flag in ("branch", "tag", "semver") if values[flag]]
+    if len(chosen) > 1:
+        yield f"{' and '.join(chosen)} exclude each other: one of them says what to follow"
+
+
+def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
+    if (
+        values["dynamic_controller_rate_limiter_min_delay"]
+        > values["dynamic_controller_rate_limiter_max_delay"]
+    ):
+        yield (
+            "--dynamic-controller-rate-limiter-min-delay is longer than "
+            "--dynamic-controller-rate-limiter-max-delay"
+        )
+    if not values["leader_elect"]:
+        return
+    lease, renewal, pause = (
+        values[f"leader_election_{name}"]
+        for name in ("lease_duration", "renew_deadline", "retry_period")
+    )
+    if lease < 1:
+        yield "--leader-election-lease-duration is shorter than 1s, which a Lease cannot say"
+    if not lease > renewal > pause:
+        # A leader that may still hope to renew must not have a successor yet.
+        yield (
+            "--leader-election-lease-duration must be longer than "
+            "--leader-election-renew-deadline, and that longer than --leader-election-retry-period"
+        )

@@ -1,0 +1,1 @@
+"""Logs, metrics, and text that is safe to print."""

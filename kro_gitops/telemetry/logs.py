@@ -1,0 +1,222 @@
+"""
+How log records are written: as JSON for machines, or as lines for people.
+
+A message is constant; what varies are fields, given as `extra` or bound for all that happens in a
+block:
+
+    with bound(kind="WebApp", namespace="shop", name="front"):
+        await reconcile()
+
+Bound fields belong to the task: they reach every record within, from libraries, too, and no other
+task's. Nothing here costs anything for a record that is not written.
+
+Whole objects are never written: an object becomes its kind and name, and long texts are cut.
+"""
+
+import json
+import logging
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar, Token
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, TextIO
+
+import orjson
+
+from kube_objects.refs import ObjectRef
+
+LONGEST_FIELD = 2_000  # characters
+LONGEST_TRACEBACK = 20_000
+
+_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_RESERVED = ("time", "level", "logger", "msg")
+_PLAIN_VALUE = re.compile(r"[^\s\"'=\\]+")
+_COLOURS = {"DEBUG": "2", "WARNING": "33", "ERROR": "31", "CRITICAL": "31"}
+_DIM = "2"
+_NOTHING: Mapping[str, object] = {}
+
+_bound: ContextVar[Mapping[str, object]] = ContextVar("fields of a log record", default=_NOTHING)
+
+
+class bound:  # noqa: N801 - used as a function: `with bound(name="front"):`
+    """Give every record of a block these fields, besides those of the blocks around it."""
+
+    __slots__ = ("_fields", "_token")
+
+    def __init__(self, **fields: object) -> None:
+        self._fields = fields
+        self._token: Token[Mapping[str, object]] | None = None
+
+    def __enter__(self) -> None:
+        self._token = _bound.set({**_bound.get(), **self._fields})
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._token is not None, "a block is left after it was entered"
+        _bound.reset(self._token)
+
+
+def configure(form: str, level: str, stream: TextIO) -> logging.Handler:
+    """
+    Write the records of all loggers to a stream, and return what does so.
+
+    `form` is console, json or auto: console on a terminal, JSON elsewhere. Called again, it
+    replaces what it set up before, and leaves handlers of others alone.
+    """
+    root = logging.getLogger()
+    for former in [each for each in root.handlers if isinstance(each, _Handler)]:
+        root.removeHandler(former)
+    handler = _Handler(stream)
+    handler.setFormatter(_formatter(form, stream))
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    logging.captureWarnings(capture=True)
+    return handler
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Ours, to be told from those of others."""
+
+
+def _formatter(form: str, stream: TextIO) -> logging.Formatter:
+    is_terminal = stream.isatty()
+    if form == "json" or (form == "auto" and not is_terminal):
+        return JsonFormatter()
+    return ConsoleFormatter(coloured=is_terminal and "NO_COLOR" not in os.environ)
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a record, on one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a record."""
+        written = {
+            "time": _moment(record).strftime("%Y-%m-%dT%H:%M:%S.") + f"{_milliseconds(record)}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "msg": _cut(record.getMessage()),
+            **{_free(key): _plain(value) for key, value in _fields(record)},
+        }
+        trace = _traceback(self, record)
+        if trace:
+            written["traceback"] = trace
+        return _dumps(written)
+
+
+class ConsoleFormatter(logging.Formatter):
+    """A line a record: time, level, message, fields; a traceback below it."""
+
+    def __init__(self, *, coloured: bool = False) -> None:
+        super().__init__()
+        self._coloured = coloured
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a record."""
+        moment = _moment(record).astimezone()
+        clock = f"{moment.strftime('%H:%M:%S')}.{_milliseconds(record)}"
+        level = self._paint(record.levelname[0], _COLOURS.get(record.levelname, ""))
+        parts = [self._paint(clock, _DIM), level, _visible(_cut(record.getMessage()))]
+        parts += [
+            f"{self._paint(f'{key}=', _DIM)}{_word(_plain(value))}"
+            for key, value in _fields(record)
+        ]
+        below = map(_visible, _traceback(self, record).splitlines())
+        return "\n".join([" ".join(parts), *below])
+
+    def _paint(self, text: str, colour: str) -> str:
+        return f"\x1b[{colour}m{text}\x1b[0m" if self._coloured and colour else text
+
+
+def _fields(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
+    """Give the fields of a record: bound ones, then its own, which win, then its error."""
+    own = {key: value for key, value in vars(record).items() if key not in _OWN}
+    bound_here = _bound.get()
+    yield from ((key, value) for key, value in bound_here.items() if key not in own)
+    yield from own.items()
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None and "error" not in own:
+        yield "error", f"{type(error).__name__}: {error}"
+
+
+def _free(key: str) -> str:
+    """Keep a field from passing for a part of the record itself."""
+    return f"field_{key}" if key in _RESERVED or key == "traceback" else key
+
+
+def _plain(value: object) -> object:
+    """Make a value JSON of bounded size."""
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return _cut(str(value))
+        case int():
+            return value if abs(value) < 2**63 else _cut(str(value))
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case dict() if {"kind", "metadata"} <= value.keys():
+            return _cut(str(ObjectRef.of(value)))
+        case dict() | list() | tuple():
+            return _bounded(value)
+        case _:
+            return _cut(str(value))
+
+
+def _bounded(value: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> object:
+    made: object
+    if isinstance(value, dict):
+        made = {str(key): _plain(each) for key, each in value.items()}
+    else:
+        made = [_plain(each) for each in value]
+    text = _dumps(made)
+    return made if len(text) <= LONGEST_FIELD else _cut(text)
+
+
+def _dumps(value: object) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # half a surrogate pair: the standard library escapes it
+        return json.dumps(value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_FIELD else f"{text[: LONGEST_FIELD - 1]}…"
+
+
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    """Return where an error came from; of a long story, the end says most."""
+    if not record.exc_info:
+        return ""
+    text = formatter.formatException(record.exc_info)
+    return text if len(text) <= LONGEST_TRACEBACK else f"…{text[-LONGEST_TRACEBACK:]}"
+
+
+def _moment(record: logging.LogRecord) -> datetime:
+    return datetime.fromtimestamp(record.created, UTC)
+
+
+def _milliseconds(record: logging.LogRecord) -> str:
+    return f"{_moment(record).microsecond // 1000:03d}"
+
+
+def _word(value: object) -> str:
+    """Print a value so that it is seen where it ends."""
+    if not isinstance(value, str):
+        return _visible(_dumps(value))
+    if _PLAIN_VALUE.fullmatch(value):
+        return _visible(value)
+    return _visible(json.dumps(value, ensure_ascii=False))
+
+
+def _visible(text: str) -> str:
+    """Keep a text on its line, and from steering the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)

@@ -1,0 +1,431 @@
+"""
+Counters, gauges and histograms, and the page that Prometheus reads.
+
+An attribute of `Metrics` is named as its metric. kro's are here with its names, labels and
+buckets, so that dashboards and alerts made for kro go on working; so are those that kro has of
+controller-runtime. What only we have begins with `kro_gitops_`.
+
+Values may be changed and read by any thread.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from threading import Lock
+from typing import Generic, Protocol, TypeVar
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from kro_gitops import __version__
+from kube_objects.conditions import Condition
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+M = TypeVar("M")
+
+_NO_ANSWER = "<error>"  # client-go's word for it
+_DISCOVERY = "discovery"
+
+
+def _growing(first: float, factor: float, count: int) -> tuple[float, ...]:
+    return tuple(first * factor**exponent for exponent in range(count))
+
+
+_SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # Go's defaults
+_LONG = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 25, 30, 45, 60, 120)
+_QUEUE = _growing(1e-8, 10, 12)
+_REQUEST = _growing(0.001, 2, 16)
+_SIZE = _growing(64, 2, 16)
+
+
+class ApiRequest(Protocol):
+    """What a request to the API server asked for."""
+
+    @property
+    def method(self) -> str:
+        """Return the HTTP method."""
+
+    @property
+    def verb(self) -> str:
+        """Return the Kubernetes verb."""
+
+    @property
+    def subject(self) -> str:
+        """Return the kind, or the path of a document."""
+
+
+class SentRequest(Protocol):
+    """A request to the API server that ended."""
+
+    @property
+    def request(self) -> ApiRequest:
+        """Return what was asked for."""
+
+    @property
+    def http_code(self) -> int | None:
+        """Return the status code, None without a response."""
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it took."""
+
+    @property
+    def bytes_out(self) -> int:
+        """Return the size of the request body."""
+
+    @property
+    def bytes_in(self) -> int | None:
+        """Return the size of the response body, None if unknown."""
+
+    @property
+    def held_back(self) -> float:
+        """Return how long the client's rate limit delayed it."""
+
+    @property
+    def repetition(self) -> int:
+        """Return how many times it was sent before."""
+
+
+class Declared(Generic[M]):
+    """A row of the table below: in `Metrics` it becomes a metric of the same name."""
+
+    def __init__(self, make: Callable[[str, CollectorRegistry], M]) -> None:
+        self._make = make
+        self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, metrics: "Metrics", owner: type) -> M:
+        # From now on the attribute is found without asking here.
+        made = metrics.__dict__[self._name] = self._make(self._name, metrics.registry)
+        return made
+
+
+def counter(text: str, *labels: str) -> Declared[Counter]:
+    """Declare what only grows."""
+    return Declared(lambda name, registry: Counter(name, text, labels, registry=registry))
+
+
+def gauge(text: str, *labels: str) -> Declared[Gauge]:
+    """Declare what goes up and down."""
+    return Declared(lambda name, registry: Gauge(name, text, labels, registry=registry))
+
+
+def histogram(text: str, buckets: tuple[float, ...], *labels: str) -> Declared[Histogram]:
+    """Declare what is measured again and again."""
+    return Declared(
+        lambda name, registry: Histogram(name, text, labels, buckets=buckets, registry=registry)
+    )
+
+
+_SOURCE_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+
+class Metrics:
+    """Every metric there is, in a registry of its own."""
+
+    # Expressions and nodes.
+    cel_expr_eval_total = counter("CEL expressions evaluated")
+    cel_expr_eval_duration_seconds = histogram("Time that a CEL expression took", _SHORT)
+    runtime_node_eval_total = counter("Nodes resolved to desired objects")
+    runtime_node_eval_errors_total = counter("Nodes that could not be resolved")
+    runtime_node_eval_duration_seconds = histogram("Time that resolving a node took", _SHORT)
+    runtime_creation_total = counter("Times that a graph was prepared for an instance")
+    runtime_creation_duration_seconds = histogram(
+        "Time that preparing a graph for an instance took", _SHORT
+    )
+    runtime_node_ignored_check_total = counter("Times that includeWhen was asked")
+    runtime_node_ignored_total = counter("Nodes left out because of includeWhen")
+    runtime_node_ready_check_total = counter("Times that readyWhen was asked")
+    runtime_node_not_ready_total = counter("Times that a node was not ready yet")
+    runtime_collection_size = histogram("Objects that one forEach made", _growing(1, 2, 10))
+
+    # Reconciles of instances, as the queue sees them; `gvr` is `group/version/plural`.
+    dynamic_controller_reconcile_total = counter("Reconciles of instances", "gvr")
+    dynamic_controller_reconcile_duration_seconds = histogram(
+        "Time that the reconcile of an instance took", _LONG, "gvr"
+    )
+    dynamic_controller_requeue_total = counter(
+        "Reconciles after which an instance was queued again, or given up until it changes",
+        "gvr",
+        "type",
+    )
+    dynamic_controller_handler_errors_total = counter("Reconciles of instances that failed", "gvr")
+    dynamic_controller_reconcile_panics_total = counter(
+        "Reconciles of instances that failed in a way nobody foresaw", "gvr"
+    )
+    dynamic_controller_handler_count_total = gauge("Kinds whose instances are heard of", "type")
+    dynamic_controller_handler_attach_total = counter("Times that listening began", "type")
+    dynamic_controller_handler_detach_total = counter("Times that listening ended", "type")
+
+    # Watches.
+    dynamic_controller_gvr_count = gauge("Kinds of instances that are reconciled")
+    dynamic_controller_queue_length = gauge("Instances that are due")
+    dynamic_controller_watch_count = gauge("Kinds that are watched")
+    dynamic_controller_informer_sync_duration_seconds = histogram(
+        "Time until all objects of a kind were known", _LONG, "gvr"
+    )
+    dynamic_controller_informer_events_total = counter(
+        "Changes of instances that were heard", "gvr", "event_type"
+    )
+    dynamic_controller_instance_watch_count = gauge(
+        "Instances that watch other objects", "parent_gvr"
+    )
+    dynamic_controller_watch_request_count = gauge(
+        "Objects and collections that instances watch", "gvr", "type"
+    )
+    dynamic_controller_route_total = counter("Changes of watched kinds", "gvr")
+    dynamic_controller_route_match_total = counter(
+        "Changes of watched kinds that woke an instance", "gvr"
+    )
+
+    # Instances.
+    instance_state_transitions_total = counter(
+        "Changes of an instance's state", "gvr", "from_state", "to_state"
+    )
+    instance_reconcile_duration_seconds = histogram(
+        "Time that one pass over an instance took", _LONG, "gvr"
+    )
+    instance_reconcile_total = counter("Passes over instances", "gvr")
+    instance_reconcile_errors_total = counter("Passes over instances that failed", "gvr")
+    instance_graph_resolution_success_total = counter(
+        "Passes that found the compiled graph of their instance", "gvr"
+    )
+    instance_graph_resolution_pending_total = counter(
+        "Passes that found their graph not compiled yet", "gvr"
+    )
+    instance_graph_resolution_failures_total = counter(
+        "Passes that found no usable graph", "gvr", "reason"
+    )
+
+    # Definitions.
+    rgd_graph_build_total = counter("Graphs built", "name")
+    rgd_graph_build_errors_total = counter("Graphs that could not be built", "name")
+    rgd_graph_build_duration_seconds = histogram("Time that building a graph took", _LONG, "name")
+    rgd_deletions_total = counter("Definitions deleted", "name")
+    rgd_deletion_duration_seconds = histogram("Time that deleting a definition took", _LONG, "name")
+    rgd_state_transitions_total = counter("Changes of a definition's state", "name", "from", "to")
+    rgd_graph_revision_issue_total = counter("Graph revisions issued", "reason")
+    rgd_graph_revision_wait_total = counter(
+        "Times that a definition waited for its graph revisions", "reason"
+    )
+    rgd_graph_revision_resolution_total = counter(
+        "What followed from the graph revisions of a definition", "result"
+    )
+    rgd_graph_revision_registry_miss_total = counter(
+        "Times that a graph revision existed and was not in memory", "reason"
+    )
+    rgd_graph_revision_gc_deleted_total = counter("Graph revisions deleted because they are old")
+    rgd_graph_revision_gc_errors_total = counter("Old graph revisions that could not be deleted")
+
+    # Graph revisions.
+    graph_revision_compile_total = counter("Graph revisions compiled", "result")
+    graph_revision_compile_duration_seconds = histogram(
+        "Time that compiling a graph revision took", _LONG, "result"
+    )
+    graph_revision_status_update_errors_total = counter(
+        "Statuses of graph revisions that could not be written"
+    )
+    graph_revision_activation_deferred_total = counter(
+        "Graph revisions not used yet because their status could not be written"
+    )
+    graph_revision_finalizer_evictions_total = counter(
+        "Graph revisions forgotten because their object was deleted"
+    )
+    graph_revision_registry_entries = gauge("Graph revisions in memory", "state")
+    graph_revision_registry_transitions_total = counter(
+        "Changes of the state of graph revisions in memory", "from", "to"
+    )
+    graph_revision_registry_evictions_total = counter("Graph revisions forgotten")
+
+    # Schemas.
+    schema_resolver_cache_hits_total = counter("Schemas that were known")
+    schema_resolver_cache_misses_total = counter("Schemas that had to be asked for")
+    schema_resolver_cache_evictions_total = counter("Schemas forgotten")
+    schema_resolver_singleflight_deduplicated_total = counter(
+        "Schemas that somebody else was asking for already"
+    )
+    schema_resolver_errors_total = counter("Schemas that could not be had")
+    schema_resolver_cache_size = gauge("Schemas that are known")
+    schema_resolver_api_call_duration_seconds = histogram(
+        "Time that asking for a schema took", _growing(0.01, 2, 10)
+    )
+
+    # Requests to the API server.
+    rest_client_requests_total = counter("HTTP requests", "code", "method", "host")
+    rest_client_request_duration_seconds = histogram(
+        "Time until the answer to a request began", _REQUEST, "verb"
+    )
+    rest_client_rate_limiter_duration_seconds = histogram(
+        "Time that requests were held back", _REQUEST, "verb"
+    )
+    rest_client_request_size_bytes = histogram("Size of requests", _SIZE, "verb")
+    rest_client_response_size_bytes = histogram("Size of answers", _SIZE, "verb")
+    rest_client_request_retries_total = counter("Requests sent again", "code", "method")
+
+    # Queues and controllers, as controller-runtime counts them.
+    workqueue_depth = gauge("Keys that are due", "name", "controller", "priority")
+    workqueue_adds_total = counter("Keys added and taken", "name", "controller")
+    workqueue_queue_duration_seconds = histogram(
+        "Time that a key was due before it was taken", _QUEUE, "name", "controller"
+    )
+    workqueue_work_duration_seconds = histogram(
+        "Time that the work on a key took", _QUEUE, "name", "controller"
+    )
+    workqueue_retries_total = counter("Keys queued again after their work", "name", "controller")
+    controller_runtime_reconcile_total = counter(
+        "Reconciles by controller and result", "controller", "result"
+    )
+    controller_runtime_reconcile_errors_total = counter("Reconciles that failed", "controller")
+
+    # What only we have.
+    kro_gitops_build_info = gauge("Always 1; what runs here", "version", "kro_version")
+    kro_gitops_leader = gauge("1 while this replica is active")
+    kro_gitops_api_requests_total = counter("Requests to the API server", "verb", "kind", "code")
+    kro_gitops_children_applied_total = counter("Children applied", "kind")
+    kro_gitops_drift_repaired_total = counter(
+        "Children applied again because somebody else had changed them", "kind"
+    )
+    kro_gitops_source_polls_total = counter("Questions to a remote", "source", "outcome")
+    kro_gitops_source_poll_seconds = histogram(
+        "How long a poll took, with its fetch", _SOURCE_SECONDS, "source"
+    )
+    kro_gitops_source_syncs_total = counter("Revisions gone through", "source", "result")
+    kro_gitops_source_sync_seconds = histogram(
+        "How long a revision took to apply", _SOURCE_SECONDS, "source"
+    )
+    kro_gitops_source_step_seconds = histogram(
+        "How long a step on the way of a revision took", _SOURCE_SECONDS, "source", "step"
+    )
+    kro_gitops_source_writes_total = counter("Objects of a source written", "source", "what")
+    kro_gitops_source_ready = gauge("1 if a source is ready, 0 if not", "source")
+    kro_gitops_source_objects = gauge("Objects in a source's inventory", "source")
+    kro_gitops_webhooks_total = counter("Calls of webhooks", "forge", "outcome")
+    kro_gitops_informer_objects = gauge("Objects held in memory", "kind")
+
+    def __init__(self, kro_version: str = "", clock: Callable[[], float] = time.time) -> None:
+        self.registry = CollectorRegistry()
+        for name, row in vars(Metrics).items():
+            if isinstance(row, Declared):
+                getattr(self, name)  # made now, so that the page is complete from the start
+        self.kro_gitops_build_info.labels(__version__, kro_version).set(1)
+        self.conditions = Conditions(clock)
+        self.registry.register(self.conditions)
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+
+    def page(self) -> bytes:
+        """Write all values in Prometheus' text format."""
+        return generate_latest(_WithoutBirthdays(self.registry))
+
+    def observe_request(self, sent: SentRequest, host: str = "") -> None:
+        """Count a request to the API server."""
+        request = sent.request
+        code = str(sent.http_code or _NO_ANSWER)
+        # Documents of discovery are named by path, of which there are too many for a label.
+        kind = _DISCOVERY if request.subject.startswith("/") else request.subject
+        self.rest_client_requests_total.labels(code, request.method, host).inc()
+        self.rest_client_request_duration_seconds.labels(request.method).observe(sent.seconds)
+        self.kro_gitops_api_requests_total.labels(request.verb, kind, code).inc()
+        self.rest_client_request_size_bytes.labels(request.method).observe(sent.bytes_out)
+        if sent.bytes_in is not None:
+            self.rest_client_response_size_bytes.labels(request.method).observe(sent.bytes_in)
+        if sent.held_back:
+            held_back = self.rest_client_rate_limiter_duration_seconds
+            held_back.labels(request.method).observe(sent.held_back)
+        if sent.repetition:
+            self.rest_client_request_retries_total.labels(code, request.method).inc()
+
+
+class _WithoutBirthdays:
+    """A registry without the series that say when each counter was made: kro has none."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        """Give every metric, with the samples that are to be seen."""
+        for metric in self._registry.collect():
+            metric.samples = [each for each in metric.samples if not each.name.endswith("_created")]
+            yield metric
+
+
+_Instance = tuple[str, str, str]  # gvr, namespace, name
+_Standing = tuple[str, str, float]  # status, reason, since when
+
+
+class Conditions:
+    """
+    `instance_condition_current_status_seconds`: since when each condition is what it is.
+
+    Computed when it is read, so that it goes on growing while nothing happens. Fed only with the
+    gate `InstanceConditionMetrics`; without it there is no such metric.
+    """
+
+    NAME = "instance_condition_current_status_seconds"
+    LABELS = ("gvr", "namespace", "name", "condition_type", "condition_status", "reason")
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._known: dict[_Instance, dict[str, _Standing]] = {}
+
+    def put(self, gvr: str, namespace: str, name: str, conditions: Iterable[Condition]) -> None:
+        """Take over all conditions of an instance; those it had before and has not now are gone."""
+        instance = (gvr, namespace, name)
+        with self._lock:
+            former = self._known.get(instance, {})
+            self._known[instance] = {
+                each.type: self._standing(each, former.get(each.type)) for each in conditions
+            }
+
+    def drop(self, gvr: str, namespace: str, name: str) -> None:
+        """Forget an instance."""
+        with self._lock:
+            self._known.pop((gvr, namespace, name), None)
+
+    def drop_kind(self, gvr: str) -> None:
+        """Forget all instances of a kind."""
+        with self._lock:
+            self._known = {key: value for key, value in self._known.items() if key[0] != gvr}
+
+    def describe(self) -> list[Metric]:
+        """Say what will be collected."""
+        text = "Seconds since a condition of an instance became what it is"
+        return [GaugeMetricFamily(self.NAME, text, labels=self.LABELS)]
+
+    def collect(self) -> list[Metric]:
+        """Compute the ages of all conditions."""
+        with self._lock:
+            rows = [
+                ((*instance, type_, status, reason), since)
+                for instance, conditions in self._known.items()
+                for type_, (status, reason, since) in conditions.items()
+            ]
+        if not rows:
+            return []
+        now = self._clock()
+        family = GaugeMetricFamily(self.NAME, self.describe()[0].documentation, labels=self.LABELS)
+        for labels, since in rows:
+            family.add_metric(labels, max(0.0, now - since))
+        return [family]
+
+    def _standing(self, condition: Condition, former: _Standing | None) -> _Standing:
+        status, reason = condition.status, condition.reason or ""
+        if condition.changed is not None:
+            return status, reason, condition.changed.timestamp()
+        # Without a time, it counts from when it was first seen so.
+        if former is not None and former[:2] == (status, reason):
+            return former
+        return status, reason, self._clock()

@@ -1,0 +1,200 @@
+"""
+Objects that we deploy, shown by an Argo CD application.
+
+In the mode `bridge` a source puts a tracking id onto every object it applies that names this very
+object: so the application lists it, with its health, though Argo CD never applied it. Children of
+instances get copies of that id, as always.
+
+The price: to Argo CD, such an object belongs to the application. What is not among the manifests
+of the application is «extraneous», and an application that prunes by itself deletes it, again and
+again. So the application is looked at first:
+
+| the application | |
+|---|---|
+| does not exist | refused: a name that appears later would claim our objects |
+| no automated prune, no self-heal | fine: Argo CD only watches |
+| one of them, and other repository, path or revision than ours | refused: two writers |
+| prune, and a tool (Helm, Kustomize, …), or only the top folder | refused: not the same objects |
+| otherwise | fine: both write the same |
+
+Deleting an application deletes all that carries its name, and leaves out what says
+`Delete=false`; so our objects say that. They do not say `Prune=false`: a person who tells the
+application to prune means it, and we take that option on an object as a wish not to be pruned.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from posixpath import normpath
+from typing import Any
+from urllib.parse import urlsplit
+
+from kro_gitops.metadata import ARGOCD_COMPARE_OPTIONS, ARGOCD_SYNC_OPTIONS
+from kro_gitops.tracking.identity import TrackingId, application_instance
+from kro_gitops.tracking.methods import ArgoCD, Marks, tracking_marks
+from kube_objects.refs import KubeObject, ObjectRef
+
+_CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
+_SHIELD = {ARGOCD_SYNC_OPTIONS: "Delete=false", ARGOCD_COMPARE_OPTIONS: "IgnoreExtraneous"}
+_TOOLS = ("helm", "kustomize", "plugin", "chart")
+_HEAD = "HEAD"
+_DEFAULT_PORTS = {"https": 443, "http": 80, "ssh": 22}
+
+
+def bridge_marks(
+    application: KubeObject,
+    ref: ObjectRef,
+    annotations: Mapping[str, str],
+    *,
+    argocd: ArgoCD,
+    argocd_namespace: str,
+) -> Marks:
+    """Return what an object must carry to be shown; `annotations` are those it has in git."""
+    # Argo CD itself marks no CRDs: they outlive every application.
+    if (ref.kind.group, ref.kind.kind) == _CRD:
+        return Marks()
+    metadata, spec = _mapping(application.get("metadata")), _mapping(application.get("spec"))
+    name = application_instance(
+        _text(metadata.get("name")), _text(metadata.get("namespace")), argocd_namespace
+    )
+    destination = _text(_mapping(spec.get("destination")).get("namespace"))
+    marks = tracking_marks(TrackingId.of(name, ref, destination), argocd)
+    shield = {key: _with_option(annotations.get(key, ""), ours) for key, ours in _SHIELD.items()}
+    return Marks(marks.labels, {**marks.annotations, **shield})
+
+
+def bridge_annotations(
+    application: KubeObject,
+    ref: ObjectRef,
+    annotations: Mapping[str, str] | None = None,
+    *,
+    argocd: ArgoCD | None = None,
+    argocd_namespace: str = "argocd",
+) -> dict[str, str]:
+    """Return the annotations of `bridge_marks`: all there is, unless labels are tracked."""
+    marks = bridge_marks(
+        application,
+        ref,
+        annotations or {},
+        argocd=argocd or ArgoCD(),
+        argocd_namespace=argocd_namespace,
+    )
+    return dict(marks.annotations)
+
+
+def refuse_bridge(
+    application: KubeObject | None, *, url: str, revision: str, paths: Sequence[str]
+) -> str:
+    """
+    Say why an application must not show our objects; empty if it may.
+
+    `revision` is what people call it: a branch, a tag, a commit, empty for the remote's HEAD.
+    """
+    if application is None:
+        return "the application does not exist; create it first, or drop tracking.application"
+    name = ObjectRef.of(application).place
+    spec = _mapping(application.get("spec"))
+    automation = _automation(spec)
+    if not automation:
+        return ""
+    what = f"application {name} has automated {' and '.join(automation)}"
+    sources = list(_sources(spec))
+    for difference in _differences(sources, url, revision, paths):
+        return f"{what}, and {difference}: two writers; switch that off, or name our source there"
+    if "prune" in automation and (why := _other_objects(sources)):
+        return f"{what}, and {why}, so it would delete what only we see"
+    return ""
+
+
+def _automation(spec: Mapping[str, Any]) -> list[str]:
+    automated = _mapping(_mapping(spec.get("syncPolicy")).get("automated"))
+    if automated.get("enabled") is False:
+        return []
+    return [name for name in ("prune", "selfHeal") if automated.get(name) is True]
+
+
+def _sources(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    several = spec.get("sources")
+    if isinstance(several, list) and several:
+        yield from (_mapping(each) for each in several)
+    else:
+        yield _mapping(spec.get("source"))
+
+
+def _differences(
+    sources: list[Mapping[str, Any]], url: str, revision: str, paths: Sequence[str]
+) -> Iterator[str]:
+    for source in sources:
+        theirs = _text(source.get("repoURL"))
+        if _place(theirs) != _place(url):
+            yield f"its repository {_printable(theirs)} is another than ours"
+        wanted = _text(source.get("targetRevision"))
+        if _revision(wanted) != _revision(revision):
+            yield f"its revision {wanted or _HEAD} is another than ours ({revision or _HEAD})"
+    found = {_folder(_text(source.get("path"))) for source in sources}
+    ours = {_folder(path) for path in paths} or {"."}
+    if found != ours:
+        yield f"its path {_listed(found)} is another than ours ({_listed(ours)})"
+
+
+def _other_objects(sources: list[Mapping[str, Any]]) -> str:
+    for source in sources:
+        tools = [name for name in _TOOLS if source.get(name)]
+        if tools:
+            return f"it makes its manifests with {tools[0]}"
+        directory = _mapping(source.get("directory"))
+        if directory.get("recurse") is not True:
+            return "it reads the top folder only (set spec.source.directory.recurse: true)"
+        if directory.get("include") or directory.get("exclude"):
+            return "it leaves out files (spec.source.directory.include or exclude)"
+    return ""
+
+
+def _place(url: str) -> tuple[str, int | None, str]:
+    """Return host, unusual port and path: however a repository is reached, it is the same."""
+    if "://" not in url and ":" in url:  # git@host:path
+        host, _, path = url.partition(":")
+        return host.rpartition("@")[2].lower(), None, _repository(path)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "", None, url
+    if port == _DEFAULT_PORTS.get(parts.scheme.lower()):
+        port = None
+    return (parts.hostname or "").lower(), port, _repository(parts.path)
+
+
+def _repository(path: str) -> str:
+    return path.strip("/").removesuffix(".git")
+
+
+def _printable(url: str) -> str:
+    """Return an address without whoever logs in there."""
+    host, port, path = _place(url)
+    return f"{host}:{port}/{path}" if port else f"{host}/{path}"
+
+
+def _revision(text: str) -> str:
+    return text.removeprefix("refs/heads/").removeprefix("refs/tags/") or _HEAD
+
+
+def _folder(path: str) -> str:
+    return normpath(path.strip("/") or ".")
+
+
+def _listed(paths: set[str]) -> str:
+    return ", ".join(sorted(paths))
+
+
+def _with_option(written: str, ours: str) -> str:
+    """Add an option to a list, unless it decides that already."""
+    theirs = [option.strip() for option in written.split(",") if option.strip()]
+    decided = {option.partition("=")[0] for option in theirs}
+    return ",".join(theirs if ours.partition("=")[0] in decided else [*theirs, ours])
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,52 @@
+"""
+Labels that flow from an instance to its children.
+
+A team's label on an instance should be found on everything the instance is made of. What must not
+flow are labels that tools act on: they would take the child for something of theirs.
+"""
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+from kro_gitops.metadata import GITOPS_GROUP, INTERNAL_GROUP, KRO_GROUP, MANAGED_BY
+from kro_gitops.settings.tracking_options import INSTANCE_LABEL
+
+EVERYTHING = ("*",)
+
+_KEPT_DOMAINS = frozenset(
+    (
+        KRO_GROUP,
+        INTERNAL_GROUP,
+        GITOPS_GROUP,
+        "argocd.argoproj.io",
+        "applications.argoproj.io",
+        "helm.sh",
+        "kubernetes.io",
+        "k8s.io",
+    )
+)
+_KEPT_PARENT_DOMAINS = (".toolkit.fluxcd.io", ".kubernetes.io", ".k8s.io")
+_APP_DOMAIN = "app.kubernetes.io"  # recommended labels, meant for people
+_KEPT_KEYS = frozenset((INSTANCE_LABEL, MANAGED_BY))
+
+
+def flowing_labels(
+    labels: Mapping[str, str], patterns: Iterable[str], label_key: str
+) -> dict[str, str]:
+    """Return the labels of an instance that its children get; `label_key` is Argo CD's own."""
+    wanted = tuple(patterns)
+    return {
+        key: value
+        for key, value in labels.items()
+        if key != label_key
+        and may_flow(key)
+        and any(fnmatchcase(key, pattern) for pattern in wanted)
+    }
+
+
+def may_flow(key: str) -> bool:
+    """Say whether a label means the same on a child as on its instance."""
+    domain, slash, _ = key.rpartition("/")
+    if key in _KEPT_KEYS or domain in _KEPT_DOMAINS:
+        return False
+    return not slash or domain == _APP_DOMAIN or not domain.endswith(_KEPT_PARENT_DOMAINS)

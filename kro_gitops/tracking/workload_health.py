@@ -1,0 +1,237 @@
+"""
+The health of any object: is it there, is it getting there, or is something wrong with it.
+
+Instances and definitions have rules of their own (`tracking.health`). For all else the object's
+own status is read: for the workloads everybody has by name, for the rest by the conventions that
+conditions follow. An object that says nothing about itself is fine as soon as it exists.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kro_gitops.tracking.health import Health, Verdict
+from kube_objects.conditions import FALSE, TRUE, Condition, parse_conditions
+from kube_objects.refs import KubeObject, ObjectRef
+
+# Conditions that are bad news when they are True.
+NEGATIVE = frozenset(
+    ("Stalled", "Failed", "FailureTarget", "ReplicaFailure", "Degraded", "MemoryPressure")
+)
+_BROKEN_PODS = frozenset(
+    (
+        *("CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull"),
+        *("InvalidImageName", "CreateContainerConfigError", "CreateContainerError"),
+        *("RunContainerError", "StartError"),
+    )
+)
+# The conditions by which objects say that they are done, the first that is there counts.
+_SUMMARIES = ("Ready", "Available", "Established", "Synced", "Complete", "Succeeded")
+
+_FINE = Verdict(Health.HEALTHY, "")
+
+
+def child_health(obj: KubeObject) -> Verdict:
+    """Say how an object is that is neither an instance nor a definition."""
+    metadata, status = mapping(obj, "metadata"), mapping(obj, "status")
+    if metadata.get("deletionTimestamp") is not None:
+        return _progressing(_leaving(metadata))
+    observed = status.get("observedGeneration")
+    if type(observed) is int and observed != metadata.get("generation"):
+        return _progressing("spec change not processed")
+    kind = ObjectRef.of(obj).kind
+    judge = _BY_KIND.get((kind.group, kind.kind), _by_conditions)
+    return judge(obj)
+
+
+def find_condition(obj: KubeObject, type_: str) -> Condition | None:
+    """Return an object's condition of a type."""
+    return next((each for each in parse_conditions(obj) if each.type == type_), None)
+
+
+def is_bad(condition: Condition) -> bool:
+    """Say whether a condition is bad news."""
+    return condition.status == (TRUE if condition.type in NEGATIVE else FALSE)
+
+
+def words(condition: Condition | None) -> str:
+    """Return what a condition says."""
+    return (condition.message or condition.reason or "") if condition else ""
+
+
+def mapping(value: Any, *path: str) -> dict[str, Any]:
+    """Return the mapping at a path, empty if there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _progressing(message: str) -> Verdict:
+    return Verdict(Health.PROGRESSING, message)
+
+
+def _degraded(message: str) -> Verdict:
+    return Verdict(Health.DEGRADED, message)
+
+
+def _leaving(metadata: Mapping[str, Any]) -> str:
+    listed = metadata.get("finalizers")
+    names = ", ".join(map(str, listed)) if isinstance(listed, list) else ""
+    return f"being deleted, waiting on finalizers: {names}" if names else "being deleted"
+
+
+def _by_conditions(obj: KubeObject) -> Verdict:
+    for type_ in ("Stalled", "Failed"):
+        failed = find_condition(obj, type_)
+        if failed is not None and failed.status == TRUE:
+            return _degraded(words(failed))
+    for type_ in _SUMMARIES:
+        summary = find_condition(obj, type_)
+        if summary is not None:
+            return _FINE if summary.status == TRUE else _progressing(words(summary))
+    return _FINE
+
+
+def _number(section: Mapping[str, Any], key: str, default: int = 0) -> int:
+    value = section.get(key)
+    return value if type(value) is int else default
+
+
+def _wanted(obj: KubeObject) -> int:
+    return _number(mapping(obj, "spec"), "replicas", 1)
+
+
+def _counted(obj: KubeObject, *needs: tuple[str, int, str]) -> Verdict:
+    """Compare counts in a workload's status with what they must be; zero is not written there."""
+    status = mapping(obj, "status")
+    failure = find_condition(obj, "ReplicaFailure")
+    if failure is not None and failure.status == TRUE:
+        return _degraded(words(failure))
+    for key, wanted, word in needs:
+        if _number(status, key) < wanted:
+            return _progressing(f"{_number(status, key)} of {wanted} {word}")
+    return _FINE
+
+
+def _deployment(obj: KubeObject) -> Verdict:
+    progress = find_condition(obj, "Progressing")
+    if progress is not None and progress.status == FALSE:
+        return _degraded(words(progress))
+    if mapping(obj, "spec").get("paused") is True:
+        return Verdict(Health.SUSPENDED, "the deployment is paused")
+    wanted = _wanted(obj)
+    return _unobserved(obj) or _counted(
+        obj,
+        ("updatedReplicas", wanted, "replicas updated"),
+        ("availableReplicas", wanted, "replicas available"),
+    )
+
+
+def _stateful_set(obj: KubeObject) -> Verdict:
+    wanted, strategy = _wanted(obj), mapping(obj, "spec", "updateStrategy")
+    kept = _number(mapping(strategy, "rollingUpdate"), "partition")
+    updated = 0 if strategy.get("type") == "OnDelete" else wanted - kept
+    return _unobserved(obj) or _counted(
+        obj,
+        ("updatedReplicas", updated, "replicas updated"),
+        ("readyReplicas", wanted, "replicas ready"),
+    )
+
+
+def _replica_set(obj: KubeObject) -> Verdict:
+    need = ("availableReplicas", _wanted(obj), "replicas available")
+    return _unobserved(obj) or _counted(obj, need)
+
+
+def _daemon_set(obj: KubeObject) -> Verdict:
+    wanted = _number(mapping(obj, "status"), "desiredNumberScheduled")
+    return _unobserved(obj) or _counted(
+        obj,
+        ("updatedNumberScheduled", wanted, "pods updated"),
+        ("numberAvailable", wanted, "pods available"),
+    )
+
+
+def _unobserved(obj: KubeObject) -> Verdict | None:
+    """Say that nobody has looked at a workload yet, if so."""
+    has_seen = "observedGeneration" in mapping(obj, "status")
+    return None if has_seen else _progressing("not picked up by its controller yet")
+
+
+def _job(obj: KubeObject) -> Verdict:
+    failed = find_condition(obj, "Failed")
+    if failed is not None and failed.status == TRUE:
+        return _degraded(words(failed))
+    for type_ in ("Complete", "SuccessCriteriaMet"):
+        done = find_condition(obj, type_)
+        if done is not None and done.status == TRUE:
+            return _FINE
+    if mapping(obj, "spec").get("suspend") is True:
+        return Verdict(Health.SUSPENDED, "the job is suspended")
+    return _progressing("not completed yet")
+
+
+def _pod(obj: KubeObject) -> Verdict:
+    status = mapping(obj, "status")
+    phase = status.get("phase")
+    for name, reason, message in _waiting_containers(status):
+        if reason in _BROKEN_PODS:
+            said = f"{reason}: {message}" if message else reason
+            return _degraded(f"container {name}: {said}")
+    if phase == "Succeeded":
+        return _FINE
+    if phase == "Failed":
+        return _degraded(str(status.get("message") or status.get("reason") or "the pod failed"))
+    ready = find_condition(obj, "Ready")
+    if phase == "Running" and ready is not None and ready.status == TRUE:
+        return _FINE
+    scheduled = find_condition(obj, "PodScheduled")
+    if scheduled is not None and scheduled.status == FALSE:
+        return _progressing(words(scheduled))
+    return _progressing(words(ready) or str(phase or "not picked up yet"))
+
+
+def _waiting_containers(status: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    found = []
+    for section in ("initContainerStatuses", "containerStatuses"):
+        listed = status.get(section)
+        for container in listed if isinstance(listed, list) else ():
+            waiting = mapping(container, "state", "waiting")
+            texts = (container.get("name"), waiting.get("reason"), waiting.get("message"))
+            name, reason, message = (str(text or "") for text in texts)
+            found.append((name, reason, message))
+    return found
+
+
+def pod_reasons(obj: KubeObject) -> list[str]:
+    """Return why a pod's containers do not run, in Kubernetes' words."""
+    waiting = [reason for _, reason, _ in _waiting_containers(mapping(obj, "status")) if reason]
+    scheduled = find_condition(obj, "PodScheduled")
+    if scheduled is not None and scheduled.status == FALSE and scheduled.reason:
+        waiting.append(scheduled.reason)
+    return waiting
+
+
+def _claim(obj: KubeObject) -> Verdict:
+    phase = mapping(obj, "status").get("phase")
+    if phase == "Lost":
+        return _degraded("the volume is lost")
+    return _FINE if phase == "Bound" else _progressing("no volume is bound yet")
+
+
+def _service(obj: KubeObject) -> Verdict:
+    if mapping(obj, "spec").get("type") != "LoadBalancer":
+        return _FINE
+    given = mapping(obj, "status", "loadBalancer").get("ingress")
+    return _FINE if given else _progressing("no load balancer has been given yet")
+
+
+_BY_KIND: Mapping[tuple[str, str], Callable[[KubeObject], Verdict]] = {
+    ("apps", "Deployment"): _deployment,
+    ("apps", "StatefulSet"): _stateful_set,
+    ("apps", "ReplicaSet"): _replica_set,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("batch", "Job"): _job,
+    ("", "Pod"): _pod,
+    ("", "PersistentVolumeClaim"): _claim,
+    ("", "Service"): _service,
+}

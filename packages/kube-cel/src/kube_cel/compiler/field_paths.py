@@ -1,0 +1,270 @@
+"""
+Reading a field whose whole path is known: one walk over raw JSON.
+
+`schema.spec.ports[0].name` is a chain of keys into the data as long as the schema knows every
+step. The walk tries the keys, and looks at the value it ends at. Only when that fails does it
+go again, slowly, to find out what to say.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kube_cel.budget import Frame
+from kube_cel.compiler.scope import Place, Scope, Step
+from kube_cel.containers import ABSENT, PartialMap
+from kube_cel.deferred_errors import Unreadable, readable
+from kube_cel.errors import EvaluationError, MissingData, MissingVariable
+from kube_cel.escaping import unescape
+from kube_cel.schema_views import NULL, PLAIN, Schema, Shape, properties_of, shape_of
+from kube_cel.syntax_tree import Call, Ident, Literal, Node, Select
+from kube_cel.type_names import no_such_key
+
+_LISTS = (list,)
+_MAPS = (dict, PartialMap)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """
+    One step of a walk: the key in the data, and how the expression names it.
+
+    `owner` is the schema of what is stepped into. An object's null property is absent; the null
+    of a list or map is a value if its schema is `nullable`, and an error if not.
+    """
+
+    key: str | int
+    name: str | int
+    owner: Schema
+    of_object: bool
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A path from a variable: the hops, and the schema of what is there (None if unknown)."""
+
+    place: Place
+    hops: tuple[Hop, ...]
+    schema: Schema | None
+
+    @property
+    def shape(self) -> Shape:
+        """How the value at the end is seen."""
+        return PLAIN if self.schema is None else shape_of(self.schema)
+
+    def raw(self, frame: Frame) -> Any:
+        """Go step by step; raise what is wrong, or return the data at the end."""
+        value = readable(frame[self.place.slot])
+        if value is ABSENT:
+            raise MissingVariable(self.place.name)
+        if value is None and not self.place.nullable:
+            raise EvaluationError(NULL)
+        for hop in self.hops:
+            value = _take(value, hop)
+        return value
+
+
+def find_walk(node: Node, scope: Scope) -> Walk | None:
+    """Return the walk a node stands for, if its path is known."""
+    chain: list[Node] = []
+    while True:
+        if isinstance(node, Select):
+            chain.append(node)
+            node = node.operand
+        elif _constant_index(node) is not None and isinstance(node, Call):
+            chain.append(node)
+            node = node.arguments[0]
+        else:
+            break
+    place = scope.find(node) if isinstance(node, Ident) else None
+    if place is None or place.schema is None:
+        return None
+    walk = Walk(place, (), place.schema)
+    for part in reversed(chain):
+        following = _extend(walk, part)
+        if following is None:
+            return None
+        walk = following
+    return walk
+
+
+def extend_walk(walk: Walk, name: str) -> Walk | None:
+    """Return the walk one field further, if its schema is an object's."""
+    schema = walk.schema
+    if schema is None or schema.get("type") != "object":
+        return None
+    properties = properties_of(schema)
+    if properties:
+        key = unescape(name)
+        if key is None:
+            return None
+        hop = Hop(key, name, schema, of_object=True)
+        return Walk(walk.place, (*walk.hops, hop), properties.get(key))
+    values = schema.get("additionalProperties")
+    if isinstance(values, Mapping):
+        hop = Hop(name, name, schema, of_object=False, nullable=bool(values.get("nullable")))
+        return Walk(walk.place, (*walk.hops, hop), values)
+    return None
+
+
+def _extend(walk: Walk, part: Node) -> Walk | None:
+    if isinstance(part, Select):
+        return extend_walk(walk, part.name)
+    index = _constant_index(part)
+    schema = walk.schema or {}
+    if isinstance(index, str):
+        # Objects have no index operator; a map's keys are written as they are.
+        return None if properties_of(schema) else extend_walk(walk, index)
+    items = schema.get("items")
+    if index is None or schema.get("type") != "array" or not isinstance(items, Mapping):
+        return None
+    hop = Hop(index, index, schema, of_object=False, nullable=bool(items.get("nullable")))
+    return Walk(walk.place, (*walk.hops, hop), items)
+
+
+def _constant_index(node: Node) -> str | int | None:
+    if not isinstance(node, Call) or node.function != "_[_]":
+        return None
+    index = node.arguments[1]
+    if not isinstance(index, Literal):
+        return None
+    if index.kind == "string" and isinstance(index.value, str):
+        return index.value
+    if index.kind == "int" and isinstance(index.value, int) and index.value >= 0:
+        return index.value
+    return None
+
+
+def _take(value: Any, hop: Hop) -> Any:
+    """Take one hop with care."""
+    if value is None:  # a nullable value that the schema calls an object or a list
+        raise no_such_key(hop.name)
+    if type(value) not in _container(hop):
+        shape_of(hop.owner).value(value)  # raises for data that contradicts the schema
+    if isinstance(value, list) and isinstance(hop.key, int):
+        if hop.key >= len(value):
+            raise MissingData(f"index out of bounds: {hop.key}")
+        found = value[hop.key]
+    else:
+        found = value.get(hop.key, ABSENT)
+    if found is ABSENT or (found is None and hop.of_object):
+        raise no_such_key(hop.name)
+    if found is None and not hop.nullable:
+        raise EvaluationError(NULL)
+    return found
+
+
+def _container(hop: Hop) -> tuple[type, ...]:
+    """Return the types of data that a hop leads into."""
+    return _LISTS if isinstance(hop.key, int) else _MAPS
+
+
+def step_of(walk: Walk) -> Step:
+    """Compile a walk to the value at its end."""
+    shape = walk.shape
+    if not walk.hops:
+        return _read_variable(walk)
+    if shape.exact is not None and not _has_index(walk):
+        return _read_scalar(walk, shape.exact)
+    read = raw_step(walk)
+    convert = shape.value
+    if shape.convert is None:
+        return read
+
+    def read_view(frame: Frame) -> Any:
+        raw = read(frame)
+        return None if raw is None else convert(raw)
+
+    return read_view
+
+
+def raw_step(walk: Walk) -> Step:
+    """Compile a walk to the data at its end: null only where the schema allows it."""
+    if not walk.hops:
+        return _read_raw_variable(walk)
+    if _has_index(walk):
+        return _read_indexed(walk)
+    slot = walk.place.slot
+    keys = tuple(hop.key for hop in walk.hops)
+    slowly = walk.raw
+
+    def read_raw(frame: Frame) -> Any:
+        value = frame[slot]
+        try:
+            for key in keys:
+                value = value[key]
+        except (KeyError, TypeError):
+            return slowly(frame)
+        return slowly(frame) if value is None else value
+
+    return read_raw
+
+
+def _read_raw_variable(walk: Walk) -> Step:
+    slot = walk.place.slot
+    slowly = walk.raw
+
+    def read_raw(frame: Frame) -> Any:
+        value = frame[slot]
+        return value if type(value) is dict or type(value) is list else slowly(frame)
+
+    return read_raw
+
+
+def _read_scalar(walk: Walk, exact: type) -> Step:
+    slot = walk.place.slot
+    keys = tuple(hop.key for hop in walk.hops)
+    shape = walk.shape
+
+    def slowly(frame: Frame) -> Any:
+        raw = walk.raw(frame)
+        return None if raw is None else shape.value(raw)
+
+    def read_scalar(frame: Frame) -> Any:
+        value = frame[slot]
+        try:
+            for key in keys:
+                value = value[key]
+        except (KeyError, TypeError):
+            return slowly(frame)
+        return value if type(value) is exact else slowly(frame)
+
+    return read_scalar
+
+
+def _read_indexed(walk: Walk) -> Step:
+    """Read along a path with list positions, which Python would also take in a text."""
+    slot = walk.place.slot
+    keys: tuple[tuple[Any, Any], ...] = tuple((hop.key, _container(hop)) for hop in walk.hops)
+    slowly = walk.raw
+
+    def read_indexed(frame: Frame) -> Any:
+        value = frame[slot]
+        try:
+            for key, container in keys:
+                if type(value) not in container:
+                    return slowly(frame)
+                value = value[key]
+        except (KeyError, IndexError):
+            return slowly(frame)
+        return slowly(frame) if value is None else value
+
+    return read_indexed
+
+
+def _read_variable(walk: Walk) -> Step:
+    slot = walk.place.slot
+    convert, slowly = walk.shape.value, walk.raw
+
+    def read_variable(frame: Frame) -> Any:
+        raw = frame[slot]
+        if raw is None or raw is ABSENT or type(raw) is Unreadable:
+            return slowly(frame)  # raises, or returns a null that is allowed
+        return convert(raw)
+
+    return read_variable
+
+
+def _has_index(walk: Walk) -> bool:
+    return any(isinstance(hop.key, int) for hop in walk.hops)

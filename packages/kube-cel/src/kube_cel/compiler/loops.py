@@ -1,0 +1,279 @@
+"""
+Loops over lists and maps.
+
+A loop pays for all its rounds before the first, by their number and the length of its body.
+Where the range is a list of typed objects, read straight from the data, the loop variable
+holds raw JSON and its fields are read by walks.
+
+In `all` and `exists` an error does not matter if another round decides. An element that cannot
+be read matters only to a body that reads it.
+
+`for frame[slot] in items` is the whole binding of a loop variable: Python assigns the next
+item to the slot, and the body reads it from there.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kube_cel.budget import UNCOUNTED, Frame, count_built, rounds
+from kube_cel.compiler.access import local_variable
+from kube_cel.compiler.field_paths import Walk, find_walk, raw_step, step_of
+from kube_cel.compiler.scope import Builder, Place, Step
+from kube_cel.containers import LISTS, MAPS, MixedMap
+from kube_cel.deferred_errors import Unreadable, attempt
+from kube_cel.errors import EvaluationError, worse
+from kube_cel.library.lists import sort_by
+from kube_cel.schema_views import Schema, properties_of
+from kube_cel.syntax_tree import Macro
+from kube_cel.type_names import key_text, no_such_overload, not_iterable
+
+_CHARACTERS_PER_STEP = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """
+    A loop, its parts compiled.
+
+    `items` gives what the slot of the first variable is set to in each round; with two
+    variables it sets the other one itself. `read` makes a value of what the slot holds.
+    """
+
+    slot: int
+    items: Callable[[Frame], Iterable[Any]]
+    read: Step
+    body: Step
+    test: Step | None = None
+
+
+def build_loop(builder: Builder, node: Macro) -> Step:
+    """Compile a loop."""
+    return _LOOPS[node.name](_loop(builder, node))
+
+
+def _loop(builder: Builder, node: Macro) -> Loop:
+    walk = find_walk(node.operand, builder.scope)
+    schema = _element_schema(walk)
+    operand = builder.build(node.operand) if walk is None or schema is None else _raw_list(walk)
+    if node.name == "sortBy":
+        operand = _list_only(operand)
+    places = [builder.scope.reserve(name) for name in node.variables[:-1]]
+    places.append(builder.scope.reserve(node.variables[-1], schema))
+    with builder.scope.binding(*places):
+        bodies = tuple(map(builder.build, node.bodies))
+    cost = 1 + sum(body.end - body.start for body in node.bodies) // _CHARACTERS_PER_STEP
+    return Loop(
+        places[0].slot,
+        _items(operand, cost) if len(places) == 1 else _pairs(operand, cost, places[1].slot),
+        _reader(places[0]),
+        bodies[-1],
+        bodies[0] if len(bodies) == 2 else None,
+    )
+
+
+def _element_schema(walk: Walk | None) -> Schema | None:
+    """Return the schema of the objects in a list that a walk leads to."""
+    if walk is None or walk.schema is None or walk.schema.get("type") != "array":
+        return None
+    items = walk.schema.get("items")
+    if not isinstance(items, Mapping) or items.get("type") != "object":
+        return None
+    return items if properties_of(items) else None
+
+
+def _raw_list(walk: Walk) -> Step:
+    read = raw_step(walk)
+    convert = walk.shape.value
+
+    def read_list(frame: Frame) -> Any:
+        raw = read(frame)
+        return raw if type(raw) is list or raw is None else convert(raw)
+
+    return read_list
+
+
+def _list_only(operand: Step) -> Step:
+    """Refuse a map, over which any other loop may run."""
+
+    def read_list(frame: Frame) -> Any:
+        held = operand(frame)
+        if type(held) in MAPS:
+            raise EvaluationError("no such overload: @sortByAssociatedKeys")
+        return held
+
+    return read_list
+
+
+def _reader(place: Place) -> Step:
+    if place.schema is not None:
+        return step_of(Walk(place, (), place.schema))
+    return local_variable(place.slot)
+
+
+def _items(operand: Step, cost: int) -> Callable[[Frame], Iterable[Any]]:
+    def items(frame: Frame) -> Iterable[Any]:
+        held = operand(frame)
+        found: Iterable[Any]
+        if type(held) in LISTS:
+            found = held
+        elif type(held) in MAPS:
+            found = held.keys()
+        else:
+            raise not_iterable(held)
+        return rounds(frame, found, len(held) * cost)
+
+    return items
+
+
+def _pairs(operand: Step, cost: int, second: int) -> Callable[[Frame], Iterable[Any]]:
+    def pairs(frame: Frame) -> Iterator[Any]:
+        held = operand(frame)
+        if type(held) in LISTS:
+            found = enumerate(held)
+        elif type(held) in MAPS:
+            found = held.items()
+        else:
+            raise not_iterable(held, pairs=True)
+        paid = rounds(frame, found, len(held) * cost)
+        for key, frame[second] in paid:
+            yield key
+
+    return pairs
+
+
+def _quantifier(decisive: bool) -> Callable[[Loop], Step]:
+    """Make the builder of `exists`, which one True decides, or `all`, which one False does."""
+
+    def build(loop: Loop) -> Step:
+        slot, items, body = loop.slot, loop.items, loop.body
+
+        def decide(frame: Frame) -> Any:
+            failure: EvaluationError | None = None
+            found = items(frame)
+            for frame[slot] in found:
+                try:
+                    verdict = body(frame)
+                except EvaluationError as error:
+                    failure = worse(failure, error)
+                    continue
+                if verdict is decisive:
+                    return decisive
+                if type(verdict) is not bool:
+                    failure = worse(failure, no_such_overload())
+            if failure is not None:
+                raise failure
+            return not decisive
+
+        return decide
+
+    return build
+
+
+def _exists_one(loop: Loop) -> Step:
+    slot, items, holds = loop.slot, loop.items, _boolean(loop.body)
+    return lambda frame: sum(holds(frame) for frame[slot] in items(frame)) == 1
+
+
+def _filter(loop: Loop) -> Step:
+    slot, items, body, read = loop.slot, loop.items, loop.body, loop.read
+
+    def select(frame: Frame) -> list[Any]:
+        kept = []
+        found = items(frame)
+        for frame[slot] in found:
+            verdict = body(frame)
+            if verdict is True:
+                kept.append(read(frame))
+            elif verdict is not False:
+                raise no_such_overload()
+        return kept
+
+    return select
+
+
+def _map(loop: Loop) -> Step:
+    slot, items, body = loop.slot, loop.items, loop.body
+    if loop.test is None:
+        return lambda frame: [body(frame) for frame[slot] in items(frame)]
+    holds = _boolean(loop.test)
+    return lambda frame: [body(frame) for frame[slot] in items(frame) if holds(frame)]
+
+
+def _transform_map(loop: Loop) -> Step:
+    slot, items, body = loop.slot, loop.items, loop.body
+    holds = None if loop.test is None else _boolean(loop.test)
+
+    def transform(frame: Frame) -> Any:
+        made: dict[Any, Any] | MixedMap = {}
+        found = items(frame)
+        for frame[slot] in found:
+            if holds is None or holds(frame):
+                key, value = frame[slot], body(frame)
+                if type(key) is str:  # a key of the map looped over: there is no other
+                    made[key] = value
+                else:
+                    made = _insert(made, key, value)
+        return made
+
+    return transform
+
+
+def _transform_entries(loop: Loop) -> Step:
+    entries_of = _map(loop)
+
+    def merge(frame: Frame) -> Any:
+        merged: dict[Any, Any] | MixedMap = {}
+        for entries in entries_of(frame):
+            if type(entries) not in MAPS:
+                raise no_such_overload()
+            if len(entries) > UNCOUNTED:
+                count_built(frame, entries)
+            for key, value in entries.items():
+                merged = _insert(merged, key, value)
+        return merged
+
+    return merge
+
+
+def _insert(made: dict[Any, Any] | MixedMap, key: Any, value: Any) -> dict[Any, Any] | MixedMap:
+    """Add an entry that may not be there yet; return the map, which may have to be another."""
+    if type(made) is dict and (type(key) is not str or type(value) is Unreadable):
+        made = MixedMap(made.items())
+    if key in made:
+        raise EvaluationError(f"insert failed: key {key_text(key)} already exists")
+    made[key] = value
+    return made
+
+
+def _sort_by(loop: Loop) -> Step:
+    slot, items, body, read = loop.slot, loop.items, loop.body, loop.read
+    return lambda frame: sort_by(
+        [(body(frame), attempt(read, frame)) for frame[slot] in items(frame)]
+    )
+
+
+def _boolean(step: Step) -> Step:
+    """Insist on a boolean."""
+
+    def holds(frame: Frame) -> bool:
+        verdict = step(frame)
+        if verdict is True or verdict is False:
+            return bool(verdict)
+        raise no_such_overload()
+
+    return holds
+
+
+_LOOPS: Mapping[str, Callable[[Loop], Step]] = {
+    "all": _quantifier(decisive=False),
+    "exists": _quantifier(decisive=True),
+    "exists_one": _exists_one,
+    "existsOne": _exists_one,
+    "filter": _filter,
+    "map": _map,
+    "sortBy": _sort_by,
+    "transformList": _map,
+    "transformMap": _transform_map,
+    "transformMapEntry": _transform_entries,
+}

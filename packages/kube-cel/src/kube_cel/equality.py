@@ -1,0 +1,119 @@
+"""
+Equality and order of values, by CEL's rules instead of Python's.
+
+Numbers meet across their types, everything else only within its own; different kinds are
+unequal, not an error. Lists and maps compare deeply. A list whose schema calls it a set or
+a map is equal whatever the order, if it stands on the left.
+"""
+
+from typing import Any
+
+from kube_cel.containers import ABSENT, LISTS, MAPS, ListView, find_key
+from kube_cel.deferred_errors import readable
+from kube_cel.errors import EvaluationError
+from kube_cel.scalars import (
+    OMIT,
+    Duration,
+    Opaque,
+    OptionalValue,
+    Timestamp,
+    TypeValue,
+    UInt,
+)
+from kube_cel.type_names import no_such_overload
+
+NUMBERS = frozenset({int, UInt, float})
+_SCALARS = frozenset(
+    {str, int, bool, float, bytes, UInt, type(None), Timestamp, Duration, TypeValue}
+)
+_ORDERED = frozenset({str, bytes, bool, Timestamp, Duration})
+
+
+def equals(left: Any, right: Any) -> bool:
+    """Say whether two values are equal; raise where a comparison is an error."""
+    left_type, right_type = type(left), type(right)
+    if left_type is right_type and left_type in _SCALARS:
+        return bool(left == right)
+    if left_type in NUMBERS and right_type in NUMBERS:
+        return _equal_numbers(left, right)
+    if left is None or right is None:
+        return False
+    if left is OMIT:
+        raise EvaluationError("omit() is a field-removal sentinel and cannot be compared")
+    if left_type in LISTS:
+        return right_type in LISTS and _equal_lists(left, right)
+    if left_type in MAPS:
+        return right_type in MAPS and _equal_maps(left, right)
+    if left_type is OptionalValue and right_type is OptionalValue:
+        return _equal_optionals(left, right)
+    if left_type is right_type and isinstance(left, Opaque):
+        return bool(left == right)
+    readable(left)
+    return False
+
+
+def compare(left: Any, right: Any) -> int:
+    """Return -1, 0 or 1; raise `no such overload` for values without an order."""
+    left_type, right_type = type(left), type(right)
+    comparable = left_type in NUMBERS and right_type in NUMBERS
+    if not comparable and (left_type is not right_type or left_type not in _ORDERED):
+        raise no_such_overload()
+    if left != left or right != right:
+        raise EvaluationError("NaN values cannot be ordered")
+    return int(right < left) - int(left < right)
+
+
+def _equal_numbers(left: Any, right: Any) -> bool:
+    # Beside a double, integers become doubles first and lose what a double cannot hold.
+    if type(left) is float or type(right) is float:
+        return float(left) == float(right)
+    return bool(left == right)
+
+
+def _equal_lists(left: Any, right: Any) -> bool:
+    if len(left) != len(right):
+        return False
+    if type(left) is ListView and left.merge:
+        return _equal_unordered(left, right)
+    return all(equals(mine, other) for mine, other in zip(left, right, strict=True))
+
+
+def _equal_unordered(left: ListView, right: Any) -> bool:
+    held = {merge_key(left, element): element for element in left}
+    for element in right:
+        twin = held.get(merge_key(left, element), ABSENT)
+        if twin is ABSENT or not equals(twin, element):
+            return False
+    return True
+
+
+def merge_key(view: ListView, element: Any) -> Any:
+    """Return what identifies an element of a set list or a map list: something hashable."""
+    if view.merge == "set":
+        return _hashable(element)
+    if type(element) not in MAPS:
+        return ABSENT
+    return tuple(_hashable(find_key(element, key)) for key in view.keys)
+
+
+def _hashable(value: Any) -> Any:
+    """Tell values apart as CEL does; containers, which cannot be keys, only by identity."""
+    if type(value) in LISTS or type(value) in MAPS:
+        return id(value)
+    return (type(value) is bool, value)
+
+
+def _equal_maps(left: Any, right: Any) -> bool:
+    if len(left) != len(right):
+        return False
+    for key, value in left.items():
+        other = find_key(right, key)
+        if other is ABSENT or not equals(value, other):
+            return False
+    return True
+
+
+def _equal_optionals(left: OptionalValue, right: OptionalValue) -> bool:
+    if left.present and right.present:
+        return equals(left.value, right.value)
+    return left.present == right.present

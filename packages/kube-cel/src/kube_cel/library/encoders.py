@@ -1,0 +1,148 @@
+"""
+Base64, and `json.encode`: values as text for other programs.
+
+`json.encode` is cel-go's, not kro's `json.marshal`: it follows protobuf's JSON, where integers
+that a double cannot hold become strings and there is no value for an absent optional. Unlike
+kro's, it also writes data that comes with a schema.
+"""
+
+import base64
+import math
+import re
+from typing import Any, Final
+
+from kube_cel.go_numbers import format_double, format_seconds
+from kube_cel.library.dispatch import Function, global_functions
+from kube_cel.library.json_encoder import UnwritableValue, write_json
+from kube_cel.time_formats import format_timestamp
+from kube_cel.values import (
+    OMIT,
+    Duration,
+    EvaluationError,
+    ListView,
+    MapView,
+    MixedMap,
+    ObjectView,
+    OptionalValue,
+    Timestamp,
+    TypeValue,
+    UInt,
+    Unreadable,
+    check_size,
+    kind_of,
+)
+from kube_objects import go_text
+
+_PADDED: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_FOREIGN: Final = re.compile(rb"[^A-Za-z0-9+/\r\n]")
+_LINE_ENDS = str.maketrans("", "", "\r\n")
+
+_TYPE = "type conversion not supported for 'type'"
+_KEY_NAMES = {float: "Double", bool: "bool", list: "list", ListView: "list"}
+
+_MAX_EXACT = 2**53 - 1
+
+
+def base64_encode(data: bytes) -> str:
+    """Encode with the standard alphabet and padding."""
+    check_size((len(data) + 2) // 3 * 4)
+    return base64.b64encode(data).decode("ascii")
+
+
+def base64_decode(text: str) -> bytes:
+    """Decode the standard alphabet; padding may be left out, line ends are skipped."""
+    plain = text.translate(_LINE_ENDS)
+    if not _PADDED.fullmatch(plain):
+        _check_unpadded(text, len(plain))
+        plain += "=" * (-len(plain) % 4)
+    return base64.b64decode(plain)
+
+
+def json_encode(value: Any) -> str:
+    """Write a value as JSON by protobuf's rules."""
+    try:
+        return write_json(value, _SUBSTITUTES)
+    except UnwritableValue as error:
+        raise EvaluationError(_no_json_form(error.value)) from None
+
+
+def _check_unpadded(text: str, length: int) -> None:
+    data = go_text.encode(text)
+    foreign = _FOREIGN.search(data)
+    if foreign:
+        raise EvaluationError(f"illegal base64 data at input byte {foreign.start()}")
+    if length % 4 == 1:
+        raise EvaluationError(f"illegal base64 data at input byte {len(data) - 1}")
+
+
+def _exact(number: int) -> Any:
+    return int(number) if -_MAX_EXACT <= number <= _MAX_EXACT else str(number)
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        shown = format_double(number)
+        raise EvaluationError(f"proto: google.protobuf.Value.number_value: invalid {shown} value")
+    return number
+
+
+def _with_text_keys(entries: MixedMap) -> dict[str, Any]:
+    for key in entries:
+        if type(key) is not str:
+            raise EvaluationError(_no_text(key))
+    return dict(entries.items())
+
+
+def _no_text(key: Any) -> str:
+    if type(key) is int or type(key) is UInt:
+        return f"unsupported type conversion from '{kind_of(key)}' to string"
+    if type(key) is TypeValue:
+        return _TYPE
+    name = _KEY_NAMES.get(type(key)) or f"'{kind_of(key).rpartition('.')[2]}'"
+    return f"type conversion error from {name} to 'string'"
+
+
+def _unwrapped(optional: OptionalValue) -> Any:
+    value: Any = optional
+    while type(value) is OptionalValue:
+        if not value.present:
+            raise EvaluationError("optional.none() dereference")
+        value = value.value
+    substitute = _SUBSTITUTES.get(type(value))
+    return substitute(value) if substitute else value
+
+
+def _no_json_form(value: Any) -> str:
+    if type(value) is TypeValue:
+        return _TYPE
+    if type(value) is Unreadable:
+        return "type conversion error from list to '*structpb.Value'"
+    if value is OMIT:
+        return "unsupported native conversion from omit to *structpb.Value"
+    name = kind_of(value).rpartition(".")[2]
+    return f"type conversion error from '{name}' to '*structpb.Value'"
+
+
+_SUBSTITUTES: dict[type, Any] = {
+    int: _exact,
+    UInt: _exact,
+    float: _finite,
+    bytes: base64_encode,
+    Timestamp: format_timestamp,
+    Duration: lambda duration: format_seconds(duration.nanos),
+    OptionalValue: _unwrapped,
+    MixedMap: _with_text_keys,
+    # Data leaves as it came, as everywhere: names unescaped, dates untouched.
+    ObjectView: lambda view: view.raw,
+    MapView: lambda view: view.raw,
+}
+
+GLOBALS = global_functions(
+    {
+        "base64.encode(bytes)": base64_encode,
+        "base64.decode(string)": base64_decode,
+        "json.encode(dyn)": json_encode,
+    }
+)
+
+MEMBERS: dict[tuple[str, str], Function] = {}

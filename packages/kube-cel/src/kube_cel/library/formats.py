@@ -1,0 +1,217 @@
+"""
+Kubernetes' named formats: `format.dns1123Label().validate(name)`.
+
+A format answers with what is wrong, in the words of API validation, or with nothing. Only the
+rules of custom resources know it; kro's expressions do not.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from kube_cel.library.dispatch import global_functions, member_functions
+from kube_cel.library.url_parser import UrlError, check_request_uri
+from kube_cel.time_formats import parse_date
+from kube_cel.values import NONE, Opaque, OptionalValue
+from kube_objects import go_text
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = f"({_KEY})?"
+
+_UUID: Final = re.compile(
+    r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.I | re.A
+)
+_BASE64: Final = re.compile(
+    r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
+)
+_TIME: Final = re.compile(
+    r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a name may look like, and what is said of one that does not."""
+
+    pattern: str
+    limit: int
+    rule: str
+    examples: tuple[str, ...]
+
+    def problems(self, text: str, unit: str = "characters") -> list[str]:
+        """List what is wrong with a text; it is measured in bytes, whatever the unit's name."""
+        found = []
+        if len(go_text.encode(text)) > self.limit:
+            found.append(f"must be no more than {self.limit} {unit}")
+        if not re.fullmatch(self.pattern, text):
+            found.append(self.complaint())
+        return found
+
+    def complaint(self) -> str:
+        """Say what a text should look like."""
+        examples = " or ".join(f"'{example}', " for example in self.examples)
+        return f"{self.rule} (e.g. {examples}regex used for validation is '{self.pattern}')"
+
+
+_DNS_1123_LABEL = _Shape(
+    _LABEL,
+    63,
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+    "and must start and end with an alphanumeric character",
+    ("my-name", "123-abc"),
+)
+_DNS_1123_SUBDOMAIN = _Shape(
+    _SUBDOMAIN,
+    253,
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character",
+    ("example.com",),
+)
+_DNS_1035_LABEL = _Shape(
+    _LABEL_1035,
+    63,
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character",
+    ("my-name", "abc-123"),
+)
+_LABEL_KEY = _Shape(
+    _KEY,
+    63,
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character",
+    ("MyName", "my.name", "123-abc"),
+)
+_LABEL_VALUE = _Shape(
+    _VALUE,
+    63,
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+    "'.', and must start and end with an alphanumeric character",
+    ("MyValue", "my_value", "12345"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFormat(Opaque):
+    """A format, equal to itself."""
+
+    KIND = "kubernetes.NamedFormat"
+
+    name: str
+    problems: Callable[[str], list[str]]
+
+
+def named(name: str) -> OptionalValue:
+    """Find a format by name."""
+    return OptionalValue(FORMATS[name]) if name in FORMATS else NONE
+
+
+def validate(named_format: NamedFormat, text: str) -> OptionalValue:
+    """Return what is wrong with a text, or none."""
+    found = named_format.problems(text)
+    return OptionalValue(found) if found else NONE
+
+
+def _label_problems(text: str) -> list[str]:
+    found = _DNS_1123_LABEL.problems(text)
+    if found and found[-1] == _DNS_1123_LABEL.complaint() and re.fullmatch(_SUBDOMAIN, text):
+        found[-1] = "must not contain dots"
+    return found
+
+
+def _qualified_name_problems(text: str) -> list[str]:
+    prefix, slash, name = text.rpartition("/")
+    if "/" in prefix:
+        tail = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a valid label key {_LABEL_KEY.complaint()} {tail}"]
+    found = []
+    if slash and not prefix:
+        found.append("prefix part must be non-empty")
+    elif slash:
+        problems = _DNS_1123_SUBDOMAIN.problems(prefix, "bytes")
+        found += [f"prefix part {problem}" for problem in problems]
+    if not name:
+        found.append("name part must be non-empty")
+    return found + [f"name part {problem}" for problem in _LABEL_KEY.problems(name, "bytes")]
+
+
+def _label_value_problems(text: str) -> list[str]:
+    return _LABEL_VALUE.problems(text, "bytes")
+
+
+def _as_prefix(problems: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    """Make a check that lets a name end in a dash, because more will follow."""
+
+    def check(text: str) -> list[str]:
+        # The dash and the byte before it are taken for one letter, as Kubernetes does.
+        raw = go_text.encode(text)
+        is_cut = len(raw) > 1 and raw.endswith(b"-")
+        return problems(go_text.decode(raw[:-2] + b"a") if is_cut else text)
+
+    return check
+
+
+def _only(problem: str, is_valid: Callable[[str], bool]) -> Callable[[str], list[str]]:
+    return lambda text: [] if is_valid(text) else [problem]
+
+
+def _uri_problems(text: str) -> list[str]:
+    try:
+        check_request_uri(go_text.encode(text))
+    except UrlError as error:
+        return [str(error)]
+    return []
+
+
+def _is_date(text: str) -> bool:
+    try:
+        parse_date(text)
+    except ValueError:
+        return False
+    return len(text) == 10
+
+
+def _is_datetime(text: str) -> bool:
+    parts = text.lower().split("t")
+    if len(parts) < 2 or not _is_date(parts[0]):
+        return False
+    match = _TIME.fullmatch(parts[1])
+    return match is not None and (match[1] <= "23" and match[2] <= "59" and match[3] <= "59")
+
+
+FORMATS = {
+    key: NamedFormat(name, problems)
+    for key, name, problems in (
+        ("dns1123Label", "DNS1123Label", _label_problems),
+        ("dns1123Subdomain", "DNS1123Subdomain", _DNS_1123_SUBDOMAIN.problems),
+        ("dns1035Label", "DNS1035Label", _DNS_1035_LABEL.problems),
+        ("qualifiedName", "QualifiedName", _qualified_name_problems),
+        ("dns1123LabelPrefix", "DNS1123LabelPrefix", _as_prefix(_label_problems)),
+        (
+            "dns1123SubdomainPrefix",
+            "DNS1123SubdomainPrefix",
+            _as_prefix(_DNS_1123_SUBDOMAIN.problems),
+        ),
+        ("dns1035LabelPrefix", "DNS1035LabelPrefix", _as_prefix(_DNS_1035_LABEL.problems)),
+        ("labelValue", "LabelValue", _label_value_problems),
+        ("uri", "URI", _uri_problems),
+        (
+            "uuid",
+            "uuid",
+            _only("does not match the UUID format", lambda text: bool(_UUID.fullmatch(text))),
+        ),
+        ("byte", "byte", _only("invalid base64", lambda text: bool(_BASE64.fullmatch(text)))),
+        ("date", "date", _only("invalid date", _is_date)),
+        ("datetime", "datetime", _only("invalid datetime", _is_datetime)),
+    )
+}
+
+GLOBALS = {
+    **global_functions({"format.named(string)": named}),
+    **{f"format.{key}": lambda chosen=chosen: chosen for key, chosen in FORMATS.items()},
+}
+
+MEMBERS = member_functions({"validate(kubernetes.NamedFormat, string)": validate})

@@ -1,0 +1,422 @@
+"""
+From text to tree.
+
+The grammar, the limits and the positions are cel-go's; its rules, loosest first:
+
+    expression = chain [ "?" chain ":" expression ]
+    chain      = operand { operator operand }         || && relations + - * / %
+    operand    = { "!" } member | { "-" } member
+    member     = primary { .name | .?name | .name(…) | [index] | [?index] }
+    primary    = name | name(…) | literal | ( … ) | [ … ] | { … } | name{field: …}
+
+Operators are put together by precedence with two stacks, not with a function a level: three
+Python frames a bracket keep the 250 levels that are allowed within Python's own limit.
+
+What cel-go finds while building its tree (reserved words, impossible numbers, misused macros)
+is noted and parsing goes on; the tree is returned only if nothing was noted.
+"""
+
+from collections.abc import Callable, Mapping
+
+from kube_cel import syntax_errors as expect
+from kube_cel.cursor import Cursor, GivenUp
+from kube_cel.issues import MOST_ISSUES, NOWHERE, Issue, SyntaxProblem
+from kube_cel.lexer import (
+    BYTES,
+    DOUBLE,
+    END,
+    ESCAPED,
+    IDENTIFIER,
+    INT,
+    STRING,
+    UINT,
+    Tokens,
+    tokenize,
+)
+from kube_cel.literals import InvalidLiteral, literal_value
+from kube_cel.macros import expand
+from kube_cel.nesting import DEEPEST, TOO_DEEP, TOO_NESTED, depth
+from kube_cel.syntax_errors import Repair
+from kube_cel.syntax_tree import (
+    Call,
+    Entry,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+)
+
+LONGEST_TEXT = 100_000
+
+RESERVED = frozenset(
+    (
+        *("as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"),
+        *("loop", "package", "namespace", "return", "var", "void", "while"),
+    )
+)
+"""Words that are no names, though fields may be called so."""
+
+# How tightly operators bind; what is not listed ends a chain.
+_RELATION, _SUM = 3, 4
+_PRECEDENCE = {
+    **{"||": 1, "&&": 2},
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!=", "in"), _RELATION),
+    **dict.fromkeys(("+", "-"), _SUM),
+    **dict.fromkeys(("*", "/", "%"), 5),
+}
+_FUNCTIONS = {kind: "@in" if kind == "in" else f"_{kind}_" for kind in _PRECEDENCE}
+_LOGICAL = ("||", "&&")
+_PREFIXES = {"!": "!_", "-": "-_"}
+_SUFFIXES = (".", "[", "{")
+_NUMBERS = (INT, DOUBLE)
+
+
+def parse(text: str) -> Node:
+    """Parse an expression, or raise `SyntaxProblem` with everything found wrong."""
+    size = len(text)
+    if size > LONGEST_TEXT:
+        message = f"expression code point size exceeds limit: size: {size}, limit {LONGEST_TEXT}"
+        raise SyntaxProblem(text, [Issue(message, NOWHERE, 0, size)])
+    tokens, issues = tokenize(text)
+    if len(issues) <= MOST_ISSUES:
+        tree = _Parser(text, tokens, issues).tree()
+        if tree is not None and not issues:
+            return tree
+    raise SyntaxProblem(text, issues)
+
+
+class _Parser(Cursor):
+    """One pass over the tokens, from the first to the last."""
+
+    __slots__ = ("arithmetics", "nesting", "relations")
+
+    def __init__(self, text: str, tokens: Tokens, issues: list[Issue]) -> None:
+        super().__init__(text, tokens, issues)
+        # How deep the rules of cel-go's grammar that contain themselves are nested here.
+        self.nesting = 0
+        self.relations = 0
+        self.arithmetics = 0
+
+    def tree(self) -> Node | None:
+        """Parse everything; without a tree, or beside it, `issues` say why."""
+        try:
+            tree = self._expression()
+            self.take(END, expect.NOTHING)
+            # A level needs at least a token, so most texts need not be measured.
+            if len(self.kinds) > DEEPEST and depth(tree) > DEEPEST:
+                self.note_everywhere(TOO_DEEP)
+        except GivenUp:
+            return None
+        except RecursionError:  # our caller has used up Python's stack, not the author
+            self.issues.append(Issue(TOO_NESTED, NOWHERE, 0, len(self.text)))
+            return None
+        return tree
+
+    # Expressions: operands and operators on two stacks.
+
+    def _expression(self) -> Node:
+        self.nesting += 1
+        self.relations += 1
+        self.arithmetics += 1
+        self._check_nesting()
+        operands: list[Node] = []
+        operators: list[int] = []  # the places of their tokens
+        while True:
+            operands.append(self._operand())
+            if not self._operator_follows(operators, operands):
+                break
+        self.nesting -= 1
+        self.relations -= 1
+        self.arithmetics -= 1
+        return operands[0]
+
+    def _operator_follows(self, operators: list[int], operands: list[Node]) -> bool:
+        """Take the next operator, if there is one, after joining all that binds tighter."""
+        kind = self.kinds[self.at]
+        precedence = _PRECEDENCE.get(kind, 0)
+        while operators and self._binds_tighter(operators[-1], kind, precedence):
+            self._join(operators, operands)
+        if precedence:
+            self._count_operator(precedence, 1)
+            self._check_nesting()
+        elif not self._continues_conditional(kind, operators, operands):
+            return False
+        operators.append(self.at)
+        self.at += 1
+        return True
+
+    def _binds_tighter(self, operator: int, kind: str, precedence: int) -> bool:
+        waiting = _PRECEDENCE.get(self.kinds[operator], 0)
+        # Equal ones join from the left; chains of && and || wait, to be joined all at once.
+        return waiting > precedence or (waiting == precedence != 0 and kind not in _LOGICAL)
+
+    def _continues_conditional(self, kind: str, operators: list[int], operands: list[Node]) -> bool:
+        """Say whether a `?` or `:` goes on with this expression, and finish it if not."""
+        if operators and self.kinds[operators[-1]] == "?":
+            if kind != ":" and self.repair(expect.COLON) is not Repair.SKIP:
+                raise GivenUp
+            self.nesting += 1
+            self._check_nesting()
+            return True
+        if kind == "?":
+            return True
+        while operators:
+            self._join_conditional(operators, operands)
+        return False
+
+    def _join(self, operators: list[int], operands: list[Node]) -> None:
+        """Replace the last operator and its operands by their call."""
+        kind = self.kinds[operators[-1]]
+        if kind in _LOGICAL:
+            self._join_logical(kind, operators, operands)
+            return
+        self._count_operator(_PRECEDENCE[kind], -1)
+        right = operands.pop()
+        operands[-1] = self._operation(operators.pop(), [operands[-1], right])
+
+    def _join_logical(self, kind: str, operators: list[int], operands: list[Node]) -> None:
+        """Join a whole chain of && or || into a tree of logarithmic depth, as cel-go does."""
+        first = len(operators) - 1
+        while first and self.kinds[operators[first - 1]] == kind:
+            first -= 1
+        chain = operators[first:]
+        terms = operands[-len(chain) - 1 :]
+        del operators[first:], operands[-len(chain) - 1 :]
+        operands.append(self._balanced(chain, terms))
+
+    def _balanced(self, chain: list[int], terms: list[Node]) -> Node:
+        if not chain:
+            return terms[0]
+        middle = len(chain) // 2
+        left = self._balanced(chain[:middle], terms[: middle + 1])
+        right = self._balanced(chain[middle + 1 :], terms[middle + 1 :])
+        return self._operation(chain[middle], [left, right])
+
+    def _operation(self, operator: int, operands: list[Node]) -> Call:
+        start, kind = self.starts[operator], self.kinds[operator]
+        return Call(start, start, start + len(kind), None, _FUNCTIONS[kind], operands)
+
+    def _join_conditional(self, operators: list[int], operands: list[Node]) -> None:
+        self.nesting -= 1
+        operators.pop()  # the colon
+        start = self.starts[operators.pop()]
+        operands[-3:] = [Call(start, start, start + 1, None, "_?_:_", operands[-3:])]
+
+    def _count_operator(self, precedence: int, step: int) -> None:
+        if precedence == _RELATION:
+            self.relations += step
+        elif precedence >= _SUM:
+            self.arithmetics += step
+
+    def _check_nesting(self) -> None:
+        if self.nesting > DEEPEST or self.relations > DEEPEST or self.arithmetics > DEEPEST:
+            self.note_everywhere(TOO_NESTED)
+            raise GivenUp
+
+    # Operands.
+
+    def _operand(self) -> Node:
+        self.demand(expect.OPERAND)
+        first, kinds = self.at, self.kinds
+        prefix = self._prefix() if kinds[first] in _PREFIXES else ""
+        begin = self.at
+        node = self._call(None) if self._is_call() else _PRIMARIES[kinds[self.at]](self)
+        while (kind := kinds[self.at]) in _SUFFIXES:
+            if kind == ".":
+                is_call = kinds[self.at + 2] == "(" and kinds[self.at + 1] == IDENTIFIER
+                node = self._call(node) if is_call else self._select(node)
+            elif kind == "[":
+                node = self._index(node)
+            elif self._is_name(begin):
+                node = self._message(begin)
+            else:
+                break
+        if not prefix:
+            return node
+        start = self.starts[first]
+        return Call(start, start, start + 1, None, prefix, [node])
+
+    def _prefix(self) -> str:
+        """Pass a run of `!` or `-` and return its function, none if it cancels itself out."""
+        first, kind = self.at, self.kinds[self.at]
+        if kind == "-" and self.kinds[first + 1] in _NUMBERS:
+            return ""  # the sign of a literal
+        while self.kinds[self.at] == kind:
+            self.at += 1
+        if self.kinds[self.at] not in _PRIMARIES:
+            self.give_up(
+                expect.extraneous(self.tokens, self.at, expect.OPERAND)
+                if kind == "!"
+                else expect.no_alternative(self.tokens, self.text, first, self.at)
+            )
+        return _PREFIXES[kind] if (self.at - first) % 2 else ""
+
+    def _is_call(self) -> bool:
+        """Say whether `name(` or `.name(` comes next."""
+        name = self.at + 1 if self.kinds[self.at] == "." else self.at
+        return self.kinds[name] == IDENTIFIER and self.kinds[name + 1] == "("
+
+    def _parenthesized(self) -> Node:
+        self.at += 1
+        node = self._expression()
+        self.take(")", expect.PARENTHESIS)
+        return node
+
+    def _name(self) -> Node:
+        """Read a name, or one with a leading dot."""
+        start = self.starts[self.at]
+        if self.kinds[self.at] == "." and self.kinds[self.at + 1] != IDENTIFIER:
+            self.give_up(expect.no_alternative(self.tokens, self.text, self.at, self.at + 1))
+        absolute = self.skip(".")
+        name, offset = self.texts[self.at], self.starts[self.at]
+        self.at += 1
+        end = offset + len(name)
+        if name in RESERVED:
+            return self._reserved(name, start, end)
+        return Ident(offset, start, end, name, absolute)
+
+    def _reserved(self, name: str, start: int, end: int) -> Node:
+        return self.note(Issue(f"reserved identifier: {name}", start, start, end))
+
+    def _literal(self) -> Node:
+        start = self.starts[self.at]
+        negative = self.skip("-")
+        kind, word = self.kinds[self.at], self.texts[self.at]
+        if negative and kind not in _NUMBERS:
+            self.give_up(expect.no_alternative(self.tokens, self.text, self.at - 1, self.at))
+        end = self.starts[self.at] + len(word)
+        self.at += 1
+        try:
+            type_name, value = literal_value(kind, word, negative=negative)
+        except InvalidLiteral as problem:
+            return self.note(Issue(str(problem), start, start, end))
+        return Literal(start, start, end, type_name, value)
+
+    # Members.
+
+    def _select(self, operand: Node) -> Node:
+        first = self.at
+        dot = self.starts[first]
+        optional = self.kinds[first + 1] == "?"
+        self.at += 2 if optional else 1
+        kind = self.kinds[self.at]
+        if kind not in expect.FIELD.kinds:
+            return self._no_field(first, operand, optional=optional)
+        word, start = self.texts[self.at], self.starts[self.at]
+        name = word[1:-1] if kind == ESCAPED else word
+        end = start + len(word)
+        self.at += 1
+        if optional:
+            field = Literal(start, start, end, "string", name)
+            return Call(dot, start, end, None, "_?._", [operand, field])
+        return Select(dot, start, end, operand, name)
+
+    def _no_field(self, first: int, operand: Node, *, optional: bool) -> Node:
+        if optional:
+            self.give_up(expect.judge(self.tokens, self.at, expect.FIELD)[0])
+        issue = expect.no_alternative(self.tokens, self.text, first, self.at)
+        if self.kinds[self.at] not in _PRECEDENCE:
+            self.give_up(issue)
+        self.note(issue)  # as if the dot were not there: an operator comes next
+        return operand
+
+    def _index(self, operand: Node) -> Node:
+        bracket = self.starts[self.at]
+        self.at += 1
+        self.demand(expect.INDEX)
+        function = "_[?_]" if self.skip("?") else "_[_]"
+        index = self._expression()
+        end = self.take("]", expect.BRACKET)
+        return Call(bracket, bracket, end, None, function, [operand, index])
+
+    def _call(self, target: Node | None) -> Node:
+        first = self.starts[self.at]
+        is_dotted = self.skip(".")
+        name, start = self.texts[self.at], self.starts[self.at]
+        parenthesis = self.starts[self.at + 1]
+        self.at += 2
+        self.demand(expect.ARGUMENT)
+        arguments: list[Node] = []
+        if self.kinds[self.at] != ")":
+            arguments.append(self._expression())
+            while self.skip(","):
+                arguments.append(self._expression())
+        self.take(")", expect.PARENTHESIS)
+        end = start + len(name)
+        if target is None and name in RESERVED:
+            return self._reserved(name, first, end)
+        function = f".{name}" if is_dotted and target is None else name
+        meant = expand(Call(parenthesis, start, end, target, function, arguments))
+        return self.note(meant) if isinstance(meant, Issue) else meant
+
+    # Lists, maps and messages.
+
+    def _list(self) -> Node:
+        start = self.starts[self.at]
+        self.at += 1
+        self.demand(expect.ELEMENT)
+        elements: list[Node] = []
+        optional: list[int] = []
+        going_on = not self.skip(",")  # `[,]` is an empty list
+        while going_on and self.kinds[self.at] in expect.INDEX.kinds:
+            if self.skip("?"):
+                optional.append(len(elements))
+            elements.append(self._expression())
+            self.demand(expect.AFTER_ELEMENT)
+            going_on = self.skip(",")
+        end = self.take("]", expect.BRACKET)
+        return ListLiteral(start, start, end, elements, frozenset(optional))
+
+    def _map(self) -> Node:
+        start = self.starts[self.at]
+        self.at += 1
+        self.demand(expect.ENTRY)
+        entries: list[Entry] = []
+        going_on = not self.skip(",")  # `{,}` is an empty map
+        while going_on and self.kinds[self.at] in expect.INDEX.kinds:
+            optional = self.skip("?")
+            key = self._expression()
+            self.take(":", expect.COLON)
+            entries.append(Entry(key, self._expression(), optional))
+            self.demand(expect.AFTER_ENTRY)
+            going_on = self.skip(",")
+        end = self.take("}", expect.BRACE)
+        return MapLiteral(start, start, end, entries)
+
+    def _is_name(self, begin: int) -> bool:
+        """Say whether the tokens from `begin` on are `a.b.C`, or the same with a leading dot."""
+        kinds = self.kinds[begin + (self.kinds[begin] == ".") : self.at]
+        return kinds == [IDENTIFIER, *([".", IDENTIFIER] * (len(kinds) // 2))]
+
+    def _message(self, begin: int) -> Node:
+        start, brace = self.starts[begin], self.starts[self.at]
+        name = "".join(self.texts[begin : self.at])
+        self.at += 1
+        self.demand(expect.MESSAGE_ENTRY)
+        values: list[Node] = []
+        going_on = not self.skip(",")  # `C{,}` has no fields
+        while going_on and self.kinds[self.at] in expect.MESSAGE_FIELD.kinds:
+            self.skip("?")
+            self.demand(expect.FIELD)
+            self.at += 1
+            self.take(":", expect.COLON)
+            values.append(self._expression())
+            self.demand(expect.AFTER_ENTRY)
+            going_on = self.skip(",")
+        self.take("}", expect.BRACE)
+        return Message(brace, start, brace, name, values)
+
+
+_PRIMARIES: Mapping[str, Callable[[_Parser], Node]] = {
+    IDENTIFIER: _Parser._name,
+    ".": _Parser._name,
+    "(": _Parser._parenthesized,
+    "[": _Parser._list,
+    "{": _Parser._map,
+    **dict.fromkeys(
+        ("-", "true", "false", "null", INT, UINT, DOUBLE, STRING, BYTES), _Parser._literal
+    ),
+}

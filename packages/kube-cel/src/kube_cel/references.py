@@ -1,0 +1,242 @@
+"""
+Which names, fields and functions an expression uses.
+
+Works on the tree alone, before any types are known: the graph of resources is drawn from it,
+and a misspelt name is reported with its place. Names bound by the expression itself (loop
+variables, `cel.bind`) are no references; what a loop runs over is outside its scope.
+
+Trees may be deeper than Python's stack, so all walks here are loops.
+"""
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kube_cel.syntax_tree import (
+    Call,
+    Has,
+    Ident,
+    Literal,
+    Macro,
+    MapLiteral,
+    Node,
+    Select,
+    children,
+    dotted,
+)
+
+TYPE_NAMES = frozenset(
+    (
+        *("bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "string", "type"),
+        *("uint", "optional_type", "google.protobuf.Duration", "google.protobuf.Timestamp"),
+        *("kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL", "net.CIDR", "net.IP"),
+        *("kro.run.Condition", "kro.run.Runtime"),
+    )
+)
+"""Names that stand for types, as in `type(x) == int`."""
+
+_OMIT = "omit"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of the expression's text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """
+    What an expression uses, everything in order of appearance and only once.
+
+    `paths` are what is read of the known identifiers, as far as it is written with dots:
+    `deployment.status.replicas`; a path ends before an index, an optional field or a call.
+    `spans` tell where an identifier, known or not, is used first; `function_spans` the same
+    of unknown functions and of `omit`.
+    """
+
+    identifiers: tuple[str, ...]
+    unknown: tuple[str, ...]
+    unknown_functions: tuple[str, ...]
+    paths: tuple[str, ...]
+    uses_omit: bool
+    spans: Mapping[str, Span]
+    function_spans: Mapping[str, Span]
+
+
+def find_references(tree: Node, known: Container[str], functions: Container[str]) -> References:
+    """
+    Find what a tree refers to, given the known identifiers and the declared functions.
+
+    A known name is a reference even if a type is called so, too. `hash.sha256(x)` uses no name
+    `hash` if that function is declared. Unknown methods are left to the checker: whether
+    there is such a method depends on the type before the dot.
+    """
+    return _Search(known, functions).run(tree)
+
+
+@dataclass(slots=True)
+class _Search:
+    """The findings so far; the dicts are ordered sets that remember the first place."""
+
+    known: Container[str]
+    functions: Container[str]
+    found: dict[str, Span] = field(default_factory=dict)
+    unknown: dict[str, Span] = field(default_factory=dict)
+    unknown_functions: dict[str, Span] = field(default_factory=dict)
+    omits: dict[str, Span] = field(default_factory=dict)
+    paths: dict[str, None] = field(default_factory=dict)
+
+    def run(self, tree: Node) -> References:
+        no_names: frozenset[str] = frozenset()
+        waiting = [(tree, no_names)]
+        while waiting:
+            node, scope = waiting.pop()
+            if isinstance(node, Macro):
+                inner = scope.union(node.variables)
+                waiting += [(body, inner) for body in reversed(node.bodies)]
+                waiting.append((node.operand, scope))
+            else:
+                below = self._visit(node, scope)
+                waiting += [(child, scope) for child in reversed(below)]
+        return References(
+            identifiers=tuple(self.found),
+            unknown=tuple(self.unknown),
+            unknown_functions=tuple(self.unknown_functions),
+            paths=tuple(self.paths),
+            uses_omit=bool(self.omits),
+            spans={**self.found, **self.unknown},
+            function_spans={**self.unknown_functions, **self.omits},
+        )
+
+    def _visit(self, node: Node, scope: frozenset[str]) -> list[Node]:
+        """Note what a node itself uses, and return the nodes below that are still to visit."""
+        if isinstance(node, Call):
+            return self._visit_call(node, scope)
+        root, fields = _read_chain(node)
+        if isinstance(root, Ident):
+            self._visit_name(root, ".".join((root.name, *fields)), scope)
+            return []
+        return children(node) if root is node else [root]
+
+    def _visit_call(self, call: Call, scope: frozenset[str]) -> list[Node]:
+        if call.target is not None:
+            return call.arguments if self._is_namespaced(call, scope) else children(call)
+        if not _is_operator(call):
+            span = Span(call.start, call.end)
+            if call.function == _OMIT:
+                self.omits.setdefault(_OMIT, span)
+            if call.function not in self.functions:
+                self.unknown_functions.setdefault(call.function, span)
+        return call.arguments
+
+    def _is_namespaced(self, call: Call, scope: frozenset[str]) -> bool:
+        """Say whether what stands before the dot belongs to the function's name."""
+        namespace = dotted(call.target) if call.target is not None else None
+        return (
+            namespace is not None
+            and f"{namespace}.{call.function}" in self.functions
+            and namespace.partition(".")[0] not in scope
+        )
+
+    def _visit_name(self, name: Ident, path: str, scope: frozenset[str]) -> None:
+        span = Span(name.start, name.end)
+        if name.name in scope and not name.absolute:
+            return
+        if name.name in self.known and not name.absolute:
+            self.found.setdefault(name.name, span)
+            self.paths.setdefault(path)
+        elif name.name not in TYPE_NAMES and path not in TYPE_NAMES:
+            # kro does not look up a leading dot: with one, even a known name is unknown.
+            self.unknown.setdefault(f".{name.name}" if name.absolute else name.name, span)
+
+
+def _read_chain(node: Node) -> tuple[Node, list[str]]:
+    """Follow `a.b.c` down to `a`, and return it with the fields read."""
+    fields: list[str] = []
+    while isinstance(node, Select | Has):
+        fields.append(node.name)
+        node = node.operand
+    fields.reverse()
+    return node, fields
+
+
+def _is_operator(call: Call) -> bool:
+    return not call.function.removeprefix(".").isidentifier()
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralText:
+    """A string written out in the expression, and where."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredCondition:
+    """`runtime.newCondition({…})`: its type and status, as far as they are literals."""
+
+    type: LiteralText | None
+    status: LiteralText | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionLookup:
+    """`runtime.condition(object, type)`: whose condition is read, and which if it is a literal."""
+
+    object_name: str | None  # None if computed
+    type: LiteralText | None
+    span: Span
+
+
+ConditionUse = DeclaredCondition | ConditionLookup
+
+
+def condition_literals(tree: Node) -> tuple[ConditionUse, ...]:
+    """Find the conditions an expression declares and looks up, outermost and leftmost first."""
+    uses = (_condition_use(node) for node in _walk(tree))
+    return tuple(use for use in uses if use is not None)
+
+
+def _condition_use(node: Node) -> ConditionUse | None:
+    if not isinstance(node, Call) or not _is_plain_name(node.target, "runtime"):
+        return None
+    span = Span(node.start, node.end)
+    match node.function, node.arguments:
+        case "newCondition", [MapLiteral() as fields]:
+            values = _literal_entries(fields)
+            return DeclaredCondition(values.get("type"), values.get("status"), span)
+        case "condition", [subject, wanted]:
+            return ConditionLookup(dotted(subject), _literal_text(wanted), span)
+        case _:
+            return None
+
+
+def _literal_entries(fields: MapLiteral) -> dict[str, LiteralText]:
+    found: dict[str, LiteralText] = {}
+    for entry in fields.entries:
+        key, value = _literal_text(entry.key), _literal_text(entry.value)
+        if key and value:
+            found.setdefault(key.text, value)
+    return found
+
+
+def _literal_text(node: Node) -> LiteralText | None:
+    if isinstance(node, Literal) and isinstance(node.value, str):
+        return LiteralText(node.value, Span(node.start, node.end))
+    return None
+
+
+def _is_plain_name(node: Node | None, name: str) -> bool:
+    return isinstance(node, Ident) and node.name == name and not node.absolute
+
+
+def _walk(tree: Node) -> Iterator[Node]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node))

@@ -1,0 +1,94 @@
+"""
+Everything about run-time values, in one import.
+
+Values are Python's own where Python has them, `scalars` where it has not, and `containers`
+for data seen through a schema. `equality` compares them, `convert` turns them into JSON and
+`failures` are the errors they raise. Library code imports from here.
+"""
+
+from kube_cel.containers import (
+    ABSENT,
+    LISTS,
+    MAPS,
+    ListView,
+    MapView,
+    MixedMap,
+    ObjectView,
+    PartialMap,
+    exact_key,
+    find_key,
+    is_list,
+    is_map,
+    new_map,
+    partial,
+)
+from kube_cel.deferred_errors import Unreadable
+from kube_cel.equality import NUMBERS, compare, equals
+from kube_cel.errors import (
+    BuildProblem,
+    ConversionError,
+    EvaluationError,
+    EvaluationStopped,
+    MissingData,
+    UnknownValue,
+)
+from kube_cel.json_conversion import to_json
+from kube_cel.scalars import (
+    NONE,
+    OMIT,
+    RUNTIME,
+    Condition,
+    Duration,
+    Opaque,
+    OptionalValue,
+    Timestamp,
+    TypeValue,
+    UInt,
+)
+from kube_cel.size_limits import MAX_PARTS, MAX_SIZE, check_size
+from kube_cel.type_names import conversion_failed, kind_of, no_such_key, no_such_overload
+
+__all__ = [
+    "ABSENT",
+    "LISTS",
+    "MAPS",
+    "MAX_PARTS",
+    "MAX_SIZE",
+    "NONE",
+    "NUMBERS",
+    "OMIT",
+    "RUNTIME",
+    "BuildProblem",
+    "Condition",
+    "ConversionError",
+    "Duration",
+    "EvaluationError",
+    "EvaluationStopped",
+    "ListView",
+    "MapView",
+    "MissingData",
+    "MixedMap",
+    "ObjectView",
+    "Opaque",
+    "OptionalValue",
+    "PartialMap",
+    "Timestamp",
+    "TypeValue",
+    "UInt",
+    "UnknownValue",
+    "Unreadable",
+    "check_size",
+    "compare",
+    "conversion_failed",
+    "equals",
+    "exact_key",
+    "find_key",
+    "is_list",
+    "is_map",
+    "kind_of",
+    "new_map",
+    "no_such_key",
+    "no_such_overload",
+    "partial",
+    "to_json",
+]

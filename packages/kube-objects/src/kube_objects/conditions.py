@@ -1,0 +1,260 @@
+"""
+Conditions that add up to one: Ready.
+
+An object reports several conditions, each about one thing, and a root that sums them up. The
+root is never set by hand: it follows from its dependents, so it cannot claim what they do not.
+The rules are kro's, to the letter where they can be seen: which times are kept, which
+generation is meant, in which order conditions stand, whose words the root repeats.
+
+Two generations matter. A dependent that was set for an older generation of the object says
+nothing about the present one: the root does not turn True on its account, but it does not turn
+False either. It waits until every dependent has spoken again.
+
+This file knows nothing of the conditions anybody has; time is an argument.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_objects.times import format_time, parse_time
+
+TRUE = "True"
+FALSE = "False"
+UNKNOWN = "Unknown"
+
+READY = "Ready"
+AWAITING = "AwaitingReconciliation"
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """
+    What is said about one thing.
+
+    Reason and message may be absent (`None`), which is not the same as empty: both are
+    compared, and both are written.
+    """
+
+    type: str
+    status: str
+    reason: str | None = None
+    message: str | None = None
+    changed: datetime | None = None  # lastTransitionTime
+    observed_generation: int = 0
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> "Condition | None":
+        """Read a condition of a status; `None` if it has no type."""
+        type_ = _text(raw.get("type"))
+        if not type_:
+            return None
+        generation = raw.get("observedGeneration")
+        return cls(
+            type=type_,
+            status=_text(raw.get("status")) or "",
+            reason=_text(raw.get("reason")),
+            message=_text(raw.get("message")),
+            changed=parse_time(raw.get("lastTransitionTime")),
+            observed_generation=generation if type(generation) is int else 0,
+        )
+
+    def to_json(self) -> KubeObject:
+        """Write the condition as it stands in a status."""
+        written: KubeObject = {"type": self.type, "status": self.status}
+        if self.changed is not None:
+            written["lastTransitionTime"] = format_time(self.changed)
+        if self.reason is not None:
+            written["reason"] = self.reason
+        if self.message is not None:
+            written["message"] = self.message
+        if self.observed_generation:
+            written["observedGeneration"] = self.observed_generation
+        return written
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionTypes:
+    """Which conditions an object has: the dependents in order, and types of former versions."""
+
+    dependents: tuple[str, ...]
+    root: str = READY
+    obsolete: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Return the types an object always has."""
+        return (self.root, *self.dependents)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What conditions need to know about their object."""
+
+    generation: int = 0
+    created: datetime | None = None
+    is_deleting: bool = False
+
+    @classmethod
+    def of(cls, obj: KubeObject) -> "Subject":
+        """Read it off an object."""
+        metadata = _mapping(obj.get("metadata"))
+        generation = metadata.get("generation")
+        return cls(
+            generation=generation if type(generation) is int else 0,
+            created=parse_time(metadata.get("creationTimestamp")),
+            is_deleting=metadata.get("deletionTimestamp") is not None,
+        )
+
+
+class ConditionSet:
+    """The conditions of one object, while it is being worked on."""
+
+    def __init__(
+        self,
+        types: ConditionTypes,
+        subject: Subject,
+        stored: Iterable[Condition],
+        now: datetime,
+    ) -> None:
+        """Take over what is stored, drop what is obsolete, and make up for what is missing."""
+        self._types = types
+        self._subject = subject
+        self._all = tuple(each for each in stored if each.type not in types.obsolete)
+        # The root comes first, so that all missing ones get the same time.
+        for type_ in types.known:
+            if self.find(type_) is None:
+                self._put(awaiting(type_), now)
+
+    @classmethod
+    def of(cls, types: ConditionTypes, obj: KubeObject, now: datetime) -> "ConditionSet":
+        """Take over the conditions in an object's status."""
+        return cls(types, Subject.of(obj), parse_conditions(obj), now)
+
+    @property
+    def all(self) -> tuple[Condition, ...]:
+        """Return the conditions in the order they are written."""
+        return self._all
+
+    @property
+    def root(self) -> Condition:
+        """Return the condition that sums up the others."""
+        root = self.find(self._types.root)
+        assert root is not None, "the root is there from the start and is never removed"
+        return root
+
+    @property
+    def is_ready(self) -> bool:
+        """Say whether the root is True for the present generation."""
+        return self.root.status == TRUE and self._is_current(self.root)
+
+    def find(self, type_: str) -> Condition | None:
+        """Return the condition of a type."""
+        return next((each for each in self._all if each.type == type_), None)
+
+    def is_true(self, *types: str) -> bool:
+        """Say whether all these conditions are True, whatever generation they are about."""
+        found = map(self.find, types)
+        return all(each is not None and each.status == TRUE for each in found)
+
+    def set(self, condition: Condition, now: datetime) -> bool:
+        """
+        Say something about the present generation; return whether that is news.
+
+        Only type, status, reason and message count: the rest follows. A condition that says
+        what it said before changes nothing, and the root is then not summed up again.
+        """
+        if condition.type == self._types.root:
+            raise ValueError(f"{self._types.root} follows from the others and cannot be set")
+        return self._put(condition, now)
+
+    def to_json(self) -> list[KubeObject]:
+        """Write the conditions as they stand in a status."""
+        return [each.to_json() for each in self._all]
+
+    def _put(self, condition: Condition, now: datetime) -> bool:
+        former = self.find(condition.type)
+        updated = replace(
+            condition,
+            changed=self._time_of_change(condition, former, now),
+            observed_generation=self._subject.generation,
+        )
+        if updated == former:
+            return False
+        others = [self._carried_over(e) for e in self._all if e.type != condition.type]
+        self._all = tuple(sorted([*others, updated], key=self._order))
+        if condition.type != self._types.root:
+            self._sum_up(now)
+        return True
+
+    def _time_of_change(
+        self, condition: Condition, former: Condition | None, now: datetime
+    ) -> datetime | None:
+        if former is not None:
+            return former.changed if former.status == condition.status else now
+        # What every object has was already so, unsaid, when the object was made.
+        return self._subject.created if condition.type in self._types.known else now
+
+    def _carried_over(self, condition: Condition) -> Condition:
+        """Let what was said before stand for an object that goes: nobody will say it again."""
+        if not self._subject.is_deleting:
+            return condition
+        return replace(condition, observed_generation=self._subject.generation)
+
+    def _order(self, condition: Condition) -> tuple[bool, datetime]:
+        """Sort by time, the root last; `sorted` keeps the order of equals."""
+        return condition.type == self._types.root, condition.changed or _LONG_AGO
+
+    def _sum_up(self, now: datetime) -> None:
+        unhealthy = [
+            each
+            for each in self._all
+            if each.type in self._types.dependents
+            and (each.status in (FALSE, UNKNOWN) or not self._is_current(each))
+        ]
+        if not unhealthy:
+            self._put(Condition(self._types.root, TRUE, self._types.root, ""), now)
+            return
+        worst = _worst(unhealthy)
+        if worst is not None:
+            root = Condition(self._types.root, worst.status, worst.reason, worst.message)
+            self._put(root, now)
+
+    def _is_current(self, condition: Condition) -> bool:
+        return condition.observed_generation == self._subject.generation
+
+
+def awaiting(type_: str) -> Condition:
+    """Say that nobody has looked yet."""
+    return Condition(type_, UNKNOWN, AWAITING, f'condition "{type_}" is awaiting reconciliation')
+
+
+def parse_conditions(obj: KubeObject) -> tuple[Condition, ...]:
+    """Read the conditions in an object's status; what is no condition is left out."""
+    listed = _mapping(obj.get("status")).get("conditions")
+    if not isinstance(listed, list):
+        return ()
+    read = (Condition.parse(each) for each in listed if isinstance(each, dict))
+    return tuple(each for each in read if each is not None)
+
+
+def _worst(unhealthy: list[Condition]) -> Condition | None:
+    """Return the newest that is False, else the newest Unknown; none if all are only stale."""
+    newest_first = sorted(unhealthy, key=lambda e: e.changed or _LONG_AGO, reverse=True)
+    for status in (FALSE, UNKNOWN):
+        for each in newest_first:
+            if each.status == status:
+                return each
+    return None
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

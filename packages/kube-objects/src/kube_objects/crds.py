@@ -1,0 +1,129 @@
+"""
+A CustomResourceDefinition manifest → the kinds it serves.
+
+The schema is the one the API server would publish for it, which is not quite the one in the
+manifest: whatever the author wrote about `apiVersion`, `kind` and `metadata` gives way to what
+they are in every object, and the two shorthands of CRDs are spelled out.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kube_objects.builtins.catalog import catalog
+from kube_objects.errors import SchemaError
+from kube_objects.paths import MISSING, find, format_path
+from kube_objects.problems import Path, Spot
+from kube_objects.refs import Kind, KubeObject
+from kube_objects.schemas import KindSchema, Schema
+
+_STRING: Schema = {"type": "string"}
+_INT_OR_STRING: list[Schema] = [{"type": "integer"}, {"type": "string"}]
+_SCOPES = {"Namespaced": True, "Cluster": False}
+
+
+def is_crd(obj: KubeObject) -> bool:
+    """Say whether an object is a CustomResourceDefinition of the current version."""
+    return (
+        obj.get("apiVersion") == "apiextensions.k8s.io/v1"
+        and obj.get("kind") == "CustomResourceDefinition"
+    )
+
+
+def kinds_of_crd(crd: KubeObject) -> list[KindSchema]:
+    """Return a kind for every version that is served."""
+    group = _text(crd, ("spec", "group"))
+    name = _text(crd, ("spec", "names", "kind"))
+    plural = _text(crd, ("spec", "names", "plural"))
+    namespaced = _namespaced(crd)
+    return [
+        KindSchema(Kind(group, version, name), plural, namespaced, schema)
+        for version, schema in _served(crd)
+    ]
+
+
+def _served(crd: KubeObject) -> Iterator[tuple[str, Schema]]:
+    versions: Path = ("spec", "versions")
+    for index, version in enumerate(_typed(crd, versions, list, "a list")):
+        here = (*versions, index)
+        _typed(crd, here, dict, "an object")
+        if not version.get("served"):
+            continue
+        schema = find(version, ("schema", "openAPIV3Schema"))
+        # The API server publishes a version without a schema as an object of no known fields.
+        yield (
+            _text(crd, (*here, "name")),
+            _root(schema) if isinstance(schema, dict) else {"type": "object"},
+        )
+
+
+def _root(schema: Schema) -> Schema:
+    published = _published(schema)
+    return {**published, "properties": {**published.get("properties", {}), **_object_fields()}}
+
+
+def _published(schema: Schema) -> Schema:
+    """Spell out int-or-string and embedded resources, at any depth; the rest is kept as it is."""
+    changed: Schema = {
+        key: _published(schema[key])
+        for key in ("items", "additionalProperties")
+        if isinstance(schema.get(key), dict)
+    }
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        changed["properties"] = {
+            name: _published(part) if isinstance(part, dict) else part
+            for name, part in properties.items()
+        }
+    if schema.get("x-kubernetes-int-or-string") is True:
+        changed.update(_both_types(schema))
+    if schema.get("x-kubernetes-embedded-resource") is True:
+        changed["properties"] = {**changed.get("properties", {}), **_object_fields()}
+        changed["required"] = _with_all(schema.get("required") or [], "kind", "apiVersion")
+    return {**schema, **changed} if changed else schema
+
+
+def _both_types(schema: Schema) -> Schema:
+    """Return what must be added for the two types to stand in the schema itself."""
+    if not schema.get("anyOf"):
+        return {"anyOf": _INT_OR_STRING}
+    others = schema.get("allOf") or []
+    if any(each.get("anyOf") == _INT_OR_STRING for each in (schema, *others[:1])):
+        return {}
+    return {"allOf": [{"anyOf": _INT_OR_STRING}, *others]}
+
+
+def _object_fields() -> dict[str, Schema]:
+    return {"apiVersion": _STRING, "kind": _STRING, "metadata": catalog.object_meta()}
+
+
+def _with_all(names: list[str], *wanted: str) -> list[str]:
+    return [*names, *(name for name in wanted if name not in names)]
+
+
+def _namespaced(crd: KubeObject) -> bool:
+    path: Path = ("spec", "scope")
+    scope = _text(crd, path)
+    if scope not in _SCOPES:
+        raise _unreadable(path, f"is neither Namespaced nor Cluster but '{scope}'")
+    return _SCOPES[scope]
+
+
+def _text(crd: KubeObject, path: Path) -> str:
+    text: str = _typed(crd, path, str, "a string")
+    if not text:
+        raise _unreadable(path, "is empty")
+    return text
+
+
+def _typed(crd: KubeObject, path: Path, wanted: type, name: str) -> Any:
+    value = find(crd, path)
+    if value is MISSING:
+        raise _unreadable(path, "is missing")
+    if not isinstance(value, wanted):
+        raise _unreadable(path, f"is not {name}")
+    return value
+
+
+def _unreadable(path: Path, complaint: str) -> SchemaError:
+    message = f"CustomResourceDefinition: {format_path(path)} {complaint}"
+    return SchemaError("invalid-crd", message, spot=Spot(path))

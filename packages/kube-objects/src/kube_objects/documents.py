@@ -1,0 +1,197 @@
+"""
+YAML and JSON text → documents that know the line and column of every field.
+
+`load` never raises for what is in a file. It returns every document that can be used and a
+finding for everything that is wrong, each with its place. Values are plain JSON data, read as
+Kubernetes reads them; files, folders and git are none of this module's business.
+
+A document that can be read but should not be trusted (a key given twice, a number as a key) is
+returned with `sound` false, so that later checks can still say what else is wrong with it.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from kube_objects.positions import Places, SourceText
+from kube_objects.problems import Finding, Origin, Problem, Spot
+from kube_objects.yaml_errors import Complaint
+from kube_objects.yaml_events import BadSeparator, Part, split
+from kube_objects.yaml_limits import DEFAULT_LIMITS, Limits
+from kube_objects.yaml_values import build
+
+_BOM = "\ufeff"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+# What YAML calls printable, and JSON is content with.
+_CONTROL = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """
+    One document of a file.
+
+    `index` counts the documents of the file from 0, blank ones left out.
+    """
+
+    file: str
+    index: int
+    value: Any
+    source: SourceText = field(repr=False)
+    part: Part = field(repr=False)
+    revision: str = ""
+    sound: bool = True
+
+    def origin(self, spot: Spot) -> Origin:
+        """
+        Return where a spot is written.
+
+        A value is where its text begins (its quote, its `|`), an offset where that character
+        stands, and a path that leads nowhere is where its nearest existing parent is.
+        """
+        line, column = self.source.position(self._span(spot)[0])
+        return Origin(self.file, line, column, self.revision)
+
+    def width(self, spot: Spot) -> int:
+        """Count how many characters to underline, from the origin on and on its line."""
+        return self.source.width(*self._span(spot))
+
+    def source_line(self, number: int) -> str:
+        """Return a line of the file (not of the document), without its break."""
+        return self.source.line(number)
+
+    def finding(self, problem: Problem, subject: str = "") -> Finding:
+        """Give a problem its place."""
+        return Finding(problem, self.origin(problem.spot), self.width(problem.spot), subject)
+
+    @cached_property
+    def _places(self) -> Places:
+        return Places(self.part.text)
+
+    def _span(self, spot: Spot) -> tuple[int, int]:
+        span = self._places.span(spot)
+        return self.part.start + span.start, self.part.start + span.end
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The documents of a file, and what is wrong with it."""
+
+    documents: tuple[Document, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def load(
+    text: bytes | str, file: str, *, revision: str = "", limits: Limits = DEFAULT_LIMITS
+) -> Loaded:
+    """Read the documents of a file."""
+    return _Loader(file, revision, limits).load(text)
+
+
+class _Unreadable(Exception):  # noqa: N818 - a file of a user, not an error of the program
+    def __init__(self, code: str, summary: str, hint: str, index: int = 0, text: str = "") -> None:
+        super().__init__(summary)
+        self.complaint = Complaint(Problem(code, summary, hint=hint), index, index + 1)
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class _Loader:
+    file: str
+    revision: str
+    limits: Limits
+
+    def load(self, text: bytes | str) -> Loaded:
+        try:
+            source = SourceText(self._decode(text))
+            parts = self._parts(source.text)
+        except _Unreadable as unreadable:
+            where = SourceText(unreadable.text)
+            return Loaded((), (self._finding(unreadable.complaint, where, 0),))
+        return self._read(source, parts)
+
+    def _decode(self, text: bytes | str) -> str:
+        size = len(text) if isinstance(text, bytes) else len(text.encode(errors="replace"))
+        if size > self.limits.file_bytes:
+            summary = f"the file has more than {self.limits.file_bytes:,} bytes"
+            raise _Unreadable("file-too-large", summary, "split it")
+        if isinstance(text, bytes):
+            text = _utf8(text)
+        return text.removeprefix(_BOM)
+
+    def _parts(self, text: str) -> list[Part | BadSeparator]:
+        """Cut the file, leaving out what is blank."""
+        parts = [part for part in split(text) if isinstance(part, BadSeparator) or part.has_content]
+        most = self.limits.documents
+        if len(parts) > most:
+            summary = f"the file has more than {most:,} documents"
+            raise _Unreadable("too-many-documents", summary, "split it", parts[most].start, text)
+        return parts
+
+    def _read(self, source: SourceText, parts: list[Part | BadSeparator]) -> Loaded:
+        documents: list[Document] = []
+        findings: list[Finding] = []
+        index = 0
+        for part in parts:
+            if isinstance(part, BadSeparator):
+                findings.append(self._finding(_bad_separator(part), source, part.start))
+                continue
+            document, complaints = self._document(source, part, index)
+            documents.extend(document)
+            findings.extend(self._finding(each, source, part.start) for each in complaints)
+            index += 1
+        return Loaded(tuple(documents), tuple(findings))
+
+    def _document(
+        self, source: SourceText, part: Part, index: int
+    ) -> tuple[tuple[Document, ...], tuple[Complaint, ...]]:
+        control = _CONTROL.search(part.text)
+        if control is not None:
+            return (), (_control_character(control),)
+        built = build(part.text, self.limits)
+        if not built.usable:
+            return (), built.complaints
+        sound = not built.complaints
+        document = Document(self.file, index, built.value, source, part, self.revision, sound)
+        return (document,), built.complaints
+
+    def _finding(self, complaint: Complaint, source: SourceText, base: int) -> Finding:
+        problem = complaint.problem
+        if complaint.first is not None:
+            line, _ = source.position(base + complaint.first)
+            problem = replace(problem, hint=f"it is first given in line {line}")
+        start, end = base + complaint.start, base + complaint.end
+        origin = Origin(self.file, *source.position(start), self.revision)
+        return Finding(problem, origin, source.width(start, end))
+
+
+def _utf8(data: bytes) -> str:
+    hint = "save the file as UTF-8"
+    if data.startswith(_UTF16_BOMS):
+        raise _Unreadable("not-utf8", "the file is UTF-16, not UTF-8", hint)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode().removeprefix(_BOM)
+        bad = f"0x{data[error.start]:02X}"
+        summary = f"the byte {bad} is not UTF-8"
+        raise _Unreadable("not-utf8", summary, hint, len(before), before) from None
+
+
+def _bad_separator(line: BadSeparator) -> Complaint:
+    problem = Problem(
+        "yaml-syntax",
+        f"'{line.text}' is not a document separator: nothing but a comment may follow '---'",
+        hint="begin the document on the next line",
+    )
+    return Complaint(problem, 0, len(line.text))
+
+
+def _control_character(match: re.Match[str]) -> Complaint:
+    problem = Problem(
+        "control-character",
+        f"the control character U+{ord(match[0]):04X} may not stand in a manifest",
+        hint="remove it, or write it as an escape in double quotes",
+    )
+    return Complaint(problem, match.start(), match.end())

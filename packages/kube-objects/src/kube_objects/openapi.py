@@ -1,0 +1,86 @@
+"""
+The components of an OpenAPI v3 document, with their references resolved.
+
+Kubernetes writes a reference as `{"$ref": …}` or, when the field has something to say of its
+own, as `{"allOf": [{"$ref": …}], "default": {}, …}`. Both become the schema referred to; what
+stands beside the reference is laid over it.
+
+Each component is resolved once and then shared, because the same few (ObjectMeta, PodSpec)
+are reached from everywhere. A component that contains itself is cut where it comes round again.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from kube_objects.errors import SchemaError
+from kube_objects.schemas import Schema
+
+_PREFIX = "#/components/schemas/"
+
+# What a component is replaced by inside itself: anything may stand there.
+RECURSION: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+# Where a schema can refer to others; most have none of these.
+_REFERRING = frozenset(("$ref", "allOf", "items", "additionalProperties", "properties"))
+
+
+class Components:
+    """Named schemas that refer to each other, and to those of `base`."""
+
+    def __init__(self, schemas: Mapping[str, Schema], base: "Components | None" = None) -> None:
+        self._unresolved = dict(schemas)
+        self._resolved: dict[str, Schema] = {}
+        self._open: set[str] = set()
+        self._base = base
+
+    def get(self, name: str) -> Schema:
+        """Return a component without references."""
+        if name in self._resolved:
+            return self._resolved[name]
+        if name in self._open:
+            return RECURSION
+        if name in self._unresolved:
+            return self._resolve_component(name)
+        if self._base is not None:
+            return self._base.get(name)
+        raise SchemaError("unknown-reference", f"there is no schema named '{name}' to refer to")
+
+    def _resolve_component(self, name: str) -> Schema:
+        self._open.add(name)
+        try:
+            self._resolved[name] = self._resolve(self._unresolved[name])
+        finally:
+            self._open.discard(name)
+        del self._unresolved[name]
+        return self._resolved[name]
+
+    def _resolve(self, schema: Schema) -> Schema:
+        """Return `schema` itself if nothing in it refers anywhere."""
+        if _REFERRING.isdisjoint(schema):
+            return schema
+        name = _reference(schema)
+        if name is not None:
+            beside = {key: schema[key] for key in schema if key not in ("$ref", "allOf")}
+            return {**self.get(name), **beside} if beside else self.get(name)
+        changed = dict(self._changed_parts(schema))
+        return {**schema, **changed} if changed else schema
+
+    def _changed_parts(self, schema: Schema) -> Iterator[tuple[str, Schema]]:
+        for key in ("items", "additionalProperties"):
+            part = schema.get(key)
+            if isinstance(part, dict):
+                resolved = self._resolve(part)
+                if resolved is not part:
+                    yield key, resolved
+        properties: Mapping[str, Schema] = schema.get("properties", {})
+        resolved = {name: self._resolve(part) for name, part in properties.items()}
+        if any(resolved[name] is not properties[name] for name in properties):
+            yield "properties", resolved
+
+
+def _reference(schema: Schema) -> str | None:
+    for holder in (schema, *schema.get("allOf", ())):
+        if "$ref" in holder:
+            # As in a JSON pointer: "~1" is a slash, "~0" a tilde.
+            name: str = holder["$ref"].removeprefix(_PREFIX)
+            return name.replace("~1", "/").replace("~0", "~")
+    return None

@@ -1,0 +1,78 @@
+"""
+Which fields of an object nobody described.
+
+An API server prunes such fields from custom objects and, asked to be strict, refuses them.
+Kinds that are built into it follow one rule more: an object of which the schema says nothing at
+all (a raw extension, managed fields) is free in its form. `metadata` is always of such a kind.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kube_objects.problems import Path
+from kube_objects.schemas import Schema
+from kube_objects.structural_schema import (
+    OBJECT_FIELDS,
+    fields,
+    has_other_fields,
+    is_embedded,
+    items,
+    other_fields,
+    preserves_unknown,
+)
+
+
+def unknown_fields(
+    value: Any, schema: Schema, *, whole: bool = True, built_in: bool = False
+) -> list[Path]:
+    """
+    List the fields that would be pruned, in the order they are written.
+
+    `whole` says that the value is a Kubernetes object and not a part of one, `built_in` that its
+    kind is one of the API server's own.
+    """
+    root = {**schema, "x-kubernetes-embedded-resource": True} if whole else schema
+    return list(_Walk(built_in).unknown(value, root, (), kept=False))
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    built_in: bool
+
+    def unknown(self, value: Any, schema: Schema | None, path: Path, kept: bool) -> Iterator[Path]:
+        """Walk a value; `kept` says that a list around it keeps what is unknown in its items."""
+        if isinstance(value, list):
+            item = None if schema is None else items(schema)
+            kept = kept or self._keeps(schema)
+            for index, part in enumerate(value):
+                yield from self.unknown(part, item, (*path, index), kept)
+        elif isinstance(value, dict):
+            kept = kept or self._keeps(schema)
+            for key, part in value.items():
+                yield from self._below(key, part, schema or {}, path, kept)
+
+    def _below(
+        self, key: str, value: Any, schema: Schema, path: Path, kept: bool
+    ) -> Iterator[Path]:
+        below = (*path, key)
+        if key in OBJECT_FIELDS and is_embedded(schema):
+            yield from self._object_field(key, value, schema, below)
+        elif key in fields(schema):
+            yield from self.unknown(value, fields(schema)[key], below, kept=False)
+        elif has_other_fields(schema):
+            yield from self.unknown(value, other_fields(schema), below, kept=False)
+        elif not kept:
+            yield below
+
+    def _object_field(self, key: str, value: Any, schema: Schema, path: Path) -> Iterator[Path]:
+        described = fields(schema).get(key)
+        # A CRD may say something about metadata.name alone; that describes no other field away.
+        if key == "metadata" and described is not None and "labels" in fields(described):
+            yield from _Walk(built_in=True).unknown(value, described, path, kept=False)
+
+    def _keeps(self, schema: Schema | None) -> bool:
+        if schema is None:
+            return False
+        is_bare = not fields(schema) and not has_other_fields(schema)
+        return preserves_unknown(schema) or (self.built_in and is_bare)

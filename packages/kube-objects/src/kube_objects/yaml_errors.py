@@ -1,0 +1,159 @@
+"""
+What the YAML parser complains about, in words for the author of the file.
+
+libyaml names what it was doing; people want to know what they wrote. One table turns the
+complaints that everyday mistakes cause into a fact and a hint; the rest is passed on as it is.
+"""
+
+from dataclasses import dataclass
+
+import yaml
+
+from kube_objects.problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """
+    A problem, and where in the document's text it stands.
+
+    `first` is where the same thing stood before, when the problem is a repetition.
+    """
+
+    problem: Problem
+    start: int
+    end: int
+    first: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """If the parser says `problem` (while doing `context`), say this instead."""
+
+    problem: str
+    summary: str
+    hint: str = ""
+    context: str = ""
+    from_context: bool = False  # the mistake is where the parser began, not where it gave up
+
+
+_QUOTE = "put the value in quotes"
+_INDENT = "check the indentation against the lines above"
+
+_RULES = (
+    _Rule(
+        "found a tab character that violates indentation",
+        "a tab stands where only spaces may indent",
+        "indent with spaces",
+    ),
+    _Rule(
+        "did not find expected alphabetic or numeric character",
+        "'*' begins an alias, and no name follows it",
+        "put values such as '*.example.org' in quotes",
+        context="while scanning an alias",
+        from_context=True,
+    ),
+    _Rule(
+        "did not find expected alphabetic or numeric character",
+        "'&' begins an anchor, and no name follows it",
+        _QUOTE,
+        context="while scanning an anchor",
+        from_context=True,
+    ),
+    _Rule(
+        "mapping values are not allowed in this context",
+        "a ': ' stands where no key can be",
+        "quote a value that contains ': ', or check the indentation",
+    ),
+    _Rule(
+        "block sequence entries are not allowed in this context",
+        "a list item '- ' stands where no list can begin",
+        "begin the list on the line after the key, or check the indentation",
+    ),
+    _Rule(
+        "could not find expected ':'",
+        "a ':' is missing: this line is neither 'key: value' nor a list item",
+        "write 'key: value' with a space after the colon",
+        from_context=True,
+    ),
+    _Rule(
+        "did not find expected key",
+        "this line does not fit the mapping around it",
+        _INDENT,
+    ),
+    _Rule(
+        "did not find expected '-' indicator",
+        "this line does not fit the list around it",
+        _INDENT,
+    ),
+    _Rule(
+        "found unexpected end of stream",
+        "the quoted text that begins here is not closed",
+        "add the closing quote",
+        context="while scanning a quoted scalar",
+        from_context=True,
+    ),
+    _Rule(
+        "did not find expected ',' or ']'",
+        "the list in brackets goes on where ',' or ']' is expected",
+        "separate items with ',', close with ']', and quote items with special characters",
+    ),
+    _Rule(
+        "did not find expected ',' or '}'",
+        "the mapping in braces goes on where ',' or '}' is expected",
+        "separate fields with ',', close with '}'; quote a value that begins with '{'",
+    ),
+    _Rule(
+        "did not find expected node content",
+        "a value is expected here",
+        "close every '[' and '{'; put a value that begins with ']', '}' or ',' in quotes",
+    ),
+    _Rule(
+        "found unknown escape character",
+        "a backslash in double quotes is followed by a letter that means nothing there",
+        "write '\\\\' for a backslash, or use single quotes",
+    ),
+    _Rule(
+        "found invalid Unicode character escape code",
+        "an escape in double quotes names no character",
+        "write the character itself",
+    ),
+    _Rule("found undefined tag handle", "a tag uses a prefix that nobody defined", _QUOTE),
+    _Rule(
+        "did not find expected <document start>",
+        "the document ended before this line, but something follows",
+        "separate documents with a line '---'",
+    ),
+)
+
+
+def explain(error: yaml.YAMLError, text: str) -> Complaint:
+    """Turn what the parser raised into a complaint about `text`."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return Complaint(Problem("yaml-syntax", f"this is not YAML: {error}"), 0, 1)
+    # What is missed at the very end is missed after the last thing that was written.
+    where = min(error.problem_mark.index, max(0, len(text.rstrip()) - 1))
+    begun = error.context_mark.index if error.context_mark else where
+    if text.lstrip().startswith("%"):
+        summary = "a line that begins with '%' is a directive, which kubectl does not read"
+        return _complain(summary, text.index("%"), "remove the line")
+    if "cannot start any token" in (error.problem or ""):
+        return _unexpected_character(text, where)
+    if text[begun : begun + 1] in ("[", "{") and where < error.problem_mark.index:
+        return _complain(f"the '{text[begun]}' that stands here is not closed", begun)
+    for rule in _RULES:
+        if rule.problem in (error.problem or "") and rule.context in (error.context or ""):
+            return _complain(rule.summary, begun if rule.from_context else where, rule.hint)
+    context = f"{error.context}: " if error.context else ""
+    return _complain(f"{context}{error.problem}", where)
+
+
+def _unexpected_character(text: str, where: int) -> Complaint:
+    character = text[where : where + 1]
+    if character == "\t":
+        return _complain("a tab stands where only spaces may indent", where, "indent with spaces")
+    return _complain(f"a value cannot begin with '{character}'", where, _QUOTE)
+
+
+def _complain(summary: str, where: int, hint: str = "") -> Complaint:
+    return Complaint(Problem("yaml-syntax", summary, hint=hint), where, where + 1)

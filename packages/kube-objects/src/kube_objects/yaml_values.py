@@ -1,0 +1,297 @@
+"""
+Parser events of one document → its value as JSON data, or why it is refused.
+
+Repositories are hostile: nesting, aliases and tags are judged event by event, before anything
+is built from them. What makes a document meaningless ends it (`_Refused`). What only makes it
+doubtful, such as a key given twice, is reported and read on, so that everything else that is
+wrong with the document is found in the same run.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from kube_objects.problems import Path, Problem, Spot
+from kube_objects.yaml_aliases import AliasError, Aliases
+from kube_objects.yaml_errors import Complaint, explain
+from kube_objects.yaml_events import end_of, events, start_of
+from kube_objects.yaml_limits import Limits
+from kube_objects.yaml_scalars import NotFiniteError, Scalar, resolve, resolve_as
+
+MERGE_KEY = "<<"
+
+_STANDARD_TAG = "tag:yaml.org,2002:"
+_SCALAR_TAGS = frozenset(("str", "int", "float", "bool", "null"))
+_COLLECTION_TAGS = frozenset(("map", "seq"))
+_KEY_TAGS = frozenset(("str",))
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A document's value (if it has one that can be used) and what is wrong with it."""
+
+    value: Any
+    usable: bool
+    complaints: tuple[Complaint, ...]
+
+
+def build(text: str, limits: Limits) -> Built:
+    """Read one document."""
+    builder = _Builder(limits)
+    try:
+        for event in events(text):
+            handler = _HANDLERS.get(type(event))
+            if handler is not None:
+                handler(builder, event)
+    except _Refused as refused:
+        return Built(None, False, (*builder.complaints, refused.complaint))
+    except yaml.YAMLError as error:
+        return Built(None, False, (*builder.complaints, explain(error, text)))
+    return Built(builder.value, True, tuple(builder.complaints))
+
+
+class _Refused(Exception):  # noqa: N818 - the end of a document, not of the program
+    def __init__(self, complaint: Complaint) -> None:
+        super().__init__(complaint.problem.summary)
+        self.complaint = complaint
+
+
+class _Key(Enum):
+    """Where a mapping stands when it does not hold a key."""
+
+    AWAITED = "the next node is a key"
+    MERGE = "the next node is merged into the mapping"
+
+
+class _Frame:
+    """A collection that is being read."""
+
+    __slots__ = ("anchor", "container", "is_mapping", "key", "opening", "seen")
+
+    def __init__(self, opening: Event, is_mapping: bool, anchor: str | None) -> None:
+        self.container: Any = {} if is_mapping else []
+        self.is_mapping = is_mapping
+        self.key: str | _Key = _Key.AWAITED
+        self.opening = opening
+        self.anchor = anchor
+        self.seen: dict[str, int] = {}  # keys written here (not merged in), and where
+
+
+class _Builder:
+    def __init__(self, limits: Limits) -> None:
+        self.complaints: list[Complaint] = []
+        self._depth = limits.depth
+        self._may_merge = limits.aliases > 0
+        self._aliases = Aliases(limits)
+        self._top = _Frame(Event(), False, None)
+        self._stack = [self._top]
+
+    @property
+    def value(self) -> Any:
+        root = self._stack[0].container
+        return root[0] if root else None
+
+    def scalar(self, event: ScalarEvent) -> None:
+        top = self._top
+        if top.is_mapping and top.key is _Key.AWAITED:
+            self._begin_entry(top, event)
+            return
+        value: Scalar
+        if event.tag is not None:
+            value = self._tagged(event)
+        elif event.implicit[0]:
+            value = self._plain(event)
+        else:
+            value = event.value
+        if event.anchor is not None:
+            self._aliases.name(event.anchor, value)
+        self._put(value, event)
+
+    def open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
+        if len(self._stack) > self._depth:
+            text = f"nested deeper than {self._depth} levels"
+            raise self._refusal(event, "too-deep", text, "is this meant to be a manifest?")
+        if event.tag is not None:
+            self._check_tag(event, event.tag, _COLLECTION_TAGS)
+        frame = _Frame(event, isinstance(event, MappingStartEvent), event.anchor)
+        self._stack.append(frame)
+        self._top = frame
+
+    def close(self, event: MappingEndEvent | SequenceEndEvent) -> None:
+        frame = self._stack.pop()
+        self._top = top = self._stack[-1]
+        if frame.anchor is not None:
+            self._aliases.name(frame.anchor, frame.container)
+        if top.is_mapping and top.key is _Key.AWAITED:
+            self._collection_as_key(frame, event)
+        else:
+            self._put(frame.container, frame.opening)
+
+    def alias(self, event: AliasEvent) -> None:
+        name = event.anchor or ""
+        if self._top.is_mapping and self._top.key is _Key.AWAITED:
+            raise self._refusal(event, "non-string-key", f"the alias '*{name}' is used as a key")
+        try:
+            value = self._aliases.repeat(name, len(self._stack) - 1)
+        except AliasError as error:
+            problem = replace(error.problem, spot=Spot(self._path()))
+            raise _Refused(Complaint(problem, start_of(event), end_of(event))) from None
+        self._put(value, event)
+
+    def _put(self, value: Any, event: Event) -> None:
+        top = self._top
+        if not top.is_mapping:
+            top.container.append(value)
+            return
+        if top.key is _Key.MERGE:
+            self._merge(value, event)
+        else:
+            top.container[top.key] = value
+        top.key = _Key.AWAITED
+
+    def _begin_entry(self, top: _Frame, event: ScalarEvent) -> None:
+        key = event.value
+        if event.tag is not None:
+            self._check_tag(event, event.tag, _KEY_TAGS)
+        elif event.implicit[0]:
+            if key == MERGE_KEY:
+                self._begin_merge(event)
+                return
+            self._check_plain_key(event)
+        if key in top.seen:
+            self._repeated_key(key, event)
+        top.seen[key] = start_of(event)
+        top.key = key
+
+    def _begin_merge(self, event: ScalarEvent) -> None:
+        if not self._may_merge:
+            text = "'<<' merges another mapping, which is not read"
+            raise self._refusal(event, "merge-key", text, "write its fields out")
+        self._top.key = _Key.MERGE
+
+    def _merge(self, value: Any, event: Event) -> None:
+        for part in reversed(value) if isinstance(value, list) else [value]:
+            if not isinstance(part, dict):
+                raise self._refusal(event, "merge-key", "'<<' merges something that is no mapping")
+            # Kubernetes' parser lets a merge win over keys that stand before it.
+            self._top.container.update(part)
+
+    def _check_plain_key(self, event: ScalarEvent) -> None:
+        meaning = _meaning(event.value)
+        if isinstance(meaning, str):
+            return
+        text, hint = "a ':' has no key before it", "quote text that begins with ':'"
+        if event.value:
+            text = f"the key '{event.value}' is read as {_describe(meaning)}, not as text"
+            hint = f'put the key in quotes: "{event.value}"'
+        self._complain(event, "non-string-key", text, hint)
+
+    def _repeated_key(self, key: str, event: ScalarEvent) -> None:
+        problem = Problem(
+            "duplicate-key",
+            f"the key '{key}' is given twice in one mapping",
+            Spot((*self._path(), key), on_key=True),
+        )
+        first = self._top.seen[key]
+        self.complaints.append(Complaint(problem, start_of(event), end_of(event), first))
+
+    def _collection_as_key(self, frame: _Frame, end: Event) -> None:
+        what = "mapping" if frame.is_mapping else "list"
+        problem = Problem(
+            "non-string-key",
+            f"a {what} is used as a key",
+            Spot(self._path()),
+            hint="put template text such as '{{ … }}' in quotes",
+        )
+        self.complaints.append(Complaint(problem, start_of(frame.opening), end_of(end)))
+        self._top.key = f"({what})"
+
+    def _plain(self, event: ScalarEvent) -> Scalar:
+        try:
+            return resolve(event.value)
+        except NotFiniteError:
+            return self._not_finite(event)
+
+    def _not_finite(self, event: ScalarEvent) -> str:
+        text = f"'{event.value}' is no number that JSON knows"
+        self._complain(event, "not-finite", text, "put it in quotes if text is meant")
+        return event.value
+
+    def _tagged(self, event: ScalarEvent) -> Scalar:
+        tag = event.tag or ""
+        # A lone "!" says that nothing is to be guessed: text.
+        if tag == "!" or not self._check_tag(event, tag, _SCALAR_TAGS):
+            return event.value
+        kind = tag.removeprefix(_STANDARD_TAG)
+        try:
+            return resolve_as(kind, event.value)
+        except NotFiniteError:
+            return self._not_finite(event)
+        except ValueError:
+            self._complain(event, "tag", f"'{event.value}' is not what '!!{kind}' says")
+            return event.value
+
+    def _check_tag(self, event: NodeEvent, tag: str, known: frozenset[str]) -> bool:
+        if tag == "!" or (tag.startswith(_STANDARD_TAG) and tag[len(_STANDARD_TAG) :] in known):
+            return True
+        shown = tag.replace(_STANDARD_TAG, "!!", 1)
+        self._complain(event, "tag", f"the tag '{shown}' has no meaning in a manifest", "remove it")
+        return False
+
+    def _path(self) -> Path:
+        """Return the path of what is being read; the frame of the root has no part in it."""
+        steps: list[str | int] = []
+        for frame in self._stack[1:]:
+            if not frame.is_mapping:
+                steps.append(len(frame.container))
+            elif isinstance(frame.key, str):
+                steps.append(frame.key)
+        return tuple(steps)
+
+    def _complain(self, event: Event, code: str, text: str, hint: str = "") -> None:
+        problem = Problem(code, text, Spot(self._path()), hint=hint)
+        self.complaints.append(Complaint(problem, start_of(event), end_of(event)))
+
+    def _refusal(self, event: Event, code: str, text: str, hint: str = "") -> _Refused:
+        problem = Problem(code, text, Spot(self._path()), hint=hint)
+        return _Refused(Complaint(problem, start_of(event), end_of(event)))
+
+
+_HANDLERS: dict[type[Event], Callable[[_Builder, Any], None]] = {
+    ScalarEvent: _Builder.scalar,
+    MappingStartEvent: _Builder.open,
+    SequenceStartEvent: _Builder.open,
+    MappingEndEvent: _Builder.close,
+    SequenceEndEvent: _Builder.close,
+    AliasEvent: _Builder.alias,
+}
+
+
+def _meaning(key: str) -> Scalar:
+    try:
+        return resolve(key)
+    except NotFiniteError as error:
+        return float(str(error).replace(".", "", 1))
+
+
+def _describe(meaning: Scalar) -> str:
+    match meaning:
+        case bool():
+            return f"the boolean {'true' if meaning else 'false'}"
+        case None:
+            return "null"
+        case _:
+            return "a number"

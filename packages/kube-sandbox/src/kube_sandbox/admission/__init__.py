@@ -1,0 +1,1 @@
+"""Admission: policies and the plugins that are on by default."""

@@ -1,0 +1,42 @@
+"""
+A write that asks to be let in, as admission sees it.
+"""
+
+from dataclasses import dataclass
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.registry.kinds import Served
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A write that asks to be let in; `old` is what is there, `obj` what is to be."""
+
+    operation: str  # CREATE, UPDATE or DELETE
+    served: Served
+    namespace: str
+    name: str
+    subresource: str
+    obj: KubeObject | None
+    old: KubeObject | None
+    asker: Asker
+    dry_run: bool = False
+
+    def request(self) -> KubeObject:
+        """Return what expressions see of the request."""
+        kind, asker = self.served.kind, self.asker
+        shown = {"group": kind.group, "version": kind.version, "kind": kind.kind}
+        place = {"group": kind.group, "version": kind.version, "resource": self.served.plural}
+        user = {"username": asker.user, "uid": asker.uid, "groups": list(asker.groups)}
+        extra = {key: list(values) for key, values in asker.extra.items()}
+        part = {"subResource": self.subresource, "requestSubResource": self.subresource}
+        return {
+            **{"kind": shown, "requestKind": shown, "resource": place, "requestResource": place},
+            **({key: value for key, value in part.items() if value}),
+            **({"name": self.name} if self.name else {}),
+            **({"namespace": self.namespace} if self.namespace else {}),
+            "operation": self.operation,
+            "userInfo": {**user, "extra": extra},
+            "dryRun": self.dry_run,
+        }

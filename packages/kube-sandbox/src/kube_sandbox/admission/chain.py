@@ -1,0 +1,118 @@
+"""
+What is checked of every write besides the object itself: its place, and what it grants.
+
+As the plugins of a real API server that are on by default; those that are about certain kinds are
+in `plugins`.
+"""
+
+from collections.abc import Callable
+
+from kube_objects.refs import KubeObject
+from kube_sandbox import api_errors
+from kube_sandbox.admission.attributes import Deed
+from kube_sandbox.admission.plugins.interface import LAST, Plugins, shown_name
+from kube_sandbox.authorization.escalation import check_grant
+from kube_sandbox.authorization.rbac import RBAC, Access
+from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.registry.kinds import Served
+
+# Who may still be asked in a namespace that goes.
+_ALWAYS = frozenset(
+    (
+        "localsubjectaccessreviews.authorization.k8s.io",
+        "subjectaccessreviews.authorization.k8s.io",
+    )
+)
+# By bucket: what every cluster needs, and what is said to who would delete it.
+_IMMORTAL = {
+    "namespaces": (
+        frozenset(("default", "kube-system", "kube-public")),
+        "this namespace may not be deleted",
+    ),
+    "priorityclasses.scheduling.k8s.io": (
+        frozenset(("system-cluster-critical", "system-node-critical")),
+        "this is a system priority class and cannot be deleted",
+    ),
+}
+
+
+class Admission:
+    """Lets writes in."""
+
+    def __init__(
+        self,
+        namespace: Callable[[str], KubeObject | None],
+        access: Access,
+        judge: Callable[[Deed], list[str]] = lambda deed: [],
+        plugins: Plugins | None = None,
+    ) -> None:
+        self._namespace = namespace
+        self._access = access
+        self._judge = judge  # asks the policies; returns warnings
+        self._plugins = plugins or {}
+        self._last = self._plugins.get(LAST, ())
+
+    def create(self, served: Served, namespace: str, obj: KubeObject, asker: Asker) -> None:
+        """Refuse what cannot be made where it is to be, or grants more than its author has."""
+        _check_definition(served, obj)
+        self._check_namespace(served, namespace, obj)
+        if served.kind.group == RBAC:
+            check_grant(self._access, asker, served.plural, obj)
+
+    def mutate(self, deed: Deed) -> None:
+        """Have plugins change what is written."""
+        for plugin in self._plugins.get(deed.served.bucket, ()):
+            plugin.mutate(deed)
+
+    def judge(self, deed: Deed) -> list[str]:
+        """Refuse what a policy or a plugin does not let in; return what its author should know."""
+        warnings = [
+            text
+            for plugin in self._plugins.get(deed.served.bucket, ())
+            for text in plugin.validate(deed)
+        ]
+        warnings += self._judge(deed)
+        if deed.served.namespaced:
+            warnings += [text for plugin in self._last for text in plugin.validate(deed)]
+        return warnings
+
+    def _check_namespace(self, served: Served, namespace: str, obj: KubeObject) -> None:
+        if not served.namespaced or served.bucket in _ALWAYS:
+            return
+        found = self._namespace(namespace)
+        if found is None:
+            raise api_errors.not_found("", "namespaces", namespace)
+        if "deletionTimestamp" not in found["metadata"]:
+            return
+        name = shown_name(obj)
+        why = (
+            f"unable to create new content in namespace {namespace} because it is being terminated"
+        )
+        error = api_errors.forbidden(served.kind.group, served.plural, name, why)
+        error.details["causes"] = [
+            {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {namespace} is being terminated",
+                "field": "metadata.namespace",
+            }
+        ]
+        raise error
+
+    def update(self, served: Served, new: KubeObject, old: KubeObject, asker: Asker) -> None:
+        """Refuse a change that grants more than its author has."""
+        if served.kind.group == RBAC:
+            check_grant(self._access, asker, served.plural, new, old)
+
+    def delete(self, served: Served, name: str) -> None:
+        """Refuse to delete what every cluster needs."""
+        names, why = _IMMORTAL.get(served.bucket, ((), ""))
+        if name in names:
+            raise api_errors.forbidden(served.kind.group, served.plural, name, why)
+
+
+def _check_definition(served: Served, obj: KubeObject) -> None:
+    """Refuse a new object of a custom kind that goes; those that are there can still change."""
+    if served.is_custom and "create" not in served.verbs:
+        name = obj["metadata"].get("name", "")
+        why = "create not allowed while custom resource definition is terminating"
+        raise api_errors.forbidden(served.kind.group, served.plural, name, why)

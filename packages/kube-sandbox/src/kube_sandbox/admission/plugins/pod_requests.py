@@ -1,0 +1,71 @@
+"""
+What a pod asks for as a whole.
+
+Containers run side by side, those that prepare it one after the other, and sidecars with both; so a
+pod needs the greater of what it needs to run and of what it needs to begin.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.admission.plugins.resource_sums import Amount, added, amounts, most
+
+Part = Literal["requests", "limits"]
+_OF_PODS = frozenset(("cpu", "memory"))  # what a pod may ask for besides its containers
+HUGE_PAGES = "hugepages-"
+
+
+def containers_of(spec: KubeObject) -> Iterable[KubeObject]:
+    """Return the containers of a pod, then those that prepare it."""
+    return (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+
+
+def asked(container: Mapping[str, Any], part: Part) -> dict[str, Amount]:
+    """Return what a container asks for."""
+    return amounts((container.get("resources") or {}).get(part))
+
+
+def total(spec: KubeObject, part: Part, *, pages: bool = False) -> dict[str, Amount]:
+    """
+    Return what a pod asks for, without overhead.
+
+    What it asks for as a pod counts instead of what its containers do; huge pages only if asked.
+    """
+    found: dict[str, Amount] = {}
+    for container in spec.get("containers") or ():
+        found = added(found, asked(container, part))
+    sidecars: dict[str, Amount] = {}
+    peak: dict[str, Amount] = {}
+    for container in spec.get("initContainers") or ():
+        own = asked(container, part)
+        if container.get("restartPolicy") == "Always":
+            found = added(found, own)
+            sidecars = added(sidecars, own)
+            peak = most(peak, sidecars)
+        else:
+            peak = most(peak, added(own, sidecars))
+    own = asked(spec, part)
+    overruled = {name: own[name] for name in own if _is_of_pods(name, pages=pages)}
+    return {**most(found, peak), **overruled}
+
+
+def with_overhead(spec: KubeObject, part: Part) -> dict[str, Amount]:
+    """Return what a pod takes altogether; overhead raises only limits that there are."""
+    found = total(spec, part, pages=True)
+    overhead = amounts(spec.get("overhead"))
+    if part == "limits":
+        overhead = {name: overhead[name] for name in overhead if name in found}
+        overhead = {name: each for name, each in overhead.items() if found[name].nanos}
+    return added(found, overhead)
+
+
+def is_set_for_pod(spec: KubeObject) -> bool:
+    """Say whether a pod asks for anything besides its containers."""
+    found = spec.get("resources") or {}
+    names = (*(found.get("requests") or ()), *(found.get("limits") or ()))
+    return any(_is_of_pods(name, pages=True) for name in names)
+
+
+def _is_of_pods(name: str, *, pages: bool) -> bool:
+    return name in _OF_PODS or (pages and name.startswith(HUGE_PAGES))

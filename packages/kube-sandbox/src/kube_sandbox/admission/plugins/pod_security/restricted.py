@@ -1,0 +1,128 @@
+"""
+The checks that the restricted Pod Security Standard has besides: containers that may do little.
+"""
+
+from collections.abc import Iterable
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.admission.plugins.pod_security.baseline import seccomp_profile
+from kube_sandbox.admission.plugins.pod_security.check_results import (
+    PodCheck,
+    Violation,
+    adding,
+    context_of,
+    contexts,
+    counted,
+    listed,
+    setters,
+    told_containers,
+)
+
+_ROOT = "runAsNonRoot != true"
+_FREE_VOLUMES = frozenset(
+    (
+        *("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image"),
+        *("persistentVolumeClaim", "projected", "secret"),
+    )
+)
+_OTHER_VOLUMES = frozenset(
+    (
+        *("hostPath", "gcePersistentDisk", "awsElasticBlockStore", "gitRepo", "nfs", "iscsi"),
+        *("glusterfs", "rbd", "flexVolume", "cinder", "cephfs", "flocker", "fc", "azureFile"),
+        *("vsphereVolume", "quobyte", "azureDisk", "photonPersistentDisk", "portworxVolume"),
+        *("scaleIO", "storageos"),
+    )
+)
+
+
+def unless_windows(check: PodCheck) -> PodCheck:
+    """Let pods for Windows be, which cannot set what is asked for."""
+
+    def checked(metadata: KubeObject, spec: KubeObject) -> Violation | None:
+        is_windows = (spec.get("os") or {}).get("name") == "windows"
+        return None if is_windows else check(metadata, spec)
+
+    return checked
+
+
+def unless_own_users(check: PodCheck) -> PodCheck:
+    """Let pods be whose users are not those of the host."""
+
+    def checked(metadata: KubeObject, spec: KubeObject) -> Violation | None:
+        return None if spec.get("hostUsers") is False else check(metadata, spec)
+
+    return checked
+
+
+def privilege_escalation(metadata: KubeObject, spec: KubeObject) -> Violation | None:
+    """Want containers whose processes cannot gain privileges."""
+    names = [
+        name
+        for name, context in contexts(spec)
+        if context.get("allowPrivilegeEscalation") is not False
+    ]
+    told = f"{told_containers(names)} must set securityContext.allowPrivilegeEscalation=false"
+    return Violation("allowPrivilegeEscalation != false", told) if names else None
+
+
+def no_capabilities(metadata: KubeObject, spec: KubeObject) -> Violation | None:
+    """Want containers without capabilities but to bind to low ports."""
+    names = [
+        name
+        for name, context in contexts(spec)
+        if "ALL" not in ((context.get("capabilities") or {}).get("drop") or ())
+    ]
+    told = []
+    if names:
+        told.append(f'{told_containers(names)} must set securityContext.capabilities.drop=["ALL"]')
+    if added := adding(spec, ("NET_BIND_SERVICE",)):
+        told.append(added)
+    return Violation("unrestricted capabilities", "; ".join(told)) if told else None
+
+
+def volume_types(metadata: KubeObject, spec: KubeObject) -> Violation | None:
+    """Refuse volumes that name where they are."""
+    found = [each for each in spec.get("volumes") or () if not each.keys() & _FREE_VOLUMES]
+    names = [each["name"] for each in found]
+    kinds = sorted({_volume_type(each) for each in found})
+    verb = counted("uses", "use", names)
+    noun = counted("restricted volume type", "restricted volume types", kinds)
+    told = f"{counted('volume', 'volumes', names)} {listed(names)} {verb} {noun} {listed(kinds)}"
+    return Violation("restricted volume types", told) if found else None
+
+
+def _volume_type(volume: Iterable[str]) -> str:
+    return next((key for key in volume if key in _OTHER_VOLUMES), "unknown")
+
+
+def run_as_non_root(metadata: KubeObject, spec: KubeObject) -> Violation | None:
+    """Want containers that do not start as root."""
+    of_pod = context_of(spec).get("runAsNonRoot")
+    chosen = [(name, context.get("runAsNonRoot")) for name, context in contexts(spec)]
+    refusing = [name for name, choice in chosen if choice is False]
+    if who := setters(refusing, is_pod=of_pod is False):
+        return Violation(_ROOT, f"{who} must not set securityContext.runAsNonRoot=false")
+    silent = [name for name, choice in chosen if choice is None]
+    if of_pod or not silent:
+        return None
+    told = f"pod or {told_containers(silent)} must set securityContext.runAsNonRoot=true"
+    return Violation(_ROOT, told)
+
+
+def run_as_user(metadata: KubeObject, spec: KubeObject) -> Violation | None:
+    """Refuse root as the user."""
+    names = [name for name, context in contexts(spec) if context.get("runAsUser") == 0]
+    who = setters(names, is_pod=context_of(spec).get("runAsUser") == 0)
+    return Violation("runAsUser=0", f"{who} must not set runAsUser=0") if who else None
+
+
+def seccomp_profile_set(metadata: KubeObject, spec: KubeObject) -> Violation | None:
+    """Want a seccomp profile."""
+    if unsafe := seccomp_profile(metadata, spec):
+        return unsafe
+    of_pod = context_of(spec).get("seccompProfile")
+    silent = [name for name, context in contexts(spec) if not context.get("seccompProfile")]
+    if of_pod or not silent:
+        return None
+    told = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+    return Violation("seccompProfile", f"pod or {told_containers(silent)} {told}")

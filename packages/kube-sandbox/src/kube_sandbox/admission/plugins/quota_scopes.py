@@ -1,0 +1,93 @@
+"""
+Which pods and claims a quota is about: its scopes, and its scope selector.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kube_objects.refs import KubeObject
+
+Scope = Mapping[str, Any]  # scopeName, operator, values
+
+
+def scopes_of(quota: KubeObject) -> list[Scope]:
+    """Return all scopes of a quota; an object must be in each of them."""
+    spec = quota.get("spec") or {}
+    plain = [{"scopeName": each, "operator": "Exists"} for each in spec.get("scopes") or ()]
+    selected = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+    return [*plain, *selected]
+
+
+def has_pod(scope: Scope, pod: KubeObject) -> bool:
+    """Say whether a pod is in a scope."""
+    name = scope["scopeName"]
+    if name == "PriorityClass":
+        priority = (pod.get("spec") or {}).get("priorityClassName")
+        return _selects(scope, [priority] if priority else [])
+    plain = name.removeprefix("Not")
+    return plain in _PODS and _PODS[plain](pod) is (plain == name)
+
+
+def has_claim(scope: Scope, claim: KubeObject) -> bool:
+    """Say whether a claim is in a scope."""
+    if scope["scopeName"] != "VolumeAttributesClass":
+        return False
+    status = claim.get("status") or {}
+    names = (
+        (claim.get("spec") or {}).get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    )
+    return _selects(scope, [each for each in names if each])
+
+
+def has_nothing(scope: Scope, obj: KubeObject) -> bool:
+    """Say that no object of other kinds is in any scope."""
+    del scope, obj
+    return False
+
+
+def is_terminating(pod: KubeObject) -> bool:
+    """Say whether a pod ends after some time, as pods of jobs do."""
+    return (pod.get("spec") or {}).get("activeDeadlineSeconds") is not None
+
+
+def _is_best_effort(pod: KubeObject) -> bool:
+    return (pod.get("status") or {}).get("qosClass") == "BestEffort"
+
+
+def _selects(scope: Scope, names: Sequence[str]) -> bool:
+    """Say whether one of some names is selected, or that there is none."""
+    values, operator = scope.get("values") or (), scope.get("operator")
+    if not names:
+        return operator in ("NotIn", "DoesNotExist")
+    fits = {
+        "In": any(each in values for each in names),
+        "NotIn": any(each not in values for each in names),
+        "Exists": True,
+    }
+    return fits.get(operator or "", False)
+
+
+def _looks_elsewhere(pod: KubeObject) -> bool:
+    """Say whether the affinity of a pod is about pods of other namespaces."""
+    affinity = (pod.get("spec") or {}).get("affinity") or {}
+    for sort in ("podAffinity", "podAntiAffinity"):
+        found = affinity.get(sort) or {}
+        terms = [
+            *(found.get("requiredDuringSchedulingIgnoredDuringExecution") or ()),
+            *(
+                each.get("podAffinityTerm") or {}
+                for each in found.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+            ),
+        ]
+        if any(each.get("namespaces") or "namespaceSelector" in each for each in terms):
+            return True
+    return False
+
+
+_PODS = {
+    "Terminating": is_terminating,
+    "BestEffort": _is_best_effort,
+    "CrossNamespacePodAffinity": _looks_elsewhere,
+}

@@ -1,0 +1,52 @@
+"""
+Which plugins are asked about which kinds, in the order in which they are asked.
+"""
+
+from collections.abc import Callable, Iterable
+
+from kube_sandbox.admission.plugins.default_classes import INGRESS, STORAGE, DefaultClass
+from kube_sandbox.admission.plugins.default_toleration_seconds import DefaultTolerations
+from kube_sandbox.admission.plugins.interface import LAST, Plugin, Plugins, Surroundings
+from kube_sandbox.admission.plugins.limit_ranger import BUCKETS as LIMITED
+from kube_sandbox.admission.plugins.limit_ranger import LimitRanger
+from kube_sandbox.admission.plugins.node_taints_and_topology import NodeTaint, TopologyLabels
+from kube_sandbox.admission.plugins.pod_security.plugin import TEMPLATES, PodSecurity
+from kube_sandbox.admission.plugins.priority import CLASSES, OneDefaultPriority, PodPriority
+from kube_sandbox.admission.plugins.resource_quota import Quotas
+from kube_sandbox.admission.plugins.runtime_class import RuntimeClasses
+from kube_sandbox.admission.plugins.service_account import PodAccount
+from kube_sandbox.admission.plugins.storage_protection import (
+    PROTECTIONS,
+    ClaimResize,
+    InUseProtection,
+)
+
+
+def plugins(around: Surroundings, *, accounts: bool, suffix: Callable[[], str]) -> Plugins:
+    """
+    Return all plugins by kind.
+
+    `accounts`: somebody makes a service account in namespaces; `suffix` gives random letters.
+    """
+    claims = "persistentvolumeclaims"
+    asked: tuple[tuple[Plugin, Iterable[str]], ...] = (
+        (LimitRanger(around), LIMITED),
+        (PodAccount(around, suffix), ("pods",) if accounts else ()),
+        (NodeTaint(), ("nodes",)),
+        (PodSecurity(around), ("namespaces", "pods", *TEMPLATES)),
+        (PodPriority(around), ("pods",)),
+        (OneDefaultPriority(around), (CLASSES,)),
+        (DefaultTolerations(), ("pods",)),
+        (DefaultClass(around, STORAGE), (claims,)),
+        (InUseProtection(), PROTECTIONS),
+        (ClaimResize(around), (claims,)),
+        (RuntimeClasses(around), ("pods",)),
+        (DefaultClass(around, INGRESS), ("ingresses.networking.k8s.io",)),
+        (TopologyLabels(around), ("pods",)),
+        (Quotas(around), (LAST,)),
+    )
+    found: dict[str, list[Plugin]] = {}
+    for plugin, buckets in asked:
+        for bucket in buckets:
+            found.setdefault(bucket, []).append(plugin)
+    return found

@@ -1,0 +1,129 @@
+"""
+The expressions of a ValidatingAdmissionPolicy, compiled once and asked of every write.
+
+They see `object`, `oldObject`, `request`, `params`, `namespaceObject`, and in `variables` what the
+policy has worked out before. Loaded with the first policy, since the expression engine takes a
+while.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kube_cel.engine import compile_text
+from kube_cel.environment import Environment
+from kube_cel.errors import ExpressionError
+from kube_cel.program import Program
+from kube_cel.types import DYN
+from kube_objects.refs import KubeObject
+
+_SEEN = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
+_MOST_IN_MESSAGE = 5 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Expression:
+    """One expression, or why it cannot be asked."""
+
+    text: str
+    program: Program | None
+    problem: str = ""
+
+    def value(self, known: Mapping[str, Any]) -> Any:
+        """Return what it comes to; raise `ExpressionError`."""
+        if self.program is None:
+            raise ExpressionError("policy", f"compilation error: {self.problem}")
+        try:
+            return self.program.value(known)
+        except ExpressionError as error:
+            told = f"expression '{self.text}' resulted in error: {error.message}"
+            raise ExpressionError("policy", told) from error
+
+
+class Compiled:
+    """A policy's expressions; `fails`: whatever goes wrong with them counts against a write."""
+
+    def __init__(self, spec: KubeObject) -> None:
+        self.fails = spec.get("failurePolicy", "Fail") == "Fail"
+        self._conditions = [_compiled(each) for each in spec.get("matchConditions") or ()]
+        self._variables = [(each["name"], _compiled(each)) for each in spec.get("variables") or ()]
+        self._checks = [
+            (raw, _compiled(raw), _message(raw)) for raw in spec.get("validations") or ()
+        ]
+
+    def complaints(self, known: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        """Return what speaks against a write: message and reason."""
+        try:
+            if not self._is_meant(known):
+                return
+        except ExpressionError as error:
+            yield from self._failed(error)
+            return
+        known = {**known, "variables": self._worked_out(known)}
+        for raw, check, message in self._checks:
+            try:
+                holds = check.value(known) is True
+            except ExpressionError as error:
+                yield from self._failed(error)
+                continue
+            if not holds:
+                yield _said(raw, message, known), raw.get("reason") or "Invalid"
+
+    def _failed(self, error: ExpressionError) -> Iterator[tuple[str, str]]:
+        if self.fails:
+            yield error.message, "Invalid"
+
+    def _is_meant(self, known: Mapping[str, Any]) -> bool:
+        """Say whether all conditions hold; one that does not counts more than one that fails."""
+        failure: ExpressionError | None = None
+        for condition in self._conditions:
+            try:
+                if condition.value({**known, "variables": {}}) is False:
+                    return False
+            except ExpressionError as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+        return True
+
+    def _worked_out(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the variables; one that fails is not there for those who ask for it."""
+        found: dict[str, Any] = {}
+        for name, expression in self._variables:
+            try:
+                found[name] = expression.value({**known, "variables": found})
+            except ExpressionError:
+                continue
+        return found
+
+
+def _compiled(raw: KubeObject) -> _Expression:
+    return _expression(raw["expression"])
+
+
+def _message(raw: KubeObject) -> _Expression | None:
+    return _expression(raw["messageExpression"]) if raw.get("messageExpression") else None
+
+
+def _expression(text: str) -> _Expression:
+    environment = Environment.rules().extend(types=dict.fromkeys(_SEEN, DYN))
+    try:
+        return _Expression(text, compile_text(text, environment))
+    except ExpressionError as error:
+        return _Expression(text, None, error.message)
+
+
+def _said(raw: KubeObject, message: _Expression | None, known: Mapping[str, Any]) -> str:
+    """Return how a broken rule words its complaint."""
+    told: Any = ""
+    if message is not None:
+        try:
+            told = message.value(known)
+        except ExpressionError:
+            told = ""
+    told = told.strip() if isinstance(told, str) else ""
+    if "\n" in told or len(told.encode()) > _MOST_IN_MESSAGE:
+        told = ""
+    return (
+        told or raw.get("message", "").strip() or f"failed expression: {raw['expression'].strip()}"
+    )

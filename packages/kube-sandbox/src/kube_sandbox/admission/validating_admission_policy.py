@@ -1,0 +1,263 @@
+"""
+ValidatingAdmissionPolicies: expressions that say which writes are let in.
+
+A policy says what it is about and what must hold; a binding puts it into force, for a part of the
+cluster, with parameters, and says whether to deny or to warn. Pure but for what it is given to look
+things up; whoever changes policies calls `forget`. Nothing is known of the `authorizer` that real
+expressions may ask, and a policy is matched by the version that was written alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kube_objects.label_selectors import Selector
+from kube_objects.refs import Kind, KubeObject
+from kube_sandbox import api_errors
+from kube_sandbox.admission.attributes import Deed
+from kube_sandbox.registry.kinds import Served
+
+if TYPE_CHECKING:
+    from kube_sandbox.admission.policy_expressions import Compiled
+
+GROUP = "admissionregistration.k8s.io"
+_POLICIES = f"validatingadmissionpolicies.{GROUP}"
+_BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
+_CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where policies, and what they look at, are looked up."""
+
+    all: Callable[[str], Iterable[KubeObject]]  # by bucket
+    namespace: Callable[[str], KubeObject | None]
+    served: Callable[[Kind], Served | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Why a write is not to be let in."""
+
+    message: str
+    reason: str = "Invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A policy and what puts it into force."""
+
+    policy: KubeObject
+    bindings: Sequence[KubeObject]
+    compiled: "Compiled"
+
+
+class Policies:
+    """Lets writes in, or not."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._known: list[_Bound] | None = None
+
+    def forget(self) -> None:
+        """Hear that policies or bindings changed."""
+        self._known = None
+
+    @property
+    def are_any(self) -> bool:
+        """Say whether a policy is in force."""
+        return bool(self._in_force())
+
+    def judge(self, deed: Deed) -> list[str]:
+        """Refuse what a policy denies; return what its author is warned of."""
+        known = self._in_force()
+        if not known or deed.served.kind.group == GROUP:
+            return []
+        warnings: list[str] = []
+        denied: list[api_errors.StatusError] = []
+        for bound in known:
+            if not self._matches(bound.policy["spec"].get("matchConstraints"), deed):
+                continue
+            for binding in bound.bindings:
+                if self._matches(binding["spec"].get("matchResources"), deed):
+                    self._ask(bound, binding, deed, warnings, denied)
+        if denied:
+            denied[0].warnings = warnings
+            raise denied[0]
+        return warnings
+
+    def _in_force(self) -> list[_Bound]:
+        if self._known is None:
+            self._known = list(self._bound())
+        return self._known
+
+    def _bound(self) -> Iterator[_Bound]:
+        bindings = list(self._sources.all(_BINDINGS))
+        for policy in self._sources.all(_POLICIES):
+            from kube_sandbox.admission.policy_expressions import Compiled  # noqa: PLC0415
+
+            name = policy["metadata"]["name"]
+            mine = [each for each in bindings if each["spec"].get("policyName") == name]
+            if mine:
+                yield _Bound(policy, mine, Compiled(policy["spec"]))
+
+    def _ask(
+        self,
+        bound: _Bound,
+        binding: KubeObject,
+        deed: Deed,
+        warnings: list[str],
+        denied: list[api_errors.StatusError],
+    ) -> None:
+        name, bound_by = bound.policy["metadata"]["name"], binding["metadata"]["name"]
+        who = f"ValidatingAdmissionPolicy '{name}' with binding '{bound_by}'"
+        actions = binding["spec"].get("validationActions") or ()
+        for decision, is_flaw in self._decisions(bound, binding, deed):
+            if is_flaw or "Deny" in actions:
+                denied.append(_denial(deed, f"{who} denied request", decision))
+            if not is_flaw and "Warn" in actions:
+                warnings.append(f"Validation failed for {who}: {decision.message}")
+
+    def _decisions(
+        self, bound: _Bound, binding: KubeObject, deed: Deed
+    ) -> Iterator[tuple[Decision, bool]]:
+        """Return what speaks against a write, and whether it is a flaw of the binding."""
+        try:
+            found = list(self._params(bound.policy, binding, deed))
+        except _FlawError as flaw:
+            if bound.compiled.fails:
+                yield Decision(f"failed to configure binding: {flaw}"), True
+            return
+        known: dict[str, Any] = {
+            "object": deed.obj,
+            "oldObject": deed.old,
+            "request": deed.request(),
+            "namespaceObject": self._namespace(deed),
+        }
+        for params in found:
+            for message, reason in bound.compiled.complaints({**known, "params": params}):
+                yield Decision(message, reason), False
+
+    def _namespace(self, deed: Deed) -> KubeObject | None:
+        return self._sources.namespace(deed.namespace) if deed.namespace else None
+
+    # What is matched
+
+    def _matches(self, criteria: KubeObject | None, deed: Deed) -> bool:
+        if not criteria:
+            return True
+        if not self._is_in(criteria.get("namespaceSelector"), deed):
+            return False
+        if not _has_labels(criteria.get("objectSelector"), deed):
+            return False
+        if any(_applies(rule, deed) for rule in criteria.get("excludeResourceRules") or ()):
+            return False
+        rules = criteria.get("resourceRules") or ()
+        return not rules or any(_applies(rule, deed) for rule in rules)
+
+    def _is_in(self, selector: KubeObject | None, deed: Deed) -> bool:
+        is_namespace = deed.served.bucket == "namespaces"
+        if not selector or not (deed.namespace or is_namespace):
+            return True
+        if is_namespace and not deed.subresource and deed.obj is not None:
+            labels = _labels(deed.obj)
+        else:
+            labels = _labels(self._sources.namespace(deed.namespace or deed.name))
+        return Selector.parse(selector).matches(labels)
+
+    # Parameters
+
+    def _params(
+        self, policy: KubeObject, binding: KubeObject, deed: Deed
+    ) -> Iterator[KubeObject | None]:
+        kind, ref = policy["spec"].get("paramKind"), binding["spec"].get("paramRef")
+        if not kind or not ref:
+            yield None
+            return
+        served = self._sources.served(Kind.of(kind["apiVersion"], kind["kind"]))
+        if served is None:
+            told = f"&ParamKind{{APIVersion:{kind['apiVersion']},Kind:{kind['kind']},}}"
+            raise _FlawError(f"paramKind kind `{told}` not known")
+        namespace = _params_namespace(served, ref, deed)
+        found = [
+            each
+            for each in self._sources.all(served.bucket)
+            if each["metadata"].get("namespace", "") == namespace and _is_meant(ref, each)
+        ]
+        if not found and ref.get("parameterNotFoundAction") == "Deny":
+            raise _FlawError(
+                "no params found for policy binding with `Deny` parameterNotFoundAction"
+            )
+        yield from found
+
+
+class _FlawError(Exception):
+    """A binding cannot be used."""
+
+
+def _params_namespace(served: Served, ref: KubeObject, deed: Deed) -> str:
+    given: str = ref.get("namespace", "")
+    if not served.namespaced:
+        if given:
+            raise _FlawError(
+                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+            )
+        return ""
+    if not (given or deed.namespace):
+        raise _FlawError(
+            "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+        )
+    return given or deed.namespace
+
+
+def _is_meant(ref: KubeObject, params: KubeObject) -> bool:
+    if ref.get("name"):
+        return bool(params["metadata"]["name"] == ref["name"])
+    return Selector.parse(ref.get("selector") or {}).matches(_labels(params))
+
+
+def _has_labels(selector: KubeObject | None, deed: Deed) -> bool:
+    if not selector:
+        return True
+    wanted = Selector.parse(selector)
+    return any(wanted.matches(_labels(each)) for each in (deed.obj, deed.old) if each is not None)
+
+
+def _applies(rule: KubeObject, deed: Deed) -> bool:
+    """Say whether a rule is about a write."""
+    kind = deed.served.kind
+    names = rule.get("resourceNames") or ()
+    return (
+        _is_scope(rule.get("scope", "*"), deed)
+        and _names(rule.get("operations"), deed.operation)
+        and _names(rule.get("apiGroups"), kind.group)
+        and _names(rule.get("apiVersions"), kind.version)
+        and any(_is_resource(each, deed) for each in rule.get("resources") or ())
+        and (not names or deed.name in names)
+    )
+
+
+def _is_scope(scope: str, deed: Deed) -> bool:
+    return scope == "*" or (scope == "Namespaced") == deed.served.namespaced
+
+
+def _is_resource(text: str, deed: Deed) -> bool:
+    plural, _, part = text.partition("/")
+    return plural in ("*", deed.served.plural) and part in ("*", deed.subresource)
+
+
+def _names(given: Sequence[str] | None, wanted: str) -> bool:
+    return any(each in ("*", wanted) for each in given or ())
+
+
+def _labels(obj: KubeObject | None) -> Mapping[str, str]:
+    return (obj["metadata"].get("labels") or {}) if obj is not None else {}
+
+
+def _denial(deed: Deed, who: str, decision: Decision) -> api_errors.StatusError:
+    served, message = deed.served, f"{who}: {decision.message}"
+    error = api_errors.forbidden(served.kind.group, served.plural, deed.name, message)
+    error.reason = decision.reason
+    error.code = _CODES.get(decision.reason, 422)
+    error.details["causes"] = [{"message": message}]
+    return error

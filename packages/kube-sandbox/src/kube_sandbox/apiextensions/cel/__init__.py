@@ -1,0 +1,1 @@
+"""CEL validation rules of CustomResourceDefinitions and their cost limits."""

@@ -1,0 +1,84 @@
+"""
+What the validation rules of a schema may cost: each of them, and all together.
+
+A rule costs as much as its expression, as often as there can be values to ask it of. A message is
+worked out once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kube_objects.schemas import Schema
+from kube_sandbox.registry.field_errors import FieldError, forbidden
+
+_MOST = 2**64 - 1
+_MOST_OF_ONE = 10_000_000
+_MOST_OF_ALL = 100_000_000
+_WORTH_TELLING = _MOST_OF_ALL // 100
+_TOLD = 4
+_TOO_MUCH = 100.0  # times the limit; by how much more is not told
+_ADVICE = (
+    "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, "
+    "maps, and strings are declared)"
+)
+
+
+@dataclass(slots=True)
+class Bill:
+    """
+    What was spent so far.
+
+    `is_forgiven` if the schema was stored as it is: then only the sum is limited.
+    """
+
+    is_forgiven: bool = False
+    _total: int = 0
+    _dearest: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, path: str, cost: int, name: str) -> Iterator[FieldError]:
+        """Add what an expression costs; yield that it is too much."""
+        if cost > _MOST_OF_ONE and not self.is_forgiven:
+            yield forbidden(path, _over(f"estimated {name} cost", cost, _MOST_OF_ONE))
+        self._total = min(self._total + cost, _MOST)
+        if cost >= _WORTH_TELLING:
+            self._dearest.append((cost, path))
+            self._dearest.sort(key=lambda each: -each[0])
+            del self._dearest[_TOLD:]
+
+    def errors(self, path: str) -> Iterator[FieldError]:
+        """Yield that all expressions together cost too much, and which cost most."""
+        if self._total <= _MOST_OF_ALL:
+            return
+        told = "estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+        for _, where in self._dearest:
+            yield forbidden(where, f"contributed to {told}")
+        what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+        yield forbidden(path, _over(what, self._total, _MOST_OF_ALL))
+
+
+def _over(what: str, cost: int, limit: int) -> str:
+    factor = float(cost) / float(limit)
+    shown = f"{factor:.1f}x"
+    if factor > _TOO_MUCH:
+        shown = f"more than {_TOO_MUCH:.0f}x"
+    elif factor < 1.5:
+        shown = f"{factor:f}x"
+    return f"{what} exceeds budget by factor of {shown} {_ADVICE}"
+
+
+def repeated(around: int | None, schema: Schema) -> int | None:
+    """Return how often there can be a part below a schema; None if nothing bounds it."""
+    if around is None:
+        return None
+    kind = schema.get("type")
+    most: int | None = 1
+    if kind == "array":
+        most = schema.get("maxItems")
+    elif kind == "object" and schema.get("additionalProperties") is not None:
+        most = schema.get("maxProperties")
+    return None if most is None else min(around * max(most, 0), _MOST)
+
+
+def multiplied(cost: int, count: int) -> int:
+    """Return what an expression costs that is evaluated again and again."""
+    return min(cost * count, _MOST)

@@ -1,0 +1,295 @@
+"""
+The validation rules of a custom kind, asked of an object.
+
+A tree of rules follows the schema, without the parts that have none. Errors of rules that do not
+look at the old value are forgiven (told as warnings) for a part that did not change.
+
+What rules may do is bounded: each evaluation by the expression engine, all of one object together
+here, with a real server's numbers. It counts units of cost, of which a step here is at least one
+but for comparisons of long lists. Who exceeds a bound is told so in the API server's words, and
+nothing more is asked.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from kube_objects.schemas import Schema
+from kube_objects.structural_schema import field as field_of
+from kube_objects.structural_schema import fields, is_embedded, items, other_fields
+from kube_sandbox.apiextensions.customresource.embedded_resources import child
+from kube_sandbox.apiextensions.customresource.ratcheting import (
+    ABSENT,
+    counterparts,
+    former,
+    is_same,
+)
+from kube_sandbox.apiextensions.customresource.violations import NOWHERE, shown_number
+from kube_sandbox.registry.field_errors import (
+    FieldError,
+    Sort,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+)
+
+if TYPE_CHECKING:
+    from kube_cel.schema_views import Shape
+    from kube_sandbox.apiextensions.cel.compilation import Rule
+
+RULES = "x-kubernetes-validations"
+_MOST_STEPS = 10_000_000
+_STEPS_OF_RULE = 2  # besides its loops
+_MOST_IN_MESSAGE = 5 * 1024
+_STOPPED = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+_STOPPED_ONE = (
+    "'operation cancelled: actual cost limit exceeded': no further validation rules will be run "
+    "due to call cost exceeds limit for rule"
+)
+
+
+class RuleTree:
+    """The rules of one part of a schema, and those of the parts below it."""
+
+    def __init__(self, schema: Schema, *, is_root: bool) -> None:
+        self.schema = schema
+        self.kind = schema.get("type", "")
+        self._is_root = is_root
+        below = {name: rule_tree(part) for name, part in fields(schema).items()}
+        self.fields = {name: tree for name, tree in below.items() if tree is not None}
+        others, item = other_fields(schema), items(schema)
+        self.others = rule_tree(others) if others is not None else None
+        self.items = rule_tree(item) if item is not None else None
+
+    # The expression engine takes a while to load, and most schemas have no rules.
+
+    @cached_property
+    def rules(self) -> "list[Rule]":
+        """The rules of this part, compiled."""
+        if not self.schema.get(RULES):
+            return []
+        from kube_sandbox.apiextensions.cel.compilation import compile_rules  # noqa: PLC0415
+
+        return compile_rules(self.schema, is_root=self._is_root)
+
+    @cached_property
+    def view(self) -> "Shape":
+        """How rules see values of this part."""
+        from kube_sandbox.apiextensions.cel.compilation import rule_schema, view_of  # noqa: PLC0415
+
+        return view_of(rule_schema(self.schema, is_root=self._is_root))
+
+
+def rule_tree(schema: Schema, *, is_root: bool = False) -> RuleTree | None:
+    """Return the rules in a schema, or None if there are none."""
+    tree = RuleTree(schema, is_root=is_root or is_embedded(schema))
+    has_any = schema.get(RULES) or tree.fields or tree.items or tree.others
+    return tree if has_any else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Tie:
+    """A part and what it corresponds to."""
+
+    new: Any
+    old: Any
+    schema: Schema
+
+    def is_same(self) -> bool:
+        return is_same(self.new, self.old, self.schema)
+
+    def below(self, key: str) -> "_Tie | None":
+        new, old, schema = former(self.new, key), former(self.old, key), field_of(self.schema, key)
+        if new is ABSENT or old is ABSENT or schema is None:
+            return None
+        return _Tie(new, old, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ties:
+    """What a part corresponds to, and the nearest part around it that corresponds to something."""
+
+    here: _Tie | None = None
+    around: _Tie | None = None
+
+    def is_same(self) -> bool:
+        tie = self.here or self.around
+        return tie is not None and tie.is_same()
+
+    def key(self, key: str) -> "_Ties":
+        if self.here is None:
+            return self
+        if self.around is None and key in ("apiVersion", "kind"):
+            return _Ties()
+        return _Ties(self.here.below(key), self.here)
+
+    def index(self, new: Any, old: Any) -> "_Ties":
+        if self.here is None:
+            return self
+        item = items(self.here.schema)
+        tied = None if old is ABSENT or item is None else _Tie(new, old, item)
+        return _Ties(tied, self.here)
+
+
+class _OutOfBudget(Exception):  # noqa: N818 - the end of all asking
+    """Rules took too much."""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What rules found: errors, and warnings instead of errors that are forgiven."""
+
+    errors: list[FieldError] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def ask_rules(
+    tree: RuleTree, value: Any, old: Any = ABSENT, *, path: str = "", forgiving: bool = False
+) -> Verdict:
+    """Ask all rules; `forgiving` if the value is an update of the old one."""
+    asking = _Asking()
+    ties = _Ties(_Tie(value, old, tree.schema)) if forgiving else _Ties()
+    with suppress(_OutOfBudget):  # the error that says so is among the others
+        asking.ask(tree, value, old, path, ties)
+    return asking.verdict
+
+
+class _Asking:
+    __slots__ = ("_budget", "_steps", "verdict")
+
+    def __init__(self) -> None:
+        from kube_cel.budget import Budget  # noqa: PLC0415
+
+        self.verdict = Verdict()
+        self._steps = 0
+        self._budget = Budget(meter=self._count)
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps + _STEPS_OF_RULE
+
+    def ask(self, tree: RuleTree, value: Any, old: Any, path: str, ties: _Ties) -> None:
+        """Ask the rules of a part, then those of the parts below."""
+        if value is None:
+            return
+        if tree.rules:
+            self._ask_here(tree, value, old, path, ties)
+        if isinstance(value, list):
+            self._ask_items(tree, value, old, path, ties)
+        elif isinstance(value, dict):
+            for key, below, where in _below(tree, value, path):
+                self.ask(below, value[key], former(old, key), where, ties.key(key))
+
+    def _ask_items(
+        self, tree: RuleTree, value: list[Any], old: Any, path: str, ties: _Ties
+    ) -> None:
+        if tree.items is None:
+            return
+        before = counterparts(value, old, tree.schema)
+        for index, part in enumerate(value):
+            was = ABSENT if before is None else before[index]
+            self.ask(tree.items, part, was, f"{path}[{index}]", ties.index(part, was))
+
+    def _ask_here(self, tree: RuleTree, value: Any, old: Any, path: str, ties: _Ties) -> None:
+        has_old = old is not ABSENT and old is not None
+        known: dict[str, Any] = {"self": value}
+        if has_old and any(rule.uses_old for rule in tree.rules):
+            known["oldSelf"] = old
+        for rule in tree.rules:
+            if rule.problem:
+                told = f"rule compile error: {rule.problem}"
+                self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
+            if rule.program is None or (rule.uses_old and not has_old and not rule.is_optional):
+                continue
+            if not self._holds(rule, tree, known, path):
+                self._tell(rule, tree, known, path, ties)
+
+    def _holds(self, rule: "Rule", tree: RuleTree, known: dict[str, Any], path: str) -> bool:
+        from kube_cel.errors import (  # noqa: PLC0415
+            EvaluationStopped,
+            ExpressionError,
+        )
+
+        if rule.program is None:
+            return True
+        if self._steps > _MOST_STEPS:
+            self._stop(tree, path, _STOPPED)
+        try:
+            return rule.program.value(_seen(rule, tree, known), self._budget) is True
+        except EvaluationStopped:
+            self._stop(tree, path, f"{_STOPPED_ONE}: {rule.named}")
+        except ExpressionError as error:
+            told = f"{error.message} evaluating rule: {rule.named}"
+            if error.message.startswith("no such overload"):
+                told = (
+                    f"'{error.message}': call arguments did not match a supported operator, "
+                    f"function or macro signature for rule: {rule.named}"
+                )
+            self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
+            return True
+
+    def _stop(self, tree: RuleTree, path: str, told: str) -> NoReturn:
+        self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
+        raise _OutOfBudget from None
+
+    def _tell(
+        self, rule: "Rule", tree: RuleTree, known: dict[str, Any], path: str, ties: _Ties
+    ) -> None:
+        where = child(path, rule.field_path) if rule.field_path else path or NOWHERE
+        told = self._message(rule, tree, known) or rule.complaint
+        error = _error(rule.reason, where, tree.kind, known["self"], told)
+        if not rule.uses_old and ties.is_same():
+            self.verdict.warnings.append(str(error))
+        else:
+            self.verdict.errors.append(error)
+
+    def _message(self, rule: "Rule", tree: RuleTree, known: dict[str, Any]) -> str:
+        """Work out a message; an empty one if that fails."""
+        from kube_cel.errors import ExpressionError  # noqa: PLC0415
+
+        if rule.message_program is None:
+            return ""
+        try:
+            text = rule.message_program.value(_seen(rule, tree, known), self._budget)
+        except ExpressionError:
+            return ""
+        told = text.strip() if isinstance(text, str) else ""
+        return "" if len(told.encode()) > _MOST_IN_MESSAGE or "\n" in told else told
+
+
+def _seen(rule: "Rule", tree: RuleTree, known: dict[str, Any]) -> dict[str, Any]:
+    if not rule.is_optional:
+        return known
+    from kube_cel.scalars import NONE, OptionalValue  # noqa: PLC0415
+
+    # What is inside an optional is not converted any more.
+    old = OptionalValue(tree.view.value(known["oldSelf"])) if "oldSelf" in known else NONE
+    return {**known, "oldSelf": old}
+
+
+def _below(tree: RuleTree, value: dict[str, Any], path: str) -> Iterator[tuple[str, RuleTree, str]]:
+    if tree.others is not None:
+        for key in value:
+            yield key, tree.others, f"{path}[{key}]"
+    for key, below in tree.fields.items():
+        if key in value:
+            yield key, below, child(path, key)
+
+
+def _error(reason: str, path: str, kind: str, value: Any, told: str) -> FieldError:
+    is_shown = kind not in ("object", "array")
+    match reason:
+        case "FieldValueForbidden":
+            return forbidden(path, told)
+        case "FieldValueRequired":
+            return required(path, told)
+        case "FieldValueDuplicate":
+            return duplicate(path, value) if is_shown else FieldError(Sort.DUPLICATE, path)
+        case _:
+            if is_shown:
+                return invalid(path, shown_number(value), told)
+            return FieldError(Sort.INVALID, path, detail=told)

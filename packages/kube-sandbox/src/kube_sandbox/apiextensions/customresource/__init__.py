@@ -1,0 +1,1 @@
+"""How custom resources are created, updated and shown."""

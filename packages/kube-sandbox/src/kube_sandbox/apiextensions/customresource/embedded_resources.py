@@ -1,0 +1,178 @@
+"""
+What else must be right inside a custom object, besides what OpenAPI can say.
+
+Objects inside it must have apiVersion and kind, and metadata in order. Items of lists must differ:
+those of sets as a whole, those of maps by their keys. Both walks follow a schema: give them one of
+which only what leads to such parts is left (`embedded_parts`, `unique_parts`), made once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from kube_objects.refs import KubeObject
+from kube_objects.schemas import Schema
+from kube_objects.structural_schema import (
+    fields,
+    is_embedded,
+    items,
+    list_map_keys,
+    list_type,
+    other_fields,
+)
+from kube_sandbox.apiextensions.customresource.metadata import read_metadata
+from kube_sandbox.apiextensions.customresourcedefinition.go_structs import Malformed
+from kube_sandbox.registry import object_meta
+from kube_sandbox.registry.field_errors import duplicate, invalid, required
+from kube_sandbox.registry.name_validation import dns_1035_label, path_segment
+from kube_sandbox.registry.strategy import Errors
+
+_NO_KEY: Any = object()
+_NAMELESS = "fakename"  # a name is asked for that an object inside another need not have
+
+
+def embedded_parts(schema: Schema) -> Schema | None:
+    """Return what of a schema leads to whole objects; None if nothing does."""
+    return _leading_to(schema, is_embedded)
+
+
+def unique_parts(schema: Schema) -> Schema | None:
+    """Return what of a schema leads to lists whose items must differ; None if nothing does."""
+    return _leading_to(schema, lambda part: list_type(part) in ("set", "map"))
+
+
+def _leading_to(schema: Schema, wanted: Callable[[Schema], bool]) -> Schema | None:
+    named = {name: _leading_to(part, wanted) for name, part in fields(schema).items()}
+    properties = {name: part for name, part in named.items() if part is not None}
+    others, item = other_fields(schema), items(schema)
+    below: Schema = {
+        # A field that is described, but leads nowhere, is not one of the others.
+        "properties": named if others is not None else properties,
+        "additionalProperties": others and _leading_to(others, wanted),
+        "items": item and _leading_to(item, wanted),
+    }
+    if (
+        not wanted(schema)
+        and not properties
+        and not below["items"]
+        and not below["additionalProperties"]
+    ):
+        return None
+    return {**schema, **below}
+
+
+def child(path: str, name: str) -> str:
+    """Name a field of an object."""
+    return f"{path}.{name}" if path else name
+
+
+def _parts(value: Any, schema: Schema, path: str) -> Iterator[tuple[Any, Schema, str]]:
+    if isinstance(value, dict):
+        known, others = fields(schema), other_fields(schema)
+        for key, part in value.items():
+            if key in known:
+                if known[key] is not None:
+                    yield part, known[key], child(path, key)
+            elif others is not None:
+                yield part, others, f"{path}[{key}]"
+    elif isinstance(value, list):
+        item = items(schema)
+        if item is not None:
+            for index, part in enumerate(value):
+                yield part, item, f"{path}[{index}]"
+
+
+def check_embedded(value: Any, schema: Schema, path: str, *, here: bool = True) -> Errors:
+    """Return what is wrong with objects inside a value; `here` says that it may itself be one."""
+    found: Errors = []
+    if here and is_embedded(schema) and isinstance(value, dict):
+        found = _check_object(value, path)
+    for part, described, where in _parts(value, schema, path):
+        found += check_embedded(part, described, where)
+    return found
+
+
+def _check_object(value: KubeObject, path: str) -> Errors:
+    found = [required(child(path, key)) for key in ("apiVersion", "kind") if key not in value]
+    if "apiVersion" in value:
+        found += _check_version(value["apiVersion"], child(path, "apiVersion"))
+    if "kind" in value:
+        found += _check_kind(value["kind"], child(path, "kind"))
+    if "metadata" in value:
+        found += _check_metadata(value["metadata"], child(path, "metadata"))
+    return found
+
+
+def _check_version(value: Any, path: str) -> Errors:
+    if not isinstance(value, str):
+        return [invalid(path, value, "must be a string")]
+    if not value:
+        return [invalid(path, value, "must not be empty")]
+    if value.count("/") > 1:
+        return [invalid(path, value, f"unexpected GroupVersion string: {value}")]
+    return []
+
+
+def _check_kind(value: Any, path: str) -> Errors:
+    if not isinstance(value, str):
+        return [invalid(path, value, "must be a string")]
+    if not value:
+        return [invalid(path, value, "must not be empty")]
+    return kind_name(value, path)
+
+
+def kind_name(value: str, path: str) -> Errors:
+    """Return what is wrong with the name of a kind."""
+    wrong = dns_1035_label(value.lower())
+    told = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
+    return [invalid(path, value, told)] if wrong else []
+
+
+def _check_metadata(value: Any, path: str) -> Errors:
+    try:
+        metadata, _ = read_metadata(value)
+    except Malformed as error:
+        return [invalid(path, value, str(error))]
+    named = {"name": _NAMELESS, **metadata}
+    found = object_meta.validate_plain(
+        {"metadata": named}, bool(metadata.get("namespace")), path_segment
+    )
+    return [replace(each, field=path + each.field.removeprefix("metadata")) for each in found]
+
+
+def check_unique_items(value: Any, schema: Schema, path: str) -> Errors:
+    """Return what stands twice in lists where it may only once."""
+    found: Errors = []
+    if isinstance(value, list):
+        sort = list_type(schema)
+        if sort == "set":
+            found = [duplicate(f"{path}[{index}]", value[index]) for index in _repeated(value)]
+        elif sort == "map":
+            found = _check_keys(value, list_map_keys(schema), path)
+    for part, described, where in _parts(value, schema, path):
+        found += check_unique_items(part, described, where)
+    return found
+
+
+def _check_keys(value: list[Any], keys: Sequence[str], path: str) -> Errors:
+    for index, item in enumerate(value):
+        if item is not None and not isinstance(item, dict):
+            told = "must be an object for an array of list-type map"
+            return [invalid(f"{path}[{index}]", item, told)]
+    named = [{key: item[key] for key in keys if key in item} for item in (e or {} for e in value)]
+    return [duplicate(f"{path}[{index}]", named[index]) for index in _repeated(named)]
+
+
+def _repeated(values: Sequence[Any]) -> list[int]:
+    """Return where a value stands for the second time; a third time is not told."""
+    seen: dict[Any, int] = {}
+    found = []
+    for index, value in enumerate(values):
+        # Numbers and booleans are equal to each other in Python, their texts are not.
+        key = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        seen[key] = seen.get(key, 0) + 1
+        if seen[key] == 2:
+            found.append(index)
+    return found

@@ -1,0 +1,171 @@
+"""
+The rules for texts and numbers: each a function that adds flaws, made once for a schema.
+
+Bounds are compared as the API server does: cut to an integer for an integer, and of several rules
+for a text only the first that is broken is told.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import re2
+
+from kube_objects.formats import fits_format
+from kube_objects.schemas import Schema
+from kube_sandbox.apiextensions.customresource.violations import (
+    Flaw,
+    breaks,
+    go_number,
+    is_whole,
+    shown_number,
+    too_long,
+    wrong_type,
+)
+from kube_sandbox.registry.field_errors import Sort
+
+Check = Callable[[Any, str, list[Flaw]], None]
+_TextRule = Callable[[str, str], Flaw | None]
+_NumberRule = Callable[[Any, str], Flaw | None]
+
+_FORMATS = frozenset(
+    (
+        *("bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid"),
+        *("uuid3", "uuid4", "uuid5", "isbn", "isbn10", "isbn13", "creditcard", "ssn", "hexcolor"),
+        *("rgbcolor", "byte", "password", "date", "duration", "datetime"),
+        *("k8sshortname", "k8slongname"),
+    )
+)
+
+
+def is_known_format(name: str) -> bool:
+    """Say whether the API server checks a format of strings."""
+    return name.replace("-", "") in _FORMATS
+
+
+def is_choice(value: Any, choice: Any) -> bool:
+    """Compare as Go does after it has converted a value to the type of the choice."""
+    if value is None or choice is None:
+        return False
+    if isinstance(value, bool) or isinstance(choice, bool):
+        return value is choice
+    if isinstance(choice, str) and isinstance(value, int):
+        return 0 <= value < 0x110000 and chr(value) == choice
+    if isinstance(choice, int) and isinstance(value, float):
+        return int(value) == choice
+    return bool(value == choice)
+
+
+def text_check(schema: Schema, form: str) -> Check | None:
+    """Make the check of texts, or None if there is nothing to check."""
+    rules = [make(schema) for keyword, make in _TEXT_RULES.items() if schema.get(keyword)]
+    # A length of nought limits, too; an empty pattern does not.
+    if schema.get("maxLength") == 0:
+        rules.insert(0, _longest(schema))
+    if not rules and not form:
+        return None
+
+    def check(text: str, path: str, found: list[Flaw]) -> None:
+        for rule in rules:
+            flaw = rule(text, path)
+            if flaw is not None:
+                found.append(flaw)
+                break
+        if form and not fits_format(text, form):
+            found.append(wrong_type(path, form, text))
+
+    return check
+
+
+def _longest(schema: Schema) -> _TextRule:
+    most = schema["maxLength"]
+    return lambda text, path: too_long(path, most) if len(text) > most else None
+
+
+def _shortest(schema: Schema) -> _TextRule:
+    least = schema["minLength"]
+    rule = f"should be at least {least} chars long"
+    return lambda text, path: breaks(path, text, rule) if len(text) < least else None
+
+
+def _pattern(schema: Schema) -> _TextRule:
+    text = schema["pattern"]
+    options = re2.Options()
+    options.log_errors = False
+    search = re2.compile(text, options=options).search
+    rule = f"should match '{text}'"
+    return lambda value, path: None if search(value) else breaks(path, value, rule)
+
+
+_TEXT_RULES: dict[str, Callable[[Schema], _TextRule]] = {
+    "maxLength": _longest,
+    "minLength": _shortest,
+    "pattern": _pattern,
+}
+
+
+def number_check(schema: Schema) -> Check | None:
+    """Make the check of numbers, or None if there is nothing to check."""
+    rules = [
+        make(schema) for keyword, make in _NUMBER_RULES.items() if schema.get(keyword) is not None
+    ]
+    if not rules:
+        return None
+
+    def check(number: Any, path: str, found: list[Flaw]) -> None:
+        found += [flaw for rule in rules if (flaw := rule(number, path)) is not None]
+
+    return check
+
+
+def _fitted(bound: float, number: float) -> float:
+    return int(bound) if isinstance(number, int) else float(bound)
+
+
+def _multiple_of(schema: Schema) -> _NumberRule:
+    def rule(number: Any, path: str) -> Flaw | None:
+        factor = _fitted(schema["multipleOf"], number)
+        if factor <= 0:
+            told = f"factor MultipleOf declared for {path} must be positive: {go_number(factor)}"
+            return Flaw(Sort.INVALID, path, shown_number(factor), told)
+        if isinstance(number, int):
+            fits = number % factor == 0
+        else:
+            fits = is_whole(1 / factor * number if factor < 1 else number / factor)
+        return (
+            None if fits else breaks(path, number, f"should be a multiple of {go_number(factor)}")
+        )
+
+    return rule
+
+
+def _minimum(schema: Schema) -> _NumberRule:
+    exclusive = schema.get("exclusiveMinimum") is True
+    words = "should be greater than" if exclusive else "should be greater than or equal to"
+
+    def rule(number: Any, path: str) -> Flaw | None:
+        bound = _fitted(schema["minimum"], number)
+        if number > bound or (number == bound and not exclusive):
+            return None
+        return breaks(path, number, f"{words} {go_number(bound)}")
+
+    return rule
+
+
+def _maximum(schema: Schema) -> _NumberRule:
+    exclusive = schema.get("exclusiveMaximum") is True
+    words = "should be less than" if exclusive else "should be less than or equal to"
+
+    def rule(number: Any, path: str) -> Flaw | None:
+        bound = _fitted(schema["maximum"], number)
+        if number < bound or (number == bound and not exclusive):
+            return None
+        return breaks(path, number, f"{words} {go_number(bound)}")
+
+    return rule
+
+
+_NUMBER_RULES: dict[str, Callable[[Schema], _NumberRule]] = {
+    "multipleOf": _multiple_of,
+    "minimum": _minimum,
+    "maximum": _maximum,
+}

@@ -1,0 +1,152 @@
+"""
+The scale subresource of a custom kind: a `Scale` read from an object, and written into it.
+
+Where the numbers are is said by paths of plain names, `.spec.replicas`.
+"""
+
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox import api_errors
+from kube_sandbox.apiextensions.customresource.violations import go_number
+from kube_sandbox.registry.field_errors import invalid
+from kube_sandbox.registry.kinds import ScalePaths
+from kube_sandbox.registry.strategy import Errors
+
+_MOST = 2**31 - 1
+_MISSING: Any = object()
+_IDENTITY = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+_GO_TYPES = {
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+    type(None): "<nil>",
+}
+
+
+class _WrongType(Exception):  # noqa: N818 - of what is found at a path
+    """Something else stands where a number or a text should."""
+
+
+def check_scale(obj: KubeObject, paths: ScalePaths, *, status_only: bool = False) -> Errors:
+    """Return what is wrong with the fields that the scale of an object shows."""
+    numbers = (
+        [paths.status_replicas] if status_only else [paths.spec_replicas, paths.status_replicas]
+    )
+    found = [error for path in numbers for error in _check_number(obj, path)]
+    if paths.selector:
+        try:
+            _find(obj, paths.selector, str)
+        except _WrongType as error:
+            found.append(invalid(paths.selector, "", str(error)))
+    return found
+
+
+def _check_number(obj: KubeObject, path: str) -> Errors:
+    try:
+        number = _find(obj, path, int)
+    except _WrongType as error:
+        return [invalid(path, 0, str(error))]
+    if number is _MISSING:
+        return []
+    if number < 0:
+        return [invalid(path, number, "should be a non-negative integer")]
+    if number > _MOST:
+        return [invalid(path, number, f"should be less than or equal to {_MOST}")]
+    return []
+
+
+def scale_of(obj: KubeObject, paths: ScalePaths, *, writing: bool = False) -> KubeObject:
+    """Return an object's scale; it must have replicas, unless it is read to be written."""
+    try:
+        wanted = _find(obj, paths.spec_replicas, int)
+        actual = _find(obj, paths.status_replicas, int)
+        selector = _find(obj, paths.selector, str) if paths.selector else _MISSING
+    except _WrongType as error:
+        raise api_errors.StatusError(500, "", str(error)) from None
+    if wanted is _MISSING and not writing:
+        told = f'the spec replicas field "{paths.spec_replicas}" does not exist'
+        raise api_errors.internal_error(told)
+    metadata = obj["metadata"]
+    status: KubeObject = {"replicas": 0 if actual is _MISSING else actual}
+    if selector is not _MISSING and selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {key: metadata[key] for key in _IDENTITY if key in metadata},
+        # Nought is left out, as Go leaves it out.
+        "spec": {"replicas": wanted} if wanted is not _MISSING and wanted else {},
+        "status": status,
+    }
+
+
+def has_replicas(obj: KubeObject, paths: ScalePaths) -> bool:
+    """Say whether an object has the field that its scale would write."""
+    try:
+        return _find(obj, paths.spec_replicas, int) is not _MISSING
+    except _WrongType:
+        return True
+
+
+def no_replicas(paths: ScalePaths) -> api_errors.StatusError:
+    """Say that a scale was sent without the one thing it is for."""
+    told = f'the spec replicas field "{paths.spec_replicas}" cannot be empty'
+    return api_errors.bad_request(told)
+
+
+def put_replicas(obj: KubeObject, paths: ScalePaths, replicas: int) -> None:
+    """Write the number of a scale into its object; changes the object."""
+    *steps, last = _steps(paths.spec_replicas)
+    here = obj
+    for step in steps:
+        here = here.setdefault(step, {})
+    here[last] = replicas
+
+
+def _steps(path: str) -> list[str]:
+    return path.removeprefix(".").split(".")
+
+
+def _find(obj: KubeObject, path: str, wanted: type) -> Any:
+    here: Any = obj
+    steps = _steps(path)
+    for count, step in enumerate(steps, 1):
+        if here is None:
+            return _MISSING
+        if not isinstance(here, dict):
+            raise _wrong_type(steps[:count], here, "map[string]interface{}")
+        if step not in here:
+            return _MISSING
+        here = here[step]
+    if type(here) is not wanted:
+        raise _wrong_type(steps, here, _GO_TYPES[wanted])
+    return here
+
+
+def _wrong_type(steps: list[str], value: Any, wanted: str) -> _WrongType:
+    return _WrongType(
+        f".{'.'.join(steps)} accessor error: {_shown(value)} is of the type "
+        f"{_GO_TYPES[type(value)]}, expected {wanted}"
+    )
+
+
+def _shown(value: Any) -> str:
+    """Print a value as Go's %v does."""
+    match value:
+        case None:
+            return "<nil>"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return go_number(value)
+        case list():
+            return f"[{' '.join(map(_shown, value))}]"
+        case dict():
+            inside = " ".join(f"{key}:{_shown(part)}" for key, part in sorted(value.items()))
+            return f"map[{inside}]"
+        case _:
+            return str(value)

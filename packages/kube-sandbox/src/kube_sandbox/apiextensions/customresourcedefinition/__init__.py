@@ -1,0 +1,1 @@
+"""How CustomResourceDefinitions are validated and stored."""

@@ -1,0 +1,1 @@
+"""Users: client certificates, service account tokens, impersonation."""

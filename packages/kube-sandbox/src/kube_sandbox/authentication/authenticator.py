@@ -1,0 +1,154 @@
+"""
+Who asks: from the headers of a request to an `Asker`.
+
+A bearer token is one of those the server was started with, or a service account's. Nobody is
+anonymous. Whoever has the right to may ask as somebody else.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import unquote
+
+from kube_sandbox import api_errors
+from kube_sandbox.authentication.tokens import TokenError, Tokens, account_groups
+from kube_sandbox.authorization.rbac import MASTERS, Access, Attributes
+from kube_sandbox.endpoints.request_info import Asker
+
+AUTHENTICATED = "system:authenticated"
+UNAUTHENTICATED = "system:unauthenticated"
+ANONYMOUS = "system:anonymous"
+ADMIN = Asker("admin", (MASTERS, AUTHENTICATED), "admin")
+
+_GROUP = "authentication.k8s.io"
+_AS_USER, _AS_GROUP = "impersonate-user", "impersonate-group"
+_AS_UID, _AS_EXTRA = "impersonate-uid", "impersonate-extra-"
+_ACCOUNT = "system:serviceaccount:"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whose a token is and for which audiences; or why it is nobody's."""
+
+    asker: Asker | None = None
+    audiences: Sequence[str] = ()
+    error: str = ""
+
+
+class Identities:
+    """Knows tokens; `known` are those the server was started with."""
+
+    def __init__(self, known: Mapping[str, Asker], tokens: Tokens) -> None:
+        # By hash, so that the time a look-up takes tells nothing about a token.
+        self._known = {_hashed(token): asker for token, asker in known.items()}
+        self._tokens = tokens
+
+    def asker(self, authorization: str, now: datetime) -> Asker:
+        """Return who sent a header `Authorization`; refuse whoever is not known."""
+        scheme, _, rest = authorization.partition(" ")
+        token = rest.partition(" ")[0]
+        found = self.verdict(token, now).asker if scheme.lower() == "bearer" and token else None
+        if found is None:
+            raise api_errors.unauthorized()
+        return found
+
+    def verdict(self, token: str, now: datetime, audiences: Sequence[str] = ()) -> Verdict:
+        """Say whose a token is."""
+        own = self._tokens.audiences
+        known = self._known.get(_hashed(token))
+        if known is not None:
+            common = [each for each in own if not audiences or each in audiences]
+            return Verdict(known, common) if common else Verdict(error="invalid bearer token")
+        try:
+            found = self._tokens.asker(token, now, audiences)
+        except TokenError as error:
+            return Verdict(error=f"[invalid bearer token, {error}]")
+        return Verdict(*found) if found is not None else Verdict(error="invalid bearer token")
+
+
+def impersonated(asker: Asker, headers: Iterable[tuple[str, str]], access: Access) -> Asker:
+    """Return as whom somebody asks; refuse it to those who may not."""
+    wishes = [wish for name, value in headers for wish in _wishes(name.lower(), value)]
+    if not wishes:
+        return asker
+    wishes.sort(key=lambda wish: _ORDER[wish.kind])
+    if wishes[0].kind not in ("ServiceAccount", "User"):
+        told = " ".join(map(str, wishes))
+        raise api_errors.bad_request(f"requested [{told}] without impersonating a user")
+    for wish in wishes:
+        access.check(asker, wish.attributes())
+    return _other(wishes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """One thing that somebody wants to be."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+    key: str = ""  # of an extra
+
+    def attributes(self) -> Attributes:
+        """Return the right that it takes."""
+        group, resource = _RESOURCES[self.kind]
+        return Attributes("impersonate", group, resource, self.key, self.namespace, self.name)
+
+    def __str__(self) -> str:
+        version = f"{_GROUP}/v1" if _RESOURCES[self.kind][0] else ""
+        return f"{{{self.kind} {self.namespace} {self.name}  {version}  {self.key}}}"
+
+
+_RESOURCES = {
+    "ServiceAccount": ("", "serviceaccounts"),
+    "User": ("", "users"),
+    "Group": ("", "groups"),
+    "UserExtra": (_GROUP, "userextras"),
+    "UID": (_GROUP, "uids"),
+}
+_ORDER = {kind: place for place, kind in enumerate(_RESOURCES)}
+
+
+def _wishes(header: str, value: str) -> Iterator[_Wish]:
+    """Read a header; its name is in small letters."""
+    if header == _AS_GROUP:
+        yield _Wish("Group", value)
+    elif header.startswith(_AS_EXTRA):
+        yield _Wish("UserExtra", value, key=unquote(header.removeprefix(_AS_EXTRA)))
+    elif header == _AS_UID and value:
+        yield _Wish("UID", value)
+    elif header == _AS_USER and value:
+        namespace, _, name = value.removeprefix(_ACCOUNT).partition(":")
+        if value.startswith(_ACCOUNT) and namespace and name and ":" not in name:
+            yield _Wish("ServiceAccount", name, namespace)
+        else:
+            yield _Wish("User", value)
+
+
+def _other(wishes: Sequence[_Wish]) -> Asker:
+    """Return who somebody becomes by all they want to be."""
+    first = wishes[0]
+    is_account = first.kind == "ServiceAccount"
+    user = f"{_ACCOUNT}{first.namespace}:{first.name}" if is_account else first.name
+    groups = tuple(wish.name for wish in wishes if wish.kind == "Group")
+    if is_account and not groups:
+        groups = account_groups(first.namespace)
+    extra: dict[str, tuple[str, ...]] = {}
+    for wish in wishes:
+        if wish.kind == "UserExtra":
+            extra[wish.key] = (*extra.get(wish.key, ()), wish.name)
+    uid = next((wish.name for wish in wishes if wish.kind == "UID"), "")
+    return Asker(user, _with_standing(user, groups), uid, extra)
+
+
+def _with_standing(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """Add the group of all who are known, or of all who are not."""
+    if user == ANONYMOUS:
+        return groups if UNAUTHENTICATED in groups else (*groups, UNAUTHENTICATED)
+    is_said = AUTHENTICATED in groups or UNAUTHENTICATED in groups
+    return groups if is_said else (*groups, AUTHENTICATED)
+
+
+def _hashed(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

@@ -1,0 +1,150 @@
+"""
+The keys of a server on loopback: an authority of its own, its certificate, and what signs tokens.
+
+Clients send tokens only over TLS, so even a server that nobody else reaches has a certificate. All
+of it is kept in a folder that only its owner can read. The authority outlives many certificates:
+a kubeconfig stays good while the server's certificate is renewed. Until when everything is good
+stands beside it, so that a start need not read certificates.
+"""
+
+import hashlib
+import json
+import os
+from base64 import b64encode
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from kube_objects.times import format_time, parse_time
+
+_AUTHORITY_LIFE, _LIFE = timedelta(days=3650), timedelta(days=365)
+_SPARE = timedelta(days=30)  # before the end, when a new one is made
+_CONTEXT = "kro-gitops"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Where everything is."""
+
+    folder: Path
+
+    @property
+    def authority(self) -> Path:
+        """Return the authority's certificate, for clients."""
+        return self.folder / "ca.crt"
+
+    @property
+    def authority_key(self) -> Path:
+        """Return what certificates are signed with."""
+        return self.folder / "ca.key"
+
+    @property
+    def certificate(self) -> Path:
+        """Return the server's certificate."""
+        return self.folder / "server.crt"
+
+    @property
+    def key(self) -> Path:
+        """Return the server's key."""
+        return self.folder / "server.key"
+
+    @property
+    def token_key(self) -> Path:
+        """Return what tokens of service accounts are signed with."""
+        return self.folder / "service-account.key"
+
+    @property
+    def seal(self) -> Path:
+        """Return what says which files belong together, and until when they are good."""
+        return self.folder / "keys.json"
+
+    def pairs(self) -> tuple[tuple[Path, Path], tuple[Path, Path]]:
+        """Return certificates with their keys: the authority's, the server's."""
+        return (self.authority, self.authority_key), (self.certificate, self.key)
+
+
+def ensure_keys(folder: Path, now: datetime) -> Keys:
+    """Make what is missing in a folder, renew what ends soon, and say where it is."""
+    keys = Keys(folder)
+    sealed = _sealed(keys)
+    has_authority = _is_good(sealed, keys.pairs()[0], now, _LIFE + _SPARE)
+    has_certificate = _is_good(sealed, keys.pairs()[1], now, _SPARE)
+    if has_authority and has_certificate and keys.token_key.exists():
+        return keys
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _make(keys, sealed if has_authority else {}, now)
+    return keys
+
+
+def kubeconfig(url: str, authority: bytes, token: str) -> str:
+    """Return a kubeconfig for kubectl, with all that it needs inside; JSON is YAML enough."""
+    trusted = {"server": url, "certificate-authority-data": b64encode(authority).decode()}
+    if urlsplit(url).hostname not in _LOOPBACK:
+        trusted["tls-server-name"] = _LOOPBACK[0]  # all that the certificate is for
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": _CONTEXT,
+        "contexts": [{"name": _CONTEXT, "context": {"cluster": _CONTEXT, "user": "admin"}}],
+        "clusters": [{"name": _CONTEXT, "cluster": trusted}],
+        "users": [{"name": "admin", "user": {"token": token}}],
+    }
+    return json.dumps(content, indent=2) + "\n"
+
+
+def _make(keys: Keys, sealed: dict[str, str], now: datetime) -> None:
+    """Make a certificate, and an authority unless the seal has a good one; then seal both."""
+    from kube_sandbox.authentication import key_generation  # noqa: PLC0415
+
+    authority, server = keys.pairs()
+    ends = {each: end for each, end in sealed.items() if each == _print(*authority)}
+    if not ends:
+        end = now + _AUTHORITY_LIFE
+        certificate, key = key_generation.authority(now, end)
+        write_private(keys.authority_key, key)
+        write_private(keys.authority, certificate)
+        ends[_print(*authority)] = format_time(end)
+    end = now + _LIFE
+    signer = (keys.authority.read_bytes(), keys.authority_key.read_bytes())
+    certificate, key = key_generation.server_certificate(signer, now, end)
+    write_private(keys.key, key)
+    write_private(keys.certificate, certificate)
+    ends[_print(*server)] = format_time(end)
+    if not keys.token_key.exists():
+        write_private(keys.token_key, key_generation.signing_key())
+    write_private(keys.seal, json.dumps(ends, indent=1).encode())
+
+
+def _sealed(keys: Keys) -> dict[str, str]:
+    """Return until when each pair is good, by what tells it from others."""
+    try:
+        found = json.loads(keys.seal.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_good(
+    sealed: dict[str, str], pair: tuple[Path, Path], now: datetime, spare: timedelta
+) -> bool:
+    end = parse_time(sealed.get(_print(*pair)))
+    return end is not None and now < end - spare
+
+
+def _print(*files: Path) -> str:
+    """Return what tells the content of files from any other."""
+    try:
+        return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    except OSError:
+        return ""
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file as a whole, whatever it was; nobody but its owner reads it."""
+    draft = path.with_suffix(path.suffix + ".new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+    draft.replace(path)

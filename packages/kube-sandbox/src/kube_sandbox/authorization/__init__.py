@@ -1,0 +1,1 @@
+"""RBAC, privilege escalation checks and access reviews."""

@@ -1,0 +1,170 @@
+"""
+Nobody grants what they do not have: the check on every write of a role or a binding.
+
+Whoever writes a role must hold each of its rules already, or the right to `escalate` the role;
+whoever binds one must hold its rules, or the right to `bind` it. What is missing is told rule by
+rule, in the API server's words.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kube_objects.refs import KubeObject
+from kube_sandbox import api_errors
+from kube_sandbox.authorization.rbac import MASTERS, RBAC, Access, Attributes, Rule, covers_path
+from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.registry.field_errors import quoted
+
+ROLES = frozenset(("roles", "clusterroles"))
+BINDINGS = frozenset(("rolebindings", "clusterrolebindings"))
+
+_EVERYTHING: tuple[Rule, ...] = (
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+)
+# What the garbage collector changes of an object is nobody's grant.
+_UPKEEP = frozenset(("ownerReferences", "finalizers", "managedFields"))
+_SHOWN = (
+    ("apiGroups", "APIGroups"),
+    ("resources", "Resources"),
+    ("nonResourceURLs", "NonResourceURLs"),
+    ("resourceNames", "ResourceNames"),
+    ("verbs", "Verbs"),
+)
+
+
+def check_grant(
+    access: Access, asker: Asker, plural: str, new: KubeObject, old: KubeObject | None = None
+) -> None:
+    """Refuse a role or binding that would grant more than its author has; `old` is before."""
+    if MASTERS in asker.groups or (old is not None and _is_upkeep(new, old)):
+        return
+    if plural in ROLES:
+        _check_role(access, asker, plural, new, old)
+    elif plural in BINDINGS:
+        _check_binding(access, asker, plural, new)
+
+
+def _check_role(
+    access: Access, asker: Asker, plural: str, new: KubeObject, old: KubeObject | None
+) -> None:
+    metadata = new["metadata"]
+    namespace = metadata.get("namespace", "")
+    name = metadata["name"] if old is not None else ""
+    escalating = Attributes("escalate", RBAC, plural, namespace=namespace, name=name)
+    if access.decide(asker, escalating).allowed:
+        return
+    missing = _missing(access, asker, namespace, new.get("rules") or ())
+    if missing:
+        raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
+    is_gathering = any(_selectors(each) for each in (new, old or {}))
+    if is_gathering and _missing(access, asker, namespace, _EVERYTHING):
+        why = "must have cluster-admin privileges to use the aggregationRule"
+        raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), why)
+
+
+def _check_binding(access: Access, asker: Asker, plural: str, new: KubeObject) -> None:
+    metadata, role = new["metadata"], new["roleRef"]
+    namespace = metadata.get("namespace", "")
+    roles = f"{role['kind'].lower()}s"
+    binding = Attributes(
+        "bind", role.get("apiGroup", ""), roles, namespace=namespace, name=role["name"]
+    )
+    if roles in ROLES and access.decide(asker, binding).allowed:
+        return
+    rules = access.role_rules(role, namespace)
+    if rules is None:
+        raise api_errors.not_found(RBAC, plural, role["name"])
+    missing = _missing(access, asker, namespace, rules)
+    if missing:
+        raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
+
+
+def _missing(access: Access, asker: Asker, namespace: str, rules: Iterable[Rule]) -> str:
+    """Tell which rules somebody does not hold; empty if they hold all."""
+    held, errors = access.rules(asker, namespace)
+    wanted = (single for rule in rules for single in _single_rules(rule))
+    lacking = [each for each in wanted if not any(_covers(own, each) for own in held)]
+    if not lacking:
+        return ""
+    told = "\n".join(sorted({_shown(each) for each in _compacted(lacking)}))
+    groups = _texts(asker.groups)
+    text = (
+        f"user {quoted(asker.user)} (groups={groups}) is attempting to grant RBAC permissions "
+        f"not currently held:\n{told}"
+    )
+    return f"{text}; resolution errors: [{' '.join(errors)}]" if errors else text
+
+
+def _single_rules(rule: Rule) -> Iterator[Rule]:
+    """Take a rule apart into those of one group, resource, verb and name."""
+    verbs = rule.get("verbs") or ()
+    for group in rule.get("apiGroups") or ():
+        for resource in rule.get("resources") or ():
+            for verb in verbs:
+                single = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
+                names = rule.get("resourceNames")
+                yield from ({**single, "resourceNames": [name]} for name in names or ())
+                if not names:
+                    yield single
+    for path in rule.get("nonResourceURLs") or ():
+        yield from ({"nonResourceURLs": [path], "verbs": [verb]} for verb in verbs)
+
+
+def _covers(own: Rule, single: Rule) -> bool:
+    names, wanted = own.get("resourceNames") or (), single.get("resourceNames") or ()
+    return (
+        _has_all(own.get("verbs"), single["verbs"])
+        and _has_all(own.get("apiGroups"), single.get("apiGroups"))
+        and all(_has_resource(own, each) for each in single.get("resources") or ())
+        and (not names or (bool(wanted) and set(wanted) <= set(names)))
+        and all(_has_path(own, each) for each in single.get("nonResourceURLs") or ())
+    )
+
+
+def _has_all(own: Sequence[str] | None, wanted: Iterable[str] | None) -> bool:
+    return "*" in (own or ()) or set(wanted or ()) <= set(own or ())
+
+
+def _has_resource(own: Rule, resource: str) -> bool:
+    resources = own.get("resources") or ()
+    _, slash, part = resource.partition("/")
+    return "*" in resources or resource in resources or bool(slash and f"*/{part}" in resources)
+
+
+def _has_path(own: Rule, path: str) -> bool:
+    return any(covers_path(each, path) for each in own.get("nonResourceURLs") or ())
+
+
+def _compacted(rules: Iterable[Rule]) -> list[Rule]:
+    """Join single rules that differ by verb only; paths stay apart."""
+    found: dict[object, Rule] = {}
+    for rule in rules:
+        parts = tuple(tuple(rule.get(key, ())) for key, _ in _SHOWN[:-1])
+        key = (*parts, *rule["verbs"]) if "nonResourceURLs" in rule else parts
+        known = found.get(key)
+        verbs = [*known["verbs"], *rule["verbs"]] if known is not None else rule["verbs"]
+        found[key] = {**rule, "verbs": verbs}
+    return list(found.values())
+
+
+def _shown(rule: Rule) -> str:
+    parts = (f"{name}:{_texts(rule[key])}" for key, name in _SHOWN if rule.get(key))
+    return "{" + ", ".join(parts) + "}"
+
+
+def _texts(texts: Iterable[str]) -> str:
+    return f"[{' '.join(map(quoted, texts))}]"
+
+
+def _selectors(role: Mapping[str, object]) -> bool:
+    rule = role.get("aggregationRule")
+    return isinstance(rule, dict) and bool(rule.get("clusterRoleSelectors"))
+
+
+def _is_upkeep(new: KubeObject, old: KubeObject) -> bool:
+    return _without_upkeep(new) == _without_upkeep(old)
+
+
+def _without_upkeep(obj: KubeObject) -> KubeObject:
+    metadata = {key: each for key, each in obj["metadata"].items() if key not in _UPKEEP}
+    return {**obj, "metadata": metadata}

@@ -1,0 +1,279 @@
+"""
+Who may do what: role-based access control, as the API server's own authorizer decides it.
+
+Rules only ever allow. They come from Roles and ClusterRoles through bindings; the bindings are
+indexed by whom they name, since most requests come from the same few. Members of
+`system:masters` are allowed everything before anything is looked up.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kube_objects.label_selectors import Selector
+from kube_objects.refs import KubeObject
+from kube_sandbox import api_errors
+from kube_sandbox.api_errors import StatusError
+from kube_sandbox.endpoints.request_info import Asker, Request
+from kube_sandbox.registry.field_errors import quoted
+
+Rule = Mapping[str, Any]
+_Grant = tuple[str | StatusError, Rule]
+
+RBAC = "rbac.authorization.k8s.io"
+MASTERS = "system:masters"
+_REMEMBERED = 1024  # askers in a namespace
+_WITHOUT_NAME = frozenset(("list", "watch", "deletecollection"))
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What is asked for: something of a resource, or a path that is none."""
+
+    verb: str
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""  # if it is not about a resource
+
+    @classmethod
+    def of(cls, request: Request) -> "Attributes":
+        """Return what a request for a resource asks for."""
+        target = request.target
+        name, namespace = target.name, target.namespace
+        if not name and request.verb in _WITHOUT_NAME:
+            name = _selected_name(request.query.get("fieldSelector"))
+        if (target.group, target.plural) == ("", "namespaces"):
+            namespace = target.name  # a namespace is thought to be in itself
+        return cls(request.verb, target.group, target.plural, target.subresource, namespace, name)
+
+    @property
+    def parted_resource(self) -> str:
+        """Return the resource with the part that is meant: `pods/log`."""
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether something is allowed, and what is told about it."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class Access:
+    """Decides by the objects there are; `objects` gives those of a plural with group."""
+
+    def __init__(self, objects: Callable[[str], Iterable[KubeObject]]) -> None:
+        self._objects = objects
+        self._policy: _Policy | None = None
+
+    def forget(self) -> None:
+        """Look at the objects anew: one of the group has changed."""
+        self._policy = None
+
+    def decide(self, asker: Asker, attributes: Attributes) -> Decision:
+        """Say whether something is allowed."""
+        if MASTERS in asker.groups:
+            return Decision(True)
+        errors = []
+        for source, rule in self._policy_now().granted(asker, attributes.namespace):
+            if isinstance(source, StatusError):
+                errors.append(source.message)
+            elif _allows(rule, attributes):
+                return Decision(True, f"RBAC: allowed by {source}")
+        return Decision(False, f"RBAC: {aggregate(errors)}" if errors else "")
+
+    def check(self, asker: Asker, attributes: Attributes) -> None:
+        """Refuse what is not allowed."""
+        decision = self.decide(asker, attributes)
+        if not decision.allowed:
+            raise forbidden(asker, attributes, decision.reason)
+
+    def rules(self, asker: Asker, namespace: str) -> tuple[list[Rule], list[str]]:
+        """Return all that is granted to somebody in a namespace, and which roles are missing."""
+        rules, errors = [], []
+        for source, rule in self._policy_now().granted(asker, namespace):
+            if isinstance(source, StatusError):
+                errors.append(source.message)
+            else:
+                rules.append(rule)
+        return rules, errors
+
+    def role_rules(self, role: Mapping[str, Any], namespace: str) -> list[Rule] | None:
+        """Return the rules of the role that a binding refers to, `None` if it is not there."""
+        return self._policy_now().role(role, namespace)
+
+    def _policy_now(self) -> "_Policy":
+        if self._policy is None:
+            self._policy = _Policy(self._objects)
+        return self._policy
+
+
+class _Policy:
+    """The roles and bindings of one moment."""
+
+    def __init__(self, objects: Callable[[str], Iterable[KubeObject]]) -> None:
+        self._objects = objects
+        self._bindings: list[KubeObject] = []
+        # By namespace and subject: which bindings name it. Cluster-wide ones have no namespace.
+        self._named: dict[tuple[str, str, str], list[int]] = {}
+        self._granted: dict[tuple[str, tuple[str, ...], str], list[_Grant]] = {}
+        for kind in ("clusterrolebindings", "rolebindings"):
+            for binding in self._objects(f"{kind}.{RBAC}"):
+                self._add(binding)
+
+    def granted(self, asker: Asker, namespace: str) -> Sequence[_Grant]:
+        """Return every rule with the binding it comes from, or what is missing."""
+        key = (asker.user, asker.groups, namespace)
+        if key not in self._granted:
+            if len(self._granted) >= _REMEMBERED:
+                self._granted.clear()
+            self._granted[key] = list(self._grants(asker, namespace))
+        return self._granted[key]
+
+    def _grants(self, asker: Asker, namespace: str) -> Iterator[_Grant]:
+        for place in ("", namespace) if namespace else ("",):
+            subjects = [("User", asker.user), *(("Group", group) for group in asker.groups)]
+            found = {n for each in subjects for n in self._named.get((place, *each), ())}
+            for number in sorted(found):
+                binding = self._bindings[number]
+                rules = self.role(binding["roleRef"], place)
+                if rules is None:
+                    yield _missing_role(binding["roleRef"]), {}
+                    continue
+                source = _described(binding, asker, place)
+                for rule in rules:
+                    yield source, rule
+
+    def role(self, role: Mapping[str, Any], namespace: str) -> list[Rule] | None:
+        """Return the rules of a role, `None` if it is not there."""
+        if role["kind"] == "ClusterRole":
+            return self._cluster_roles.get(role["name"])
+        return self._roles.get((namespace, role["name"]))
+
+    @cached_property
+    def _cluster_roles(self) -> dict[str, list[Rule]]:
+        roles = self._objects(f"clusterroles.{RBAC}")
+        return {each["metadata"]["name"]: each.get("rules") or [] for each in roles}
+
+    @cached_property
+    def _roles(self) -> dict[tuple[str, str], list[Rule]]:
+        return {
+            (each["metadata"]["namespace"], each["metadata"]["name"]): each.get("rules") or []
+            for each in self._objects(f"roles.{RBAC}")
+        }
+
+    def _add(self, binding: KubeObject) -> None:
+        number = len(self._bindings)
+        self._bindings.append(binding)
+        namespace = binding["metadata"].get("namespace", "")
+        for subject in binding.get("subjects") or ():
+            key = (namespace, *_subject_key(subject, namespace))
+            self._named.setdefault(key, []).append(number)
+
+
+def forbidden(asker: Asker, attributes: Attributes, reason: str) -> StatusError:
+    """Say that somebody may not do something."""
+    who = f"User {quoted(asker.user)} cannot {attributes.verb}"
+    if not attributes.resource:
+        text = f"{who} path {quoted(attributes.path)}"
+    else:
+        scope = "at the cluster scope"
+        if attributes.namespace:
+            scope = f"in the namespace {quoted(attributes.namespace)}"
+        what = f"resource {quoted(attributes.parted_resource)}"
+        text = f"{who} {what} in API group {quoted(attributes.group)} {scope}"
+    # Nobody shall take it for HTML.
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = f"{text}: {reason}" if reason else text
+    return api_errors.forbidden(attributes.group, attributes.resource, attributes.name, text)
+
+
+def aggregate(texts: Iterable[str]) -> str:
+    """Tell several errors in one line; the same one is told once."""
+    found = list(dict.fromkeys(texts))
+    return found[0] if len(found) == 1 else f"[{', '.join(found)}]"
+
+
+def aggregated_rules(role: KubeObject, roles: Iterable[KubeObject]) -> list[Rule] | None:
+    """Return the rules that an aggregated ClusterRole gathers; `None` if it is not aggregated."""
+    selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors")
+    if selectors is None:
+        return None
+    others = sorted(roles, key=lambda each: str(each["metadata"]["name"]))
+    found: list[Rule] = []
+    for selector in map(Selector.parse, selectors):
+        for other in others:
+            metadata = other["metadata"]
+            is_itself = metadata["name"] == role["metadata"]["name"]
+            if not is_itself and selector.matches(metadata.get("labels") or {}):
+                found.extend(rule for rule in other.get("rules") or () if rule not in found)
+    return found
+
+
+def _allows(rule: Rule, wanted: Attributes) -> bool:
+    if not _has(rule.get("verbs"), wanted.verb):
+        return False
+    if not wanted.resource:
+        return any(covers_path(each, wanted.path) for each in rule.get("nonResourceURLs") or ())
+    names = rule.get("resourceNames")
+    return (
+        _has(rule.get("apiGroups"), wanted.group)
+        and any(_matches(each, wanted) for each in rule.get("resources") or ())
+        and (not names or wanted.name in names)
+    )
+
+
+def _has(allowed: Iterable[str] | None, wanted: str) -> bool:
+    return any(each in ("*", wanted) for each in allowed or ())
+
+
+def _matches(allowed: str, wanted: Attributes) -> bool:
+    if allowed in ("*", wanted.parted_resource):
+        return True
+    return bool(wanted.subresource) and allowed == f"*/{wanted.subresource}"
+
+
+def covers_path(allowed: str, path: str) -> bool:
+    """Say whether a path, or all that begin as it does, are among those allowed."""
+    return allowed == path or (allowed.endswith("*") and path.startswith(allowed.rstrip("*")))
+
+
+def _subject_key(subject: Mapping[str, str], namespace: str) -> tuple[str, str]:
+    """Return as whom a subject would ask."""
+    if subject["kind"] != "ServiceAccount":
+        return subject["kind"], subject["name"]
+    home = subject.get("namespace") or namespace
+    return "User", f"system:serviceaccount:{home}:{subject['name']}"
+
+
+def _described(binding: KubeObject, asker: Asker, namespace: str) -> str:
+    """Tell which binding grants something, and to whom."""
+    metadata, role = binding["metadata"], binding["roleRef"]
+    keys = {("User", asker.user), *(("Group", group) for group in asker.groups)}
+    subject = next(each for each in binding["subjects"] if _subject_key(each, namespace) in keys)
+    name = subject["name"]
+    if subject["kind"] == "ServiceAccount":
+        name = f"{name}/{subject.get('namespace') or namespace}"
+    is_local = "namespace" in metadata
+    place = f"{metadata['name']}/{metadata['namespace']}" if is_local else metadata["name"]
+    kind = "RoleBinding" if is_local else "ClusterRoleBinding"
+    what = f"{role['kind']} {quoted(role['name'])}"
+    return f"{kind} {quoted(place)} of {what} to {subject['kind']} {quoted(name)}"
+
+
+def _missing_role(role: Mapping[str, Any]) -> StatusError:
+    return api_errors.not_found(RBAC, role["kind"].lower(), role["name"])
+
+
+def _selected_name(selector: str) -> str:
+    """Return the one name that a field selector lets through."""
+    for term in selector.split(","):
+        field, _, value = term.partition("=")
+        if field.strip() == "metadata.name":
+            return value.lstrip("=")
+    return ""

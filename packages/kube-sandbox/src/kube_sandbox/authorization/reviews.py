@@ -1,0 +1,218 @@
+"""
+Questions that are sent as objects: may somebody do this, what may I do, who am I, whose is this?
+
+Each review takes the object that was sent and returns the same with an answer in its status.
+Nothing is stored. What stands in `metadata` is kept, for managed fields are recorded elsewhere.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_objects.times import format_time
+from kube_sandbox import api_errors
+from kube_sandbox.authentication.authenticator import Identities
+from kube_sandbox.authorization.rbac import Access, Attributes, Rule, aggregate
+from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.registry import field_errors
+from kube_sandbox.registry.field_errors import FieldError
+
+AUTHORIZATION = "authorization.k8s.io"
+AUTHENTICATION = "authentication.k8s.io"
+
+
+class Reviews:
+    """Answers them; `kinds` are plurals with group."""
+
+    kinds = (
+        f"subjectaccessreviews.{AUTHORIZATION}",
+        f"localsubjectaccessreviews.{AUTHORIZATION}",
+        f"selfsubjectaccessreviews.{AUTHORIZATION}",
+        f"selfsubjectrulesreviews.{AUTHORIZATION}",
+        f"selfsubjectreviews.{AUTHENTICATION}",
+        f"tokenreviews.{AUTHENTICATION}",
+    )
+
+    def __init__(self, access: Access, identities: Identities) -> None:
+        self._access = access
+        self._identities = identities
+
+    def answer(
+        self, kind: str, body: KubeObject, namespace: str, asker: Asker, now: datetime
+    ) -> KubeObject:
+        """Answer a review of one of the kinds; `namespace` is that of the request."""
+        match kind.partition(".")[0]:
+            case "subjectaccessreviews":
+                return self._subject_access(body)
+            case "localsubjectaccessreviews":
+                return self._local_subject_access(body, namespace)
+            case "selfsubjectaccessreviews":
+                return self._self_subject_access(body, asker)
+            case "selfsubjectrulesreviews":
+                return self._self_subject_rules(body, asker)
+            case "selfsubjectreviews":
+                return self_subject(asker, now)
+            case _:
+                return self._token(body, now)
+
+    def _subject_access(self, body: KubeObject) -> KubeObject:
+        spec = _spec(body)
+        errors = [*_wrong_attributes(spec), *_wrong_subject(spec), *_wrong_metadata(body)]
+        _refuse(errors)
+        return self._decided("SubjectAccessReview", body, _subject(spec))
+
+    def _local_subject_access(self, body: KubeObject, namespace: str) -> KubeObject:
+        spec = _spec(body)
+        metadata = body.get("metadata") or {}
+        if metadata.get("namespace", namespace) != namespace:
+            raise api_errors.bad_request(
+                "the namespace of the provided object does not match the namespace sent on "
+                "the request"
+            )
+        body = {**body, "metadata": {"namespace": namespace, **metadata}}
+        errors = [*_wrong_attributes(spec), *_wrong_subject(spec)]
+        errors += _wrong_metadata(body, "must be empty except for namespace")
+        errors += _wrong_local(spec, namespace)
+        _refuse(errors)
+        return self._decided("LocalSubjectAccessReview", body, _subject(spec))
+
+    def _self_subject_access(self, body: KubeObject, asker: Asker) -> KubeObject:
+        _refuse([*_wrong_attributes(_spec(body)), *_wrong_metadata(body)])
+        return self._decided("SelfSubjectAccessReview", body, asker)
+
+    def _self_subject_rules(self, body: KubeObject, asker: Asker) -> KubeObject:
+        namespace = _spec(body).get("namespace", "")
+        if not namespace:
+            raise api_errors.bad_request("no namespace on request")
+        rules, errors = self._access.rules(asker, namespace)
+        status: KubeObject = {
+            "resourceRules": [_resource_rule(each) for each in rules if each.get("resources")],
+            "nonResourceRules": [
+                {"verbs": each["verbs"], "nonResourceURLs": each["nonResourceURLs"]}
+                for each in rules
+                if each.get("nonResourceURLs")
+            ],
+            "incomplete": False,
+        }
+        if errors:
+            status["evaluationError"] = aggregate(errors)
+        return _review(AUTHORIZATION, "SelfSubjectRulesReview", {}, {"spec": {}, "status": status})
+
+    def _token(self, body: KubeObject, now: datetime) -> KubeObject:
+        spec = _spec(body)
+        if not spec.get("token"):
+            raise api_errors.bad_request("token is required for TokenReview in authentication")
+        verdict = self._identities.verdict(spec["token"], now, spec.get("audiences") or ())
+        if verdict.asker is None:
+            status: KubeObject = {"user": {}, "error": verdict.error}
+        else:
+            status = {
+                "authenticated": True,
+                "user": _user(verdict.asker),
+                "audiences": list(verdict.audiences),
+            }
+        return _review(AUTHENTICATION, "TokenReview", body, {"spec": spec, "status": status})
+
+    def _decided(self, kind: str, body: KubeObject, asker: Asker) -> KubeObject:
+        spec = _spec(body)
+        decision = self._access.decide(asker, _attributes(spec))
+        status: KubeObject = {"allowed": decision.allowed}
+        if decision.reason:
+            status["reason"] = decision.reason
+        return _review(AUTHORIZATION, kind, body, {"spec": spec, "status": status})
+
+
+def self_subject(asker: Asker, now: datetime) -> KubeObject:
+    """Tell somebody who they are."""
+    body = {"metadata": {"creationTimestamp": format_time(now)}}
+    told = {"status": {"userInfo": _user(asker)}}
+    return _review(AUTHENTICATION, "SelfSubjectReview", body, told)
+
+
+def _review(group: str, kind: str, body: KubeObject, content: KubeObject) -> KubeObject:
+    head = {"kind": kind, "apiVersion": f"{group}/v1", "metadata": body.get("metadata") or {}}
+    return {**head, **content}
+
+
+def _spec(body: KubeObject) -> dict[str, Any]:
+    return body.get("spec") or {}
+
+
+def _user(asker: Asker) -> KubeObject:
+    told: KubeObject = {
+        "username": asker.user,
+        "uid": asker.uid,
+        "groups": list(asker.groups),
+        "extra": {key: list(values) for key, values in asker.extra.items()},
+    }
+    return {key: value for key, value in told.items() if value}
+
+
+def _subject(spec: Mapping[str, Any]) -> Asker:
+    extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
+    groups = tuple(spec.get("groups") or ())
+    return Asker(spec.get("user", ""), groups, spec.get("uid", ""), extra)
+
+
+def _attributes(spec: Mapping[str, Any]) -> Attributes:
+    about = spec.get("resourceAttributes")
+    if about is None:
+        about = spec["nonResourceAttributes"]
+        return Attributes(about.get("verb", ""), path=about.get("path", ""))
+    parts = ("verb", "group", "resource", "subresource", "namespace", "name")
+    return Attributes(*(about.get(part, "") for part in parts))
+
+
+def _resource_rule(rule: Rule) -> KubeObject:
+    parts = ("verbs", "apiGroups", "resources", "resourceNames")
+    return {part: rule[part] for part in parts if rule.get(part)}
+
+
+def _wrong_attributes(spec: Mapping[str, Any]) -> list[FieldError]:
+    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if resource is not None and other is not None:
+        text = "cannot be specified in combination with resourceAttributes"
+        return [field_errors.invalid("spec.nonResourceAttributes", _shown(other), text)]
+    if resource is None and other is None:
+        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        return [field_errors.invalid("spec.resourceAttributes", None, text)]
+    return []
+
+
+def _wrong_subject(spec: Mapping[str, Any]) -> list[FieldError]:
+    if spec.get("user") or spec.get("groups"):
+        return []
+    text = "at least one of user or group must be specified"
+    return [field_errors.invalid("spec.user", spec.get("user", ""), text)]
+
+
+def _wrong_metadata(body: KubeObject, text: str = "must be empty") -> list[FieldError]:
+    metadata = body.get("metadata") or {}
+    allowed = {"managedFields", "namespace"} if "except" in text else {"managedFields"}
+    if metadata.keys() <= allowed:
+        return []
+    return [field_errors.invalid("metadata", metadata, text)]
+
+
+def _wrong_local(spec: Mapping[str, Any], namespace: str) -> list[FieldError]:
+    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    errors = []
+    if resource is not None and resource.get("namespace", "") != namespace:
+        path = "spec.resourceAttributes.namespace"
+        told = resource.get("namespace", "")
+        errors.append(field_errors.invalid(path, told, "must match metadata.namespace"))
+    if other is not None:
+        text = "disallowed on this kind of request"
+        errors.append(field_errors.invalid("spec.nonResourceAttributes", _shown(other), text))
+    return errors
+
+
+def _shown(attributes: Mapping[str, str]) -> KubeObject:
+    return {"Path": attributes.get("path", ""), "Verb": attributes.get("verb", "")}
+
+
+def _refuse(errors: list[FieldError]) -> None:
+    # A review has no name, and what was decoded does not know its kind any more.
+    if errors:
+        raise api_errors.invalid(AUTHORIZATION, "", "", errors)

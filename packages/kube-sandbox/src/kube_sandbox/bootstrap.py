@@ -1,0 +1,50 @@
+"""
+The objects that an API server makes for itself when it first starts.
+
+Namespaces, roles and bindings, priorities, the service that is the API server: as a real one stores
+them (`documents/objects.json`), with blanks for what is of the moment. So nobody has to work out
+and judge again at every first start what was worked out and judged there.
+"""
+
+from importlib.resources import files
+
+import orjson
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.authorization.rbac import aggregated_rules
+
+
+def own_objects(port: int) -> list[KubeObject]:
+    """Return them in the order they are made; `port` is where this server listens."""
+    file = files("kube_sandbox") / "documents" / "objects.json"
+    found: list[KubeObject] = orjson.loads(file.read_bytes())["objects"]
+    for each in found:
+        if each["kind"] == "Service":
+            each["spec"]["ports"][0]["targetPort"] = port
+    return found
+
+
+def fill_in(obj: KubeObject, uid: str, time: str) -> None:
+    """Give an own object what it has from the moment it is made; its version is the store's."""
+    metadata = obj["metadata"]
+    metadata["uid"], metadata["creationTimestamp"] = uid, time
+    for each in metadata["managedFields"]:
+        each["time"] = time
+    for each in (obj.get("status") or {}).get("conditions", ()):
+        each["lastTransitionTime"] = time
+
+
+def gathered(roles: list[KubeObject]) -> list[KubeObject]:
+    """Return the aggregated ClusterRoles whose rules are not those they gather, with these."""
+    changed: list[str] = []
+    known = {each["metadata"]["name"]: each for each in roles}
+    # «admin» gathers «edit», which gathers «view»: until nothing changes any more.
+    while True:
+        before = len(changed)
+        for name, role in known.items():
+            rules = aggregated_rules(role, known.values())
+            if rules is not None and rules != (role.get("rules") or []):
+                known[name] = {**role, "rules": rules}
+                changed.append(name)
+        if len(changed) == before:
+            return [known[name] for name in dict.fromkeys(changed)]

@@ -1,0 +1,1 @@
+"""Controllers of stored objects: garbage collection, namespaces, CRDs, workloads."""

@@ -1,0 +1,58 @@
+"""
+A namespace that comes or goes: furnished before anything is asked of it, and empty before it ends.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import orjson
+
+from kube_objects.refs import KubeObject
+from kube_objects.times import format_time
+from kube_sandbox.api_errors import StatusError
+from kube_sandbox.controllers.client_interface import Actor
+from kube_sandbox.controllers.workloads import namespace_steps
+from kube_sandbox.controllers.workloads.plan_steps import Create
+from kube_sandbox.storage.records import Change
+
+BUCKET = "namespaces"
+_MANAGER = "kube-controller-manager"
+
+
+def delete_namespace(namespace: KubeObject, now: datetime) -> bool:
+    """Begin to delete a namespace; changes it, and says whether it stays for a while."""
+    metadata = namespace["metadata"]
+    if "deletionTimestamp" not in metadata:
+        metadata["deletionTimestamp"] = format_time(now)
+        namespace.setdefault("status", {})["phase"] = "Terminating"
+        return True
+    return bool(namespace.get("spec", {}).get("finalizers"))
+
+
+@dataclass(frozen=True, slots=True)
+class Furnisher:
+    """
+    Has the account that pods need in a new namespace before the first of them can come.
+
+    A real API server lets a pod wait a second or two for that account; nothing waits here, and
+    other controllers may have much to do. They put back what gets lost later.
+    """
+
+    actor: Actor
+    authority: str  # the CA's certificate
+    soon: Callable[[Callable[[], None]], None]  # does something before the next request
+
+    def heard(self, change: Change) -> None:
+        """Take note of a change."""
+        if change.bucket == BUCKET and change.before is None:
+            self.soon(partial(self._furnish, orjson.loads(change.record.value)))
+
+    def _furnish(self, namespace: KubeObject) -> None:
+        for step in namespace_steps.furniture(namespace, {}, self.authority):
+            # Somebody may have been faster, or it goes already.
+            with suppress(StatusError):
+                assert isinstance(step, Create), "nothing is in it yet"
+                self.actor.create(_MANAGER, step.bucket, step.obj)

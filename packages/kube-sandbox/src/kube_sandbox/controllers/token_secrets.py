@@ -1,0 +1,100 @@
+"""
+Secrets that hold the token of a service account: filled once they are there, gone with the account.
+
+Tools that were written before tokens could be requested ask for one by such a Secret, and wait.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.api_errors import StatusError
+from kube_sandbox.controllers.client_interface import Actor, Target
+from kube_sandbox.storage.records import Change, ChangeType
+
+SECRETS, ACCOUNTS = "secrets", "serviceaccounts"
+_TYPE = "kubernetes.io/service-account-token"
+_NAME, _UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"
+_MANAGER = "kube-controller-manager"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is looked at, and who signs: `issue` makes the token of an account for its Secret."""
+
+    find: Callable[[str, str, str], KubeObject | None]
+    all: Callable[[str, str], Iterable[KubeObject]]
+    issue: Callable[[KubeObject, KubeObject], str]
+    authority: str  # the CA's certificate
+
+
+@dataclass(frozen=True, slots=True)
+class AccountTokens:
+    """Follows Secrets and service accounts."""
+
+    actor: Actor
+    around: Surroundings
+    soon: Callable[[Callable[[], None]], None]  # does something before the next request
+
+    def open(self) -> None:
+        """Look at all that are there: the store may come from another server."""
+        self._renew("")
+
+    def heard(self, change: Change) -> None:
+        """Take note of a change."""
+        record = change.record
+        if change.bucket == ACCOUNTS and change.type is not ChangeType.MODIFIED:
+            self.soon(partial(self._renew, record.namespace))
+        elif change.bucket == SECRETS and _TYPE.encode() in record.value:
+            self.soon(partial(self._look, record.namespace, record.name))
+
+    def _renew(self, namespace: str) -> None:
+        for each in list(self.around.all(SECRETS, namespace)):
+            self._settle(each)
+
+    def _look(self, namespace: str, name: str) -> None:
+        found = self.around.find(SECRETS, namespace, name)
+        if found is not None:
+            self._settle(found)
+
+    def _settle(self, secret: KubeObject) -> None:
+        metadata = secret["metadata"]
+        if secret.get("type") != _TYPE or "deletionTimestamp" in metadata:
+            return
+        account = self._account(metadata)
+        # Somebody may have been faster.
+        with suppress(StatusError):
+            if account is None:
+                place = (metadata["namespace"], metadata["name"])
+                self.actor.delete(SECRETS, Target(*place, metadata["uid"]))
+            elif (data := self._data(secret, account)) != secret.get("data"):
+                annotations = {**metadata["annotations"], _UID: account["metadata"]["uid"]}
+                marked = {**metadata, "annotations": annotations}
+                self.actor.replace(_MANAGER, SECRETS, {**secret, "metadata": marked, "data": data})
+
+    def _account(self, metadata: dict[str, Any]) -> KubeObject | None:
+        """Return the account a Secret is for, if it is there, and still the same."""
+        said = metadata.get("annotations") or {}
+        found = self.around.find(ACCOUNTS, metadata["namespace"], said.get(_NAME, ""))
+        if found is None or said.get(_UID, found["metadata"]["uid"]) != found["metadata"]["uid"]:
+            return None
+        return found
+
+    def _data(self, secret: KubeObject, account: KubeObject) -> dict[str, str]:
+        before = secret.get("data") or {}
+        known = {
+            "ca.crt": _encoded(self.around.authority),
+            "namespace": _encoded(secret["metadata"]["namespace"]),
+        }
+        # A token that came with another certificate was signed elsewhere, too.
+        is_own = before.get("token") and before.get("ca.crt") == known["ca.crt"]
+        token = before["token"] if is_own else _encoded(self.around.issue(account, secret))
+        return {**before, **known, "token": token}
+
+
+def _encoded(text: str) -> str:
+    return b64encode(text.encode()).decode()

@@ -1,0 +1,91 @@
+"""
+Whose pods and ReplicaSets are these? Controllers take in what their selectors choose and nobody
+has, and let go of what they choose no longer.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from kube_objects.label_selectors import Selector
+from kube_objects.refs import KubeObject
+from kube_sandbox.controllers.workloads.indexes import Relation, Wish, label_ties, label_wish
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Controller,
+    Seen,
+    Step,
+    Update,
+    controller_of,
+    is_going,
+    reference_to,
+)
+
+
+def adoptions(controllers: Iterable[Controller]) -> dict[str, tuple[Relation, ...]]:
+    """Return who looks for objects that nobody controls, to take them in: by their labels."""
+    return {
+        each.bucket: tuple(Relation(bucket, _wishes, _orphan_ties) for bucket in each.owns)
+        for each in controllers
+        if each.adopts is not None
+    }
+
+
+def _wishes(owner: KubeObject) -> list[Wish]:
+    selector = owner["spec"].get("selector")
+    if not selector or is_going(owner):
+        return []
+    return [label_wish(owner["metadata"]["namespace"], selector.get("matchLabels"))]
+
+
+def _orphan_ties(obj: KubeObject) -> list[str]:
+    return [] if is_going(obj) or controller_of(obj) is not None else label_ties(obj)
+
+
+def selects(owner: KubeObject, obj: KubeObject) -> bool:
+    """Say whether an owner's selector chooses an object; one without a selector chooses none."""
+    selector = owner["spec"].get("selector")
+    labels = obj["metadata"].get("labels") or {}
+    return bool(selector) and Selector.parse(selector).matches(labels)
+
+
+def wants(controller: Controller, owner: KubeObject, orphan: KubeObject) -> bool:
+    """Say whether an owner takes in an object that nobody controls."""
+    if controller.adopts is None or is_going(owner) or is_going(orphan):
+        return False
+    return selects(owner, orphan) and controller.adopts(owner, orphan)
+
+
+def claimed(
+    controller: Controller,
+    owner: KubeObject,
+    seen: Seen,
+    orphans: Mapping[str, Iterable[KubeObject]],
+) -> tuple[Seen, list[Step]]:
+    """Return what an owner has after it has taken in and let go, and the steps of that."""
+    if controller.adopts is None or is_going(owner) or not owner["spec"].get("selector"):
+        return seen, []
+    found, steps = dict(seen), list[Step]()
+    for bucket in controller.owns:
+        released = [each for each in seen.get(bucket, ()) if not selects(owner, each)]
+        adopted = [
+            _adopted(owner, each)
+            for each in orphans.get(bucket, ())
+            if wants(controller, owner, each)
+        ]
+        if released or adopted:
+            kept = [each for each in seen.get(bucket, ()) if each not in released]
+            found[bucket] = [*kept, *adopted]
+            steps += [Update(bucket, _released(owner, each)) for each in released]
+            steps += [Update(bucket, each) for each in adopted]
+    return found, steps
+
+
+def _adopted(owner: KubeObject, obj: KubeObject) -> KubeObject:
+    others = obj["metadata"].get("ownerReferences") or ()
+    references = [*others, reference_to(owner)]
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": references}}
+
+
+def _released(owner: KubeObject, obj: KubeObject) -> KubeObject:
+    uid = owner["metadata"]["uid"]
+    others = [each for each in obj["metadata"]["ownerReferences"] if each["uid"] != uid]
+    metadata = {name: v for name, v in obj["metadata"].items() if name != "ownerReferences"}
+    return {**obj, "metadata": {**metadata, **({"ownerReferences": others} if others else {})}}

@@ -1,0 +1,47 @@
+"""
+ClusterRoles that add up others: theirs are the rules of all that their selectors choose.
+"""
+
+from typing import Any
+
+from kube_objects.label_selectors import Selector
+from kube_objects.refs import KubeObject
+from kube_sandbox.controllers.workloads.indexes import Relation, Wish, label_ties, label_wish
+from kube_sandbox.controllers.workloads.plan_steps import Apply, Controller, Moment, Plan, Seen
+
+_ROLES = "clusterroles.rbac.authorization.k8s.io"
+
+
+def plan(role: KubeObject, seen: Seen, _: Moment) -> Plan:
+    """Return what gives a role the rules it is to have, if it has others."""
+    if not _adds_up(role):
+        return Plan()
+    selectors = role["aggregationRule"].get("clusterRoleSelectors")
+    name, rules = role["metadata"]["name"], list[Any]()
+    others = [each for each in seen.get(_ROLES, ()) if each["metadata"]["name"] != name]
+    for selector in map(Selector.parse, selectors or ()):
+        for each in others:
+            if selector.matches(each["metadata"].get("labels") or {}):
+                rules += [rule for rule in each.get("rules") or () if rule not in rules]
+    if rules == (role.get("rules") or []):
+        return Plan()
+    head = {key: role[key] for key in ("apiVersion", "kind")}
+    return Plan((Apply(_ROLES, {**head, "metadata": {"name": name}, "rules": rules}),))
+
+
+def _adds_up(role: KubeObject) -> bool:
+    return role.get("aggregationRule") is not None
+
+
+def _chosen(role: KubeObject) -> list[Wish]:
+    selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
+    return [label_wish("", each.get("matchLabels")) for each in selectors]
+
+
+CONTROLLER = Controller(
+    _ROLES,
+    plan,
+    sees=(Relation(_ROLES, wishes=_chosen, ties=label_ties),),
+    manager="clusterrole-aggregation-controller",
+    minds=_adds_up,
+)

@@ -1,0 +1,395 @@
+"""
+A Deployment: a ReplicaSet for each template it ever had, and a rollout from one to the next.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.controllers.workloads import replica_sets
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Controller,
+    Create,
+    Moment,
+    Plan,
+    Remove,
+    Seen,
+    SetStatus,
+    Step,
+    Update,
+    is_going,
+    reference_to,
+    with_status,
+)
+from kube_sandbox.controllers.workloads.rollouts import (
+    DESIRED,
+    MOST,
+    Limits,
+    counted,
+    is_scaled,
+    new_size,
+    old_sizes,
+    shares,
+    size,
+)
+from kube_sandbox.controllers.workloads.template_hash import template_hash
+
+BUCKET = "deployments.apps"
+_PAUSED = "DeploymentPaused"
+_UNTIMED = ("NewReplicaSetAvailable", "ProgressDeadlineExceeded", _PAUSED)
+_HASH = "pod-template-hash"
+_OWN = "deployment.kubernetes.io/"
+_REVISION, _HISTORY = f"{_OWN}revision", f"{_OWN}revision-history"
+_UNCOPIED = ("kubectl.kubernetes.io/last-applied-configuration", _HISTORY)
+
+
+def plan(deployment: KubeObject, seen: Seen, moment: Moment) -> Plan:
+    """Return the next step of a rollout, and the status."""
+    sets = list(seen.get(replica_sets.BUCKET, ()))
+    new = next((each for each in sets if _is_of(each, deployment)), None)
+    old = [each for each in sets if each is not new]
+    if is_going(deployment):
+        return Plan(_status(deployment, new, old, moment))
+    limits = Limits.of(deployment)
+    if deployment["spec"].get("paused"):
+        steps = [*_scaled(deployment, new, old, limits), *_forgotten(deployment, old)]
+        return Plan((*steps, *_status(deployment, new, old, moment)))
+    if is_scaled(limits, sets):
+        steps = _scaled(deployment, new, old, limits)
+        return Plan((*steps, *_status(deployment, new, old, moment)))
+    steps = _rolled(deployment, new, old, limits)
+    steps += _forgotten(deployment, old)
+    made = [each.obj for each in steps if isinstance(each, Create)]
+    if made and moment.refusal:
+        return Plan(_unmade(deployment, made[0], moment))
+    marked = _marked(deployment, new, old)
+    status = _status(marked, made[0] if made else new, old, moment)
+    if marked is not deployment and not status:
+        status = (SetStatus(BUCKET, marked),)
+    return Plan((*steps, *status), _deadline(deployment, moment))
+
+
+def _is_of(replica_set: KubeObject, deployment: KubeObject) -> bool:
+    """Say whether a ReplicaSet has the Deployment's template."""
+    template = replica_set["spec"]["template"]
+    metadata = dict(template.get("metadata") or {})
+    labels = {key: value for key, value in metadata.get("labels", {}).items() if key != _HASH}
+    plain = {**template, "metadata": {**metadata, "labels": labels}}
+    found: bool = plain == deployment["spec"]["template"]
+    return found
+
+
+def _revision(obj: KubeObject | None) -> int:
+    written = (obj["metadata"].get("annotations") or {}).get(_REVISION, "0") if obj else "0"
+    return int(written) if written.isdigit() else 0
+
+
+def _rolled(
+    deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject], limits: Limits
+) -> list[Step]:
+    recreates = (deployment["spec"].get("strategy") or {}).get("type") == "Recreate"
+    if recreates and any(size(each) for each in old):
+        return [_resized(each, 0, limits) for each in old if size(each)]
+    if recreates and counted(old, "replicas") + counted(old, "terminatingReplicas"):
+        return []
+    if new is None:
+        return [Create(replica_sets.BUCKET, _made(deployment, old, limits))]
+    steps: list[Step] = []
+    wanted = limits.wanted if recreates else new_size(limits, size(new), old)
+    revision = max(map(_revision, old), default=0) + 1
+    revised = _revised(new, revision, _copied(deployment["metadata"]))
+    if wanted != size(new) or _annotated(revised, limits) != revised:
+        steps.append(_resized(revised, wanted, limits))
+    elif revised is not new:
+        steps.append(Update(replica_sets.BUCKET, revised))
+    sizes = old_sizes(limits, new, old)
+    steps += [
+        _resized(each, sizes[each["metadata"]["uid"]], limits)
+        for each in old
+        if each["metadata"]["uid"] in sizes
+    ]
+    return steps
+
+
+def _scaled(
+    deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject], limits: Limits
+) -> list[Step]:
+    """Bring ReplicaSets to another size, each in proportion, and leave the rollout as it is."""
+    rolls = (deployment["spec"].get("strategy") or {}).get("type") != "Recreate"
+    sizes = shares(limits, new, old, rolls=rolls)
+    steps = []
+    for each in (*old, *([new] if new else [])):
+        wanted = sizes.get(each["metadata"]["uid"], size(each))
+        is_noted = each["metadata"]["uid"] in sizes or size(each)
+        if wanted != size(each) or (is_noted and _annotated(each, limits) != each):
+            steps.append(_resized(each, wanted, limits))
+    return list(steps)
+
+
+def _revised(new: KubeObject, revision: int, copied: Mapping[str, str]) -> KubeObject:
+    """
+    Return a ReplicaSet with the Deployment's annotations and the newest revision.
+
+    One that is rolled back to has an old one.
+    """
+    metadata = new["metadata"]
+    before = metadata.get("annotations") or {}
+    annotations = {**before, **copied}
+    if _revision(new) < revision:
+        annotations[_REVISION] = str(revision)
+        if _REVISION in before:
+            known = (before.get(_HISTORY), before[_REVISION])
+            annotations[_HISTORY] = ",".join(filter(None, known))
+    if annotations == before:
+        return new
+    return {**new, "metadata": {**metadata, "annotations": annotations}}
+
+
+def _annotated(replica_set: KubeObject, limits: Limits) -> KubeObject:
+    metadata = replica_set["metadata"]
+    counts = {DESIRED: str(limits.wanted), MOST: str(limits.wanted + limits.surge)}
+    annotations = {**(metadata.get("annotations") or {}), **counts}
+    return {**replica_set, "metadata": {**metadata, "annotations": annotations}}
+
+
+def _resized(replica_set: KubeObject, wanted: int, limits: Limits) -> Update:
+    found = _annotated(replica_set, limits)
+    return Update(replica_sets.BUCKET, {**found, "spec": {**found["spec"], "replicas": wanted}})
+
+
+def _made(deployment: KubeObject, old: Sequence[KubeObject], limits: Limits) -> KubeObject:
+    metadata, spec = deployment["metadata"], deployment["spec"]
+    template = spec["template"]
+    collisions = (deployment.get("status") or {}).get("collisionCount", 0)
+    mark = {_HASH: template_hash(template, collisions)}
+    labels = {**template.get("metadata", {}).get("labels", {}), **mark}
+    selector = spec["selector"]
+    matched = {**selector, "matchLabels": {**selector.get("matchLabels", {}), **mark}}
+    revision = max(map(_revision, old), default=0) + 1
+    ready = spec.get("minReadySeconds", 0)
+    made = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": f"{metadata['name']}-{mark[_HASH]}",
+            "namespace": metadata["namespace"],
+            "labels": labels,
+            "annotations": {**_copied(metadata), _REVISION: str(revision)},
+            "ownerReferences": [reference_to(deployment)],
+        },
+        "spec": {
+            "replicas": new_size(limits, 0, old),
+            **({"minReadySeconds": ready} if ready else {}),
+            "selector": matched,
+            "template": {
+                **template,
+                "metadata": {**template.get("metadata", {}), "labels": labels},
+            },
+        },
+    }
+    return _annotated(made, limits)
+
+
+def _copied(metadata: Mapping[str, Any]) -> dict[str, str]:
+    found = metadata.get("annotations") or {}
+    skipped = (*_UNCOPIED, _REVISION, DESIRED, MOST)
+    return {name: value for name, value in found.items() if name not in skipped}
+
+
+def _marked(
+    deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject]
+) -> KubeObject:
+    """Write the revision that is rolled out onto the Deployment; it goes with the status."""
+    newest = max(map(_revision, old), default=0) + 1
+    revision = max(newest, _revision(new))
+    if _revision(deployment) == revision:
+        return deployment
+    metadata = deployment["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), _REVISION: str(revision)}
+    return {**deployment, "metadata": {**metadata, "annotations": annotations}}
+
+
+def _forgotten(deployment: KubeObject, old: Sequence[KubeObject]) -> list[Step]:
+    """Delete ReplicaSets that are too long ago to be rolled back to."""
+    kept = deployment["spec"].get("revisionHistoryLimit", 10)
+    empty = [
+        each
+        for each in sorted(old, key=_revision)
+        if not size(each) and not counted([each], "replicas") and not is_going(each)
+    ]
+    return [Remove(replica_sets.BUCKET, each) for each in empty[: max(0, len(empty) - kept)]]
+
+
+def _unmade(deployment: KubeObject, made: KubeObject, moment: Moment) -> tuple[Step, ...]:
+    """Say that a ReplicaSet cannot be made; all else stays as it is."""
+    status = deployment.get("status") or {}
+    told = f'Failed to create new replica set "{made["metadata"]["name"]}": {moment.refusal}'
+    found = list(status.get("conditions") or ())
+    found = _with(found, "Progressing", "False", "ReplicaSetCreateError", told, moment)
+    return with_status(BUCKET, deployment, {**status, "conditions": found})
+
+
+def _status(
+    deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject], moment: Moment
+) -> tuple[Step, ...]:
+    every = [*old, *([new] if new else [])]
+    available = counted(every, "availableReplicas")
+    counts = {
+        "replicas": counted(every, "replicas"),
+        "updatedReplicas": counted([new] if new else [], "replicas"),
+        "readyReplicas": counted(every, "readyReplicas"),
+        "availableReplicas": available,
+        "unavailableReplicas": max(0, sum(map(size, every)) - available),
+    }
+    before = deployment.get("status") or {}
+    status: dict[str, Any] = {
+        "observedGeneration": deployment["metadata"].get("generation", 0),
+        **{name: count for name, count in counts.items() if count},
+        "terminatingReplicas": counted(every, "terminatingReplicas"),
+        "conditions": _conditions(deployment, new, old, counts, moment),
+    }
+    if "collisionCount" in before:
+        status["collisionCount"] = before["collisionCount"]
+    return with_status(BUCKET, deployment, status)
+
+
+def _conditions(
+    deployment: KubeObject,
+    new: KubeObject | None,
+    old: Sequence[KubeObject],
+    counts: Mapping[str, int],
+    moment: Moment,
+) -> list[dict[str, Any]]:
+    limits = Limits.of(deployment)
+    found = list((deployment.get("status") or {}).get("conditions") or ())
+    if new is not None and "uid" not in new["metadata"]:
+        found = _progress(deployment, new, counts, found, moment)  # this is told at once
+    enough = counts["availableReplicas"] >= limits.wanted - limits.unavailable
+    found = _with(
+        found,
+        "Available",
+        "True" if enough else "False",
+        "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
+        "Deployment has minimum availability."
+        if enough
+        else "Deployment does not have minimum availability.",
+        moment,
+    )
+    found = _paused(deployment, found, moment)
+    if not deployment["spec"].get("paused"):
+        found = _progress(deployment, new, counts, found, moment)
+    return replica_sets.with_failures(found, [*([new] if new else []), *old])
+
+
+def _with(
+    found: list[dict[str, Any]], sort: str, status: str, reason: str, message: str, moment: Moment
+) -> list[dict[str, Any]]:
+    """Return conditions with one set; it goes last when it changes, as the real ones do."""
+    before = next((each for each in found if each["type"] == sort), None)
+    if before and (before["status"], before["reason"]) == (status, reason):
+        return found
+    same = before is not None and before["status"] == status
+    fresh = {
+        "type": sort,
+        "status": status,
+        "lastUpdateTime": moment.text,
+        "lastTransitionTime": before["lastTransitionTime"] if before and same else moment.text,
+        "reason": reason,
+        "message": message,
+    }
+    return [*(each for each in found if each["type"] != sort), fresh]
+
+
+def _paused(
+    deployment: KubeObject, found: list[dict[str, Any]], moment: Moment
+) -> list[dict[str, Any]]:
+    """Say that a rollout is paused, or goes on; one that is late stays so."""
+    if deployment["spec"].get("progressDeadlineSeconds") is None:
+        return found
+    before = next((each["reason"] for each in found if each["type"] == "Progressing"), "")
+    if deployment["spec"].get("paused"):
+        if before in (_PAUSED, "ProgressDeadlineExceeded"):
+            return found
+        return _with(found, "Progressing", "Unknown", _PAUSED, "Deployment is paused", moment)
+    if before != _PAUSED:
+        return found
+    text = "Deployment is resumed"
+    return _with(found, "Progressing", "Unknown", "DeploymentResumed", text, moment)
+
+
+def _progress(
+    deployment: KubeObject,
+    new: KubeObject | None,
+    counts: Mapping[str, int],
+    found: list[dict[str, Any]],
+    moment: Moment,
+) -> list[dict[str, Any]]:
+    if new is None or deployment["spec"].get("progressDeadlineSeconds") is None:
+        return found
+    if "uid" not in new["metadata"]:
+        text = f'Created new replica set "{new["metadata"]["name"]}"'
+        return _with(found, "Progressing", "True", "NewReplicaSetCreated", text, moment)
+    named = f'ReplicaSet "{new["metadata"]["name"]}"'
+    wanted = deployment["spec"].get("replicas", 1)
+    is_done = all(
+        counts[each] == wanted for each in ("replicas", "updatedReplicas", "availableReplicas")
+    )
+    if is_done:
+        text = f"{named} has successfully progressed."
+        return _with(found, "Progressing", "True", "NewReplicaSetAvailable", text, moment)
+    before = next((each for each in found if each["type"] == "Progressing"), None)
+    if (
+        before is not None
+        and before["reason"] == "NewReplicaSetAvailable"
+        and counts["replicas"] == counts["updatedReplicas"]
+    ):
+        # Once rolled out, a Deployment that is only scaled is not at it again.
+        return found
+    if _has_progressed(deployment, counts) or before is None:
+        rest = [each for each in found if each["type"] != "Progressing"]
+        text = f"{named} is progressing."
+        fresh = _with([], "Progressing", "True", "ReplicaSetUpdated", text, moment)[0]
+        if before and before["status"] == "True":
+            fresh["lastTransitionTime"] = before["lastTransitionTime"]
+        return [*rest, fresh]
+    if _is_late(deployment, moment):
+        text = f"{named} has timed out progressing."
+        return _with(found, "Progressing", "False", "ProgressDeadlineExceeded", text, moment)
+    return found
+
+
+def _has_progressed(deployment: KubeObject, counts: Mapping[str, int]) -> bool:
+    before = deployment.get("status") or {}
+
+    def was(name: str) -> int:
+        found: int = before.get(name, 0)
+        return found
+
+    outdated = was("replicas") - was("updatedReplicas")
+    return (
+        counts["updatedReplicas"] > was("updatedReplicas")
+        or counts["replicas"] - counts["updatedReplicas"] < outdated
+        or counts["readyReplicas"] > was("readyReplicas")
+        or counts["availableReplicas"] > was("availableReplicas")
+    )
+
+
+def _left(deployment: KubeObject, moment: Moment) -> float | None:
+    """Return the seconds until a rollout that does not progress is late."""
+    found = (deployment.get("status") or {}).get("conditions") or ()
+    before = next((each for each in found if each["type"] == "Progressing"), None)
+    if before is None or before["reason"] in _UNTIMED:
+        return None
+    seconds = deployment["spec"].get("progressDeadlineSeconds", 600)
+    return moment.left(before["lastUpdateTime"], seconds)
+
+
+def _is_late(deployment: KubeObject, moment: Moment) -> bool:
+    return _left(deployment, moment) == 0.0
+
+
+def _deadline(deployment: KubeObject, moment: Moment) -> float | None:
+    return _left(deployment, moment) or None
+
+
+CONTROLLER = Controller(BUCKET, plan, owns=(replica_sets.BUCKET,), adopts=lambda *_: True)

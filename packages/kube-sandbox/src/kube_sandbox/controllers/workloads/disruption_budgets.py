@@ -1,0 +1,111 @@
+"""
+A PodDisruptionBudget's status: how many of its pods are there, and how many may be taken away.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kube_objects.label_selectors import Selector
+from kube_objects.refs import KubeObject
+from kube_sandbox.controllers.workloads.indexes import Relation, Wish, label_ties, label_wish
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Controller,
+    Moment,
+    Plan,
+    Seen,
+    condition_of,
+    controller_of,
+    is_going,
+    is_ready,
+    with_status,
+)
+from kube_sandbox.controllers.workloads.rollouts import share
+
+BUCKET = "poddisruptionbudgets.policy"
+_SCALED = ("replicasets.apps", "deployments.apps", "statefulsets.apps")
+
+
+def plan(budget: KubeObject, seen: Seen, moment: Moment) -> Plan:
+    """Return the status."""
+    if is_going(budget):
+        return Plan()
+    selector = Selector.parse(budget["spec"].get("selector"))
+    pods = [
+        each
+        for each in seen.get("pods", ())
+        if selector.matches(each["metadata"].get("labels") or {})
+    ]
+    expected, wanted = _wanted(budget["spec"], pods, seen)
+    healthy = sum(map(is_ready, pods))
+    allowed = max(0, healthy - wanted) if expected > 0 else 0
+    status = {
+        "observedGeneration": budget["metadata"].get("generation", 0),
+        "disruptionsAllowed": allowed,
+        "currentHealthy": healthy,
+        "desiredHealthy": wanted,
+        "expectedPods": expected,
+        "conditions": [_condition(budget, allowed > 0, moment)],
+    }
+    return Plan(with_status(BUCKET, budget, status))
+
+
+def _wanted(spec: dict[str, Any], pods: Sequence[KubeObject], seen: Seen) -> tuple[int, int]:
+    """Return how many pods there are to be, and how many of them are to be healthy."""
+    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
+    if isinstance(least, int):
+        return len(pods), least
+    expected = sum(_sizes(pods, seen))
+    if least is not None:
+        return expected, share(least, expected, up=True)
+    if most is not None:
+        return expected, max(0, expected - share(most, expected, up=True))
+    return len(pods), 0
+
+
+def _sizes(pods: Sequence[KubeObject], seen: Seen) -> Iterator[int]:
+    """Give the size of each that controls some of the pods, or that controls their ReplicaSet."""
+    by_uid = {each["metadata"]["uid"]: each for b in _SCALED for each in seen.get(b, ())}
+    found: dict[str, KubeObject] = {}
+    for pod in pods:
+        owner = by_uid.get((controller_of(pod) or {}).get("uid", ""))
+        if owner is not None:
+            above = by_uid.get((controller_of(owner) or {}).get("uid", ""), owner)
+            found[above["metadata"]["uid"]] = above
+    for each in found.values():
+        yield each["spec"].get("replicas", 1)
+
+
+def _condition(budget: KubeObject, is_allowed: bool, moment: Moment) -> dict[str, Any]:
+    before = condition_of(budget, "DisruptionAllowed")
+    status = "True" if is_allowed else "False"
+    is_same = before is not None and before["status"] == status
+    return {
+        "type": "DisruptionAllowed",
+        "status": status,
+        "observedGeneration": budget["metadata"].get("generation", 0),
+        "lastTransitionTime": before["lastTransitionTime"] if before and is_same else moment.text,
+        "reason": "SufficientPods" if is_allowed else "InsufficientPods",
+        "message": "",
+    }
+
+
+def _selected(budget: KubeObject) -> list[Wish]:
+    labels = (budget["spec"].get("selector") or {}).get("matchLabels")
+    return [label_wish(budget["metadata"]["namespace"], labels)]
+
+
+def _template_ties(owner: KubeObject) -> list[str]:
+    """Return the ties that the pods of an owner have from their template."""
+    template = owner["spec"].get("template") or {}
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    return label_ties({"metadata": {**owner["metadata"], "labels": labels}})
+
+
+CONTROLLER = Controller(
+    BUCKET,
+    plan,
+    sees=(
+        Relation("pods", wishes=_selected, ties=label_ties),
+        *(Relation(each, wishes=_selected, ties=_template_ties) for each in _SCALED),
+    ),
+)

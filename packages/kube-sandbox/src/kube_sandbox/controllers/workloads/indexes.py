@@ -1,0 +1,128 @@
+"""
+Which objects a controller looks at besides its own, found without looking at all of them.
+
+A Service looks at the pods that it selects, a volume at its claim. Each object has ties: texts that
+it tells of itself, such as its labels; who looks for it names those that it must have. What changes
+wakes only those that look for it, so that a change costs the same whatever else is there.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kube_objects.refs import KubeObject
+
+T = TypeVar("T")
+Key = tuple[str, str, str]  # bucket, namespace, name
+Tie = str
+Wish = frozenset[Tie]  # ties that an object must have, all of them
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """
+    Objects of a bucket that a controller looks at.
+
+    `wishes`: what an object that is looked after looks for; one that fulfils a wish is seen.
+    `ties`: what those of the bucket have.
+    """
+
+    bucket: str
+    wishes: Callable[[KubeObject], Iterable[Wish]]
+    ties: Callable[[KubeObject], Iterable[Tie]]
+
+
+def label_ties(obj: KubeObject) -> list[Tie]:
+    """Return a tie for each label of an object, and one that all in its namespace have."""
+    namespace = obj["metadata"].get("namespace", "")
+    labels: Mapping[str, str] = obj["metadata"].get("labels") or {}
+    return [namespace, *_pairs(namespace, labels)]
+
+
+def label_wish(namespace: str, labels: Mapping[str, str] | None) -> Wish:
+    """Wish for what has all of these labels; without labels, for all in a namespace."""
+    return frozenset(_pairs(namespace, labels) if labels else (namespace,))
+
+
+def _pairs(namespace: str, labels: Mapping[str, str]) -> list[Tie]:
+    return [f"{namespace}/{name}={value}" for name, value in labels.items()]
+
+
+class Related:
+    """Who looks at whom; remembers keys and ties, no objects."""
+
+    def __init__(self, relations: Mapping[str, Iterable[Relation]]) -> None:
+        """Begin with none; `relations` are by the bucket of who looks."""
+        self._sides = [
+            _Sides(looker, relation) for looker, each in relations.items() for relation in each
+        ]
+
+    def put(self, key: Key, obj: KubeObject | None) -> list[Key]:
+        """Take note of an object, `None` if it is gone; return who looks at it, or did so far."""
+        return [found for each in self._sides for found in each.put(key, obj)]
+
+    def seen(self, key: Key) -> dict[str, list[Key]]:
+        """Return what an object looks at, by bucket, in the order of names."""
+        return {each.bucket: each.seen(key) for each in self._sides if each.looker == key[0]}
+
+
+class _Sides:
+    """Both sides of one relation."""
+
+    def __init__(self, looker: str, relation: Relation) -> None:
+        self.looker, self.bucket = looker, relation.bucket
+        self._relation = relation
+        self._wishes: dict[Key, frozenset[Wish]] = {}
+        self._ties: dict[Key, frozenset[Tie]] = {}
+        # A wish is found by one of its ties, an object by each.
+        self._wishing: dict[Tie, set[tuple[Key, Wish]]] = {}
+        self._having: dict[Tie, set[Key]] = {}
+
+    def put(self, key: Key, obj: KubeObject | None) -> list[Key]:
+        if key[0] == self.looker:
+            self._note_wishes(key, frozenset(self._relation.wishes(obj) if obj else ()))
+        if key[0] != self.bucket:
+            return []
+        before = self._ties.get(key, frozenset())
+        after = frozenset(self._relation.ties(obj) if obj else ())
+        if before == after:
+            return self._wished(after)
+        self._note_ties(key, before, after)
+        return sorted({*self._wished(before), *self._wished(after)})
+
+    def _note_wishes(self, key: Key, wishes: frozenset[Wish]) -> None:
+        before = self._wishes.pop(key, frozenset())
+        if wishes:
+            self._wishes[key] = wishes
+        for wish in before - wishes:
+            _drop(self._wishing, max(wish), (key, wish))
+        for wish in wishes - before:
+            self._wishing.setdefault(max(wish), set()).add((key, wish))
+
+    def _note_ties(self, key: Key, before: frozenset[Tie], after: frozenset[Tie]) -> None:
+        if after:
+            self._ties[key] = after
+        else:
+            self._ties.pop(key, None)
+        for tie in before - after:
+            _drop(self._having, tie, key)
+        for tie in after - before:
+            self._having.setdefault(tie, set()).add(key)
+
+    def _wished(self, ties: frozenset[Tie]) -> list[Key]:
+        """Return who looks for an object with these ties."""
+        possible = (pair for tie in ties for pair in self._wishing.get(tie, ()))
+        return sorted({key for key, wish in possible if wish <= ties})
+
+    def seen(self, key: Key) -> list[Key]:
+        return sorted({found for wish in self._wishes.get(key, ()) for found in self._found(wish)})
+
+    def _found(self, wish: Wish) -> Iterable[Key]:
+        fewest = min((self._having.get(tie, set()) for tie in wish), key=len)
+        return (key for key in fewest if wish <= self._ties[key])
+
+
+def _drop(table: dict[Tie, set[T]], tie: Tie, entry: T) -> None:
+    table[tie].discard(entry)
+    if not table[tie]:
+        del table[tie]

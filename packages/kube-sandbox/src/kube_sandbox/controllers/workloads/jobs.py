@@ -1,0 +1,341 @@
+"""
+A Job: pods that are to succeed so many times, and are tried again when they fail.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_objects.times import parse_time
+from kube_sandbox.controllers.workloads import job_pods, job_policies
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Controller,
+    Create,
+    Moment,
+    Plan,
+    Remove,
+    Seen,
+    Step,
+    Update,
+    condition_of,
+    is_active,
+    is_going,
+    is_ready,
+    soonest,
+    with_status,
+    worth,
+)
+
+BUCKET = "jobs.batch"
+_End = tuple[str, str, str]  # the condition's type, reason and message
+_REACHED = ("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
+_EXCEEDED = ("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+_RESUMED = ("JobResumed", "Job resumed")
+_LATE = ("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
+_LOST = ("Failed", "FailedIndexes", "Job has failed indexes")
+_LOST_TOO_MANY = (
+    "Failed",
+    "MaxFailedIndexesExceeded",
+    "Job has exceeded the specified maximal number of failed indexes",
+)
+
+
+def plan(job: KubeObject, seen: Seen, moment: Moment) -> Plan:
+    """Return the pods to make, to count and to stop, and the status."""
+    turn = _Turn(job, seen.get("pods", ()), moment)
+    if is_finished(job):
+        return _after(job, turn.counted, moment)
+    if is_going(job):
+        return Plan(tuple(turn.counted))
+    return turn.plan()
+
+
+def is_finished(job: KubeObject) -> bool:
+    """Say whether a Job has come to an end, good or bad."""
+    found = (condition_of(job, each) for each in ("Complete", "Failed"))
+    return any(each is not None and each.get("status") == "True" for each in found)
+
+
+def _after(job: KubeObject, counted: list[Step], moment: Moment) -> Plan:
+    """Delete a Job that has ended, if it is to live no longer than that."""
+    seconds = job["spec"].get("ttlSecondsAfterFinished")
+    if seconds is None or is_going(job):
+        return Plan(tuple(counted))
+    ended = next(
+        found for each in ("Complete", "Failed") if (found := condition_of(job, each)) is not None
+    )
+    wait = moment.left(ended.get("lastTransitionTime"), seconds)
+    return (
+        Plan(tuple(counted), wait)
+        if wait
+        else Plan((*counted, Remove(BUCKET, job, propagation="Foreground")))
+    )
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """One look at a Job that is at work, or suspended."""
+
+    job: KubeObject
+    pods: Sequence[KubeObject]
+    moment: Moment
+
+    # What there is
+
+    @property
+    def _spec(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.job["spec"]
+        return found
+
+    @property
+    def _before(self) -> dict[str, Any]:
+        return self.job.get("status") or {}
+
+    @property
+    def _is_suspended(self) -> bool:
+        return bool(self._spec.get("suspend"))
+
+    @cached_property
+    def _fresh(self) -> list[KubeObject]:
+        """Return the pods that have ended and are not counted yet."""
+        ended = (job_pods.has_succeeded, job_pods.has_failed)
+        return [
+            each for each in self.pods if job_pods.is_tracked(each) and any(e(each) for e in ended)
+        ]
+
+    @property
+    def counted(self) -> list[Step]:
+        """Return the steps that let pods go that are counted."""
+        return [Update("pods", job_pods.untracked(each)) for each in self._fresh]
+
+    @cached_property
+    def _active(self) -> list[KubeObject]:
+        return [each for each in self.pods if is_active(each)]
+
+    @cached_property
+    def _failed(self) -> int:
+        fresh = (each for each in self._fresh if job_pods.has_failed(each))
+        more = sum(not job_policies.is_ignored(self.job, each) for each in fresh)
+        found: int = self._before.get("failed", 0)
+        return found + more
+
+    @cached_property
+    def _succeeded(self) -> int:
+        if job_pods.is_indexed(self.job):
+            return len(self._done)
+        found: int = self._before.get("succeeded", 0)
+        return found + sum(map(job_pods.has_succeeded, self._fresh))
+
+    @cached_property
+    def _done(self) -> set[int]:
+        """Return the numbers that are done."""
+        fresh = {job_pods.index_of(each) for each in self._fresh if job_pods.has_succeeded(each)}
+        known = job_pods.parsed(self._before.get("completedIndexes", ""))
+        return {each for each in known | fresh if 0 <= each < self._spec["completions"]}
+
+    @cached_property
+    def _lost(self) -> set[int]:
+        """Return the numbers that have failed for good."""
+        limit = self._spec.get("backoffLimitPerIndex")
+        if limit is None:
+            return set()
+        fresh = {
+            job_pods.index_of(each)
+            for each in self._fresh
+            if job_pods.has_failed(each)
+            and not job_policies.is_ignored(self.job, each)
+            and (job_pods.failures_of(each) >= limit or job_policies.fails_index(self.job, each))
+        }
+        known = job_pods.parsed(self._before.get("failedIndexes", ""))
+        return {each for each in known | fresh if 0 <= each < self._spec["completions"]}
+
+    @property
+    def _start(self) -> str | None:
+        """Return when the Job was started, or started again."""
+        known: str | None = self._before.get("startTime")
+        if self._is_suspended:
+            return known
+        paused = condition_of(self.job, "Suspended")
+        is_resumed = paused is not None and paused["status"] == "True"
+        return self.moment.text if is_resumed or known is None else known
+
+    @property
+    def _left(self) -> float | None:
+        """Return the seconds until it is late; `None` if it never is."""
+        deadline = self._spec.get("activeDeadlineSeconds")
+        return (
+            None if not deadline or self._is_suspended else self.moment.left(self._start, deadline)
+        )
+
+    # How it ends
+
+    @cached_property
+    def _end(self) -> _End | None:
+        """Say how a Job has ended, if it has, whatever still runs."""
+        words = job_policies.failing(self.job, self.pods)
+        if words:
+            return "Failed", "PodFailurePolicy", words
+        # Restarts count as failures, and the pretended ones take no time.
+        is_restarted = any(map(_is_restarted, self._active))
+        if is_restarted or self._failed > self._spec.get("backoffLimit", 6):
+            return _EXCEEDED
+        if self._left == 0.0:
+            return _LATE
+        return self._end_by_numbers() if job_pods.is_indexed(self.job) else None
+
+    def _end_by_numbers(self) -> _End | None:
+        most = self._spec.get("maxFailedIndexes")
+        if most is not None and len(self._lost) > most:
+            return _LOST_TOO_MANY
+        if self._lost and len(self._lost | self._done) >= self._spec["completions"]:
+            return _LOST
+        words = job_policies.success(self.job, self._done)
+        return ("Complete", "SuccessPolicy", words) if words else None
+
+    @property
+    def _is_complete(self) -> bool:
+        """Say whether it has succeeded often enough."""
+        wanted = self._spec.get("completions")
+        return self._succeeded > 0 if wanted is None else self._succeeded >= wanted
+
+    # What is done
+
+    def plan(self) -> Plan:
+        """Return the pods to make, to count and to stop, and the status."""
+        end, changed, active = self._end, list[Step](), self._active
+        failed = self._failed
+        if end is not None:
+            changed = [Remove("pods", each) for each in active]
+            failed += len(active)  # those that are stopped have failed, too
+            active, made = [], 0
+        else:
+            changed, active, made = self._managed()
+            if self._is_complete and not active and not made:
+                end = _REACHED
+        counts = {"active": len(active) + made, "succeeded": self._succeeded, "failed": failed}
+        going = sum(is_going(each) and not job_pods.has_succeeded(each) for each in self.pods)
+        status = {
+            "startTime": self._start,
+            **{name: count for name, count in counts.items() if count},
+            "terminating": going if end is None else 0,
+            "uncountedTerminatedPods": {},
+            "ready": sum(map(is_ready, active)),
+            **self._numbers(),
+            **self._conditions(end),
+        }
+        told, counted = with_status(BUCKET, self.job, status), self.counted
+        # What is counted stands in the status before the pod is let go; what is made, only then.
+        steps = (*told, *counted, *changed) if counted else (*changed, *told)
+        return Plan(steps, soonest(self._left or None))
+
+    def _managed(self) -> tuple[list[Step], list[KubeObject], int]:
+        """Return the steps to as many pods as wanted; what is left of them; how many are made."""
+        surplus = self._surplus()
+        if surplus:
+            steps: list[Step] = []
+            for each in surplus:
+                # Nobody's failure: it is not counted.
+                steps += [Update("pods", job_pods.untracked(each))] * job_pods.is_tracked(each)
+                steps.append(Remove("pods", each))
+            return steps, [each for each in self._active if each not in surplus], 0
+        made = self._made()
+        return made, self._active, 0 if self.moment.refusal else len(made)
+
+    @property
+    def _wanted(self) -> int:
+        """Return how many pods are to be at work."""
+        completions: int | None = self._spec.get("completions")
+        room: int = self._spec.get("parallelism", 1)
+        if self._is_suspended:
+            return 0
+        if completions is None:
+            return len(self._active) if self._succeeded else room
+        return max(0, min(room, completions - self._succeeded))
+
+    def _surplus(self) -> list[KubeObject]:
+        ordered = sorted(self._active, key=worth)
+        found: list[KubeObject] = []
+        if job_pods.is_indexed(self.job):
+            best = {job_pods.index_of(each): each for each in ordered}
+            kept = [each for index, each in best.items() if index < self._spec["completions"]]
+            found = [each for each in ordered if each not in kept]
+        more = len(ordered) - len(found) - self._wanted
+        return found + [each for each in ordered if each not in found][: max(0, more)]
+
+    def _made(self) -> list[Step]:
+        missing = max(0, self._wanted - len(self._active))
+        if not job_pods.is_indexed(self.job):
+            return [Create("pods", job_pods.made(self.job)) for _ in range(missing)]
+        taken = {job_pods.index_of(each) for each in self._active} | self._done | self._lost
+        free = [each for each in range(self._spec["completions"]) if each not in taken]
+        return [Create("pods", self._numbered(each)) for each in free[:missing]]
+
+    def _numbered(self, index: int) -> KubeObject:
+        if "backoffLimitPerIndex" not in self._spec:
+            return job_pods.numbered(self.job, index)
+        before = [
+            each
+            for each in self.pods
+            if job_pods.index_of(each) == index and job_pods.has_failed(each)
+        ]
+        ignored = [each for each in before if job_policies.is_ignored(self.job, each)]
+        failed = [each for each in before if each not in ignored]
+        return job_pods.numbered(self.job, index, job_pods.next_failures(failed, ignored))
+
+    # What is told
+
+    def _numbers(self) -> dict[str, str]:
+        if not job_pods.is_indexed(self.job):
+            return {}
+        done = {"completedIndexes": job_pods.printed(self._done)} if self._done else {}
+        if "backoffLimitPerIndex" not in self._spec:
+            return done
+        return {**done, "failedIndexes": job_pods.printed(self._lost)}
+
+    def _conditions(self, end: _End | None) -> dict[str, Any]:
+        found = self._paused(list(self._before.get("conditions") or ()), end)
+        if end is None:
+            return {"conditions": found} if found else {}
+        sort, *told = end
+        first = "SuccessCriteriaMet" if sort == "Complete" else "FailureTarget"
+        found += [self._condition(each, "True", *told) for each in (first, sort)]
+        done = {"completionTime": self.moment.text} if sort == "Complete" else {}
+        return {"conditions": found, **done}
+
+    def _paused(self, known: list[dict[str, Any]], end: _End | None) -> list[dict[str, Any]]:
+        """Return the conditions, with that of a Job that is suspended or was."""
+        before = condition_of(self.job, "Suspended")
+        status = "True" if self._is_suspended else "False"
+        if end is not None or (before or {"status": "False"})["status"] == status:
+            return known
+        words = ("JobSuspended", "Job suspended") if self._is_suspended else _RESUMED
+        others = [each for each in known if each["type"] != "Suspended"]
+        return [*others, self._condition("Suspended", status, *words)]
+
+    def _condition(self, sort: str, status: str, reason: str, message: str) -> dict[str, Any]:
+        return {
+            "type": sort,
+            "status": status,
+            "lastProbeTime": self.moment.text,
+            "lastTransitionTime": self.moment.text,
+            "reason": reason,
+            "message": message,
+        }
+
+
+def _is_restarted(pod: KubeObject) -> bool:
+    """Say whether a pod's containers fail, and are started again and again."""
+    found = (pod.get("status") or {}).get("containerStatuses") or ()
+    states = (each.get("state", {}).get("waiting") or {} for each in found)
+    return any(each.get("reason") == "CrashLoopBackOff" for each in states)
+
+
+def finished_at(job: KubeObject) -> datetime | None:
+    """Return when a Job succeeded, or `None`."""
+    return parse_time((job.get("status") or {}).get("completionTime"))
+
+
+CONTROLLER = Controller(BUCKET, plan, owns=("pods",), adopts=lambda *_: True)

@@ -1,0 +1,161 @@
+"""
+A Namespace: what belongs into a new one, and how one goes.
+
+One that is being deleted loses all that is in it first; its conditions say what is left. Once it is
+empty its last finalizer is taken off, and it is gone.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Controller,
+    Create,
+    Finalize,
+    Moment,
+    Plan,
+    Remove,
+    Seen,
+    Step,
+    Update,
+    condition_of,
+    is_going,
+    with_status,
+)
+
+FINALIZER = "kubernetes"
+_ACCOUNT, _CA = ("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")
+FURNITURE = (_ACCOUNT, _CA)  # buckets and names
+_DESCRIPTION = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal "
+    "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is "
+    "guaranteed across distributions of Kubernetes clusters."
+)
+_FINE = (
+    (
+        "NamespaceDeletionDiscoveryFailure",
+        "ResourcesDiscovered",
+        "All resources successfully discovered",
+    ),
+    (
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    (
+        "NamespaceDeletionContentFailure",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+)
+
+
+def furniture(namespace: KubeObject, seen: Seen, authority: str) -> tuple[Step, ...]:
+    """Return what is missing in a namespace that has everything: an account, and the CA's own."""
+    if is_going(namespace):
+        return ()
+    name = namespace["metadata"]["name"]
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    ca = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"ca.crt": authority}}
+    described = {"annotations": {"kubernetes.io/description": _DESCRIPTION}}
+    wanted: Sequence[tuple[str, str, dict[str, Any], dict[str, Any]]] = (
+        (*_ACCOUNT, account, {}),
+        (*_CA, ca, described),
+    )
+    steps: list[Step] = []
+    for bucket, each, obj, more in wanted:
+        listed = (found for found in seen.get(bucket, ()) if found["metadata"]["name"] == each)
+        found = next(listed, None)
+        if found is None:
+            metadata = {"name": each, "namespace": name, **more}
+            steps.append(Create(bucket, {**obj, "metadata": metadata}))
+        elif "data" in obj and found.get("data") != obj["data"]:
+            # Somebody changed it, or it is from a store of another server.
+            steps.append(Update(bucket, {**found, "data": obj["data"]}))
+    return tuple(steps)
+
+
+def plan(namespace: KubeObject, seen: Seen, moment: Moment) -> Plan:
+    """Return the next steps of a namespace's end; `seen` is everything in it, by bucket."""
+    if not is_going(namespace) or FINALIZER not in namespace["spec"].get("finalizers", ()):
+        return Plan()
+    since = namespace["metadata"]["deletionTimestamp"]
+    wait = moment.left(since, moment.settings.namespace_delay)
+    if wait:
+        return Plan(next=wait)
+    left = {bucket: found for bucket, found in seen.items() if found}
+    removals: tuple[Step, ...] = tuple(
+        Remove(bucket, obj) for bucket, found in left.items() for obj in found if not is_going(obj)
+    )
+    if left:
+        return Plan((*removals, *_told(namespace, left, moment)))
+    rest = tuple(each for each in namespace["spec"]["finalizers"] if each != FINALIZER)
+    return Plan((Finalize(namespace, rest),))
+
+
+def _told(
+    namespace: KubeObject, left: Mapping[str, Sequence[KubeObject]], moment: Moment
+) -> tuple[Step, ...]:
+    """Return the step that says what holds a namespace up: what stays after it was deleted."""
+    held = {
+        bucket: [each for each in found if each["metadata"].get("finalizers")]
+        for bucket, found in left.items()
+    }
+    stays = {bucket: found for bucket, found in held.items() if found}
+    if not stays and not any(map(is_going, (each for found in left.values() for each in found))):
+        return ()
+    conditions = [
+        *(_condition(namespace, *each, "False", moment) for each in _FINE),
+        _content(namespace, stays, moment),
+        _finalizers(namespace, stays, moment),
+    ]
+    status = {**namespace.get("status", {}), "conditions": conditions}
+    return with_status("namespaces", namespace, status)
+
+
+def _condition(  # a condition has five parts
+    namespace: KubeObject, sort: str, reason: str, message: str, status: str, moment: Moment
+) -> dict[str, Any]:
+    before = condition_of(namespace, sort)
+    same = before is not None and before.get("status") == status
+    return {
+        "type": sort,
+        "status": status,
+        "lastTransitionTime": before["lastTransitionTime"] if before and same else moment.text,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def _content(namespace: KubeObject, stays: Seen, moment: Moment) -> dict[str, Any]:
+    sort = "NamespaceContentRemaining"
+    if not stays:
+        text = "All content successfully removed"
+        return _condition(namespace, sort, "ContentRemoved", text, "False", moment)
+    listed = ", ".join(
+        f"{bucket if '.' in bucket else f'{bucket}.'} has {len(stays[bucket])} resource instances"
+        for bucket in sorted(stays, key=lambda each: each if "." in each else f"{each}.")
+    )
+    text = f"Some resources are remaining: {listed}"
+    return _condition(namespace, sort, "SomeResourcesRemain", text, "True", moment)
+
+
+def _finalizers(namespace: KubeObject, stays: Seen, moment: Moment) -> dict[str, Any]:
+    sort = "NamespaceFinalizersRemaining"
+    counted = Counter(
+        finalizer
+        for found in stays.values()
+        for obj in found
+        for finalizer in obj["metadata"]["finalizers"]
+    )
+    if not counted:
+        text = "All content-preserving finalizers finished"
+        return _condition(namespace, sort, "ContentHasNoFinalizers", text, "False", moment)
+    listed = ", ".join(f"{each} in {counted[each]} resource instances" for each in sorted(counted))
+    text = f"Some content in the namespace has finalizers remaining: {listed}"
+    return _condition(namespace, sort, "SomeFinalizersRemain", text, "True", moment)
+
+
+CONTROLLER = Controller("namespaces", plan)

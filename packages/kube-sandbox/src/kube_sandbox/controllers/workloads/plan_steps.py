@@ -1,0 +1,262 @@
+"""
+What plans are made of, and what they share: steps, settings, owners, conditions.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from kube_objects.refs import KubeObject
+from kube_objects.times import format_time, parse_time
+from kube_sandbox.controllers.workloads.indexes import Relation
+from kube_sandbox.controllers.workloads.simulated_outcomes import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """
+    How the pretended cluster behaves.
+
+    `step` is the time in seconds that each thing takes (to schedule, to start, to end, to give an
+    address). `outcomes` says by image how its pods fare; an annotation of the pod overrules it. A
+    pod of a Job succeeds, any other runs, if nothing else is said. An image without a tag means
+    each of its tags.
+    """
+
+    step: float = 1.0
+    node: str = "embedded"
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    namespace_delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Create an object, in the bucket that is named; `generateName` is the server's to finish."""
+
+    bucket: str
+    obj: KubeObject
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Replace an object, all but its status."""
+
+    bucket: str
+    obj: KubeObject
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Have these fields of an object, whoever else wants them otherwise."""
+
+    bucket: str
+    obj: KubeObject
+
+
+@dataclass(frozen=True, slots=True)
+class SetStatus:
+    """Replace an object's status, and its annotations: a status may bring those."""
+
+    bucket: str
+    obj: KubeObject
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Delete an object, if it is still that one; `grace` in seconds, `None` for its own."""
+
+    bucket: str
+    obj: KubeObject
+    grace: int | None = None
+    propagation: Literal["Background", "Foreground"] = "Background"
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Place a pod on a node."""
+
+    obj: KubeObject
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finalize:
+    """Replace the finalizers of a Namespace's spec."""
+
+    obj: KubeObject
+    finalizers: tuple[str, ...]
+
+
+Step = Create | Update | Apply | SetStatus | Remove | Bind | Finalize
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done now, and in how many seconds to ask again; `None`: on the next change."""
+
+    steps: tuple[Step, ...] = ()
+    next: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """
+    When a plan is made, and by which settings.
+
+    `refusal`: what was said when the plan's objects could not be made just now; of such a plan
+    nothing is carried out but the status.
+    """
+
+    now: datetime
+    settings: Settings
+    refusal: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the time as objects have it."""
+        return format_time(self.now)
+
+    def left(self, since: Any, seconds: float) -> float:
+        """Return how long it is until so many seconds after a time; 0 if that is past."""
+        start = parse_time(since)
+        return max(0.0, seconds - (self.now - start).total_seconds()) if start else 0.0
+
+
+# Objects by bucket: those that the object owns, and those that it looks at.
+Seen = Mapping[str, Sequence[KubeObject]]
+Planner = Callable[[KubeObject, Seen, Moment], Plan]
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """
+    Who looks after the objects of a bucket.
+
+    `owns`: the buckets of objects that it is the controller of; `sees`: the others that it looks
+    at. A change to one of either wakes it. `looks` names buckets, of all that are in namespaces,
+    that it looks at as a whole, by what an object says; somebody else knows which changes there
+    wake it. Of objects that it does not `mind` it makes no plans, and one that `is_settled` is
+    not looked at because it changed. `adopts` says of an object that nobody controls, and that an
+    owner's selector chooses, whether it is taken in; without it nothing is.
+    """
+
+    bucket: str
+    plan: Planner
+    owns: tuple[str, ...] = ()
+    sees: tuple[Relation, ...] = ()
+    manager: str = "kube-controller-manager"  # in whose name it writes
+    minds: Callable[[KubeObject], bool] = lambda _: True
+    looks: Callable[[KubeObject, Iterable[str]], Iterable[str]] | None = None
+    is_settled: Callable[[KubeObject], bool] = lambda _: False
+    adopts: Callable[[KubeObject, KubeObject], bool] | None = None
+
+
+def metadata_of(obj: KubeObject) -> dict[str, Any]:
+    """Return an object's metadata."""
+    found: dict[str, Any] = obj["metadata"]
+    return found
+
+
+def is_going(obj: KubeObject) -> bool:
+    """Say whether an object is being deleted."""
+    return "deletionTimestamp" in obj["metadata"]
+
+
+def controller_of(obj: KubeObject) -> Mapping[str, Any] | None:
+    """Return the reference to an object's controller, or `None`."""
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return next((each for each in owners if each.get("controller")), None)
+
+
+def owned_by(owner: KubeObject, objects: Iterable[KubeObject]) -> list[KubeObject]:
+    """Return the objects that an object is the controller of."""
+    uid = owner["metadata"]["uid"]
+    found = []
+    for each in objects:
+        reference = controller_of(each)
+        if reference is not None and reference.get("uid") == uid:
+            found.append(each)
+    return found
+
+
+def reference_to(owner: KubeObject) -> dict[str, Any]:
+    """Return the reference by which a controller marks what is its own."""
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def condition_of(obj: KubeObject, sort: str) -> dict[str, Any] | None:
+    """Return a condition of an object, or `None`."""
+    found = (obj.get("status") or {}).get("conditions") or ()
+    return next((each for each in found if each.get("type") == sort), None)
+
+
+def with_status(bucket: str, obj: KubeObject, status: Mapping[str, Any]) -> tuple[Step, ...]:
+    """Return the step that sets a status; none if it is that already."""
+    kept = {name: value for name, value in status.items() if value is not None}
+    return () if obj.get("status") == kept else (SetStatus(bucket, {**obj, "status": kept}),)
+
+
+def is_ready(pod: KubeObject) -> bool:
+    """Say whether a pod is ready."""
+    found = condition_of(pod, "Ready")
+    return found is not None and found.get("status") == "True" and not is_going(pod)
+
+
+def available_in(pod: KubeObject, seconds: int, moment: Moment) -> float | None:
+    """Return in how long a pod has been ready for so many seconds; `None` if it is not ready."""
+    found = condition_of(pod, "Ready")
+    if found is None or not is_ready(pod):
+        return None
+    return moment.left(found.get("lastTransitionTime"), seconds) if seconds else 0.0
+
+
+def is_active(pod: KubeObject) -> bool:
+    """Say whether a pod has not ended and is not being deleted."""
+    return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") and not is_going(
+        pod
+    )
+
+
+def worth(pod: KubeObject) -> tuple[Any, ...]:
+    """Order pods by what is lost with them: those that do not run, or not for long, come first."""
+    phases = {"Pending": 0, "Unknown": 1, "Running": 2}
+    status = pod.get("status") or {}
+    created = pod["metadata"].get("creationTimestamp", "")
+    is_placed = bool(pod["spec"].get("nodeName"))
+    age = tuple(-ord(each) for each in created)
+    return (is_placed, phases.get(status.get("phase", ""), 0), is_ready(pod), age)
+
+
+def soonest(*waits: float | None) -> float | None:
+    """Return the shortest of some times; `None` if there is none."""
+    known = [each for each in waits if each is not None]
+    return min(known) if known else None
+
+
+def pod_from(template: Mapping[str, Any], owner: KubeObject, **metadata: Any) -> KubeObject:
+    """Return a pod of a template, for its controller."""
+    given = template.get("metadata") or {}
+    kept = {
+        name: given[name] for name in ("labels", "annotations", "finalizers") if given.get(name)
+    }
+    labels = {**kept.get("labels", {}), **metadata.pop("labels", {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            **kept,
+            **({"labels": labels} if labels else {}),
+            "namespace": owner["metadata"]["namespace"],
+            "ownerReferences": [reference_to(owner)],
+            **metadata,
+        },
+        "spec": dict(template.get("spec") or {}),
+    }

@@ -1,0 +1,332 @@
+"""
+A Pod as if a scheduler and a node looked after it: pending, scheduled, running, ended.
+
+Each takes one step of time. How it fares is said by its annotation, by its image, or by who owns
+it; a failure is shown as a real node shows it. An annotation that says nothing known is told in an
+Event.
+"""
+
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.controllers.workloads import job_pods
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Bind,
+    Controller,
+    Create,
+    Moment,
+    Plan,
+    Remove,
+    Seen,
+    SetStatus,
+    Step,
+    Update,
+    condition_of,
+    controller_of,
+    is_going,
+    is_ready,
+)
+from kube_sandbox.controllers.workloads.simulated_outcomes import (
+    OUTCOME,
+    OUTCOMES,
+    Outcome,
+    after_restarts,
+    find_outcome,
+    said_of,
+    written_outcome,
+)
+
+_BUCKET, _JOBS = "pods", "jobs.batch"
+_LONGEST = 1024  # characters of an Event's message
+_WAITING_FOR_A_NODE = ("Pending", "Unschedulable")
+_WAITING = {
+    "CrashLoopBackOff": "back-off 10s restarting failed container={name} pod={pod}",
+    "ImagePullBackOff": 'Back-off pulling image "{image}"',
+    "ContainerCreating": "",
+}
+
+
+def plan(pod: KubeObject, seen: Seen, moment: Moment) -> Plan:
+    """Return the next step of a pod."""
+    status = pod.get("status") or {}
+    if _is_uncounted(pod, seen):
+        return Plan((Update(_BUCKET, job_pods.untracked(pod)),))
+    if is_going(pod):
+        return _end(pod, moment)
+    if status.get("phase") in ("Succeeded", "Failed"):
+        return Plan()
+    outcome = outcome_of(pod, moment)
+    if not pod["spec"].get("nodeName"):
+        return _schedule(pod, outcome, moment)
+    started = status.get("startTime")
+    if outcome in _WAITING_FOR_A_NODE and not _is_running(status):
+        return Plan()  # it has one already, and is to stay pending all the same
+    if started is None:
+        # A node has taken it: the containers are being made.
+        created = SetStatus(_BUCKET, _created(pod, moment))
+        return Plan((created, *_complaint(pod, moment)), moment.settings.step)
+    if condition_of(pod, "Ready") is None or not _is_running(status):
+        wait = moment.left(started, moment.settings.step)
+        return Plan(next=wait) if wait else _start(pod, outcome, moment)
+    if outcome in ("Succeeded", "Failed"):
+        wait = moment.left(started, 2 * moment.settings.step)
+        ended = _ended(pod, outcome, moment)
+        return Plan(next=wait) if wait else Plan((SetStatus(_BUCKET, ended),))
+    # Somebody may have changed the annotation of a pod that runs.
+    has_turned = outcome == ("CrashLoopBackOff" if is_ready(pod) else "Running")
+    turned = _start(pod, outcome, moment) if has_turned else Plan()
+    return Plan((*turned.steps, *_complaint(pod, moment)), turned.next)
+
+
+def _may_be_uncounted(pod: KubeObject) -> bool:
+    """Say whether a pod waits to be counted, and its Job may be gone."""
+    return job_pods.is_tracked(pod) and (is_going(pod) or controller_of(pod) is None)
+
+
+def _is_uncounted(pod: KubeObject, seen: Seen) -> bool:
+    """Say whether nobody is left who would count a pod of a Job."""
+    owner = controller_of(pod) or {"uid": ""}
+    uids = (each["metadata"]["uid"] for each in seen.get(_JOBS, ()))
+    return _may_be_uncounted(pod) and owner["uid"] not in uids
+
+
+def _complaint(pod: KubeObject, moment: Moment) -> tuple[Step, ...]:
+    """Return the Event that tells of an annotation that says nothing known."""
+    written, metadata = written_outcome(pod), pod["metadata"]
+    if not written or find_outcome(written) is not None:
+        return ()
+    text = f"annotation {OUTCOME}: '{written}' is none of {', '.join(OUTCOMES)}, and is ignored"
+    mark = zlib.crc32((metadata["uid"] + written).encode())
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        # One for each word of a pod: they make the name.
+        "metadata": {
+            "name": f"{metadata['name']}.{mark:x}",
+            "namespace": metadata["namespace"],
+        },
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            **{each: metadata[each] for each in ("namespace", "name", "uid")},
+        },
+        "reason": "UnknownOutcome",
+        "message": text[:_LONGEST],
+        "source": {"component": "kubelet", "host": moment.settings.node},
+        "firstTimestamp": moment.text,
+        "lastTimestamp": moment.text,
+        "count": 1,
+        "type": "Warning",
+        "reportingComponent": "kubelet",
+        "reportingInstance": moment.settings.node,
+    }
+    return (Create("events", event),)
+
+
+def outcome_of(pod: KubeObject, moment: Moment) -> Outcome:
+    """Say how a pod fares."""
+    owner = controller_of(pod)
+    usual: Outcome = "Succeeded" if owner is not None and owner.get("kind") == "Job" else "Running"
+    return after_restarts(pod, said_of(pod, moment.settings.outcomes) or usual)
+
+
+def _end(pod: KubeObject, moment: Moment) -> Plan:
+    """Let a pod go: its containers stop as soon as they are asked to."""
+    metadata = pod["metadata"]
+    if not metadata.get("deletionGracePeriodSeconds"):
+        return Plan()
+    return Plan((Remove(_BUCKET, pod, grace=0),), moment.settings.step)
+
+
+def _schedule(pod: KubeObject, outcome: Outcome, moment: Moment) -> Plan:
+    if pod["spec"].get("schedulingGates") or outcome == "Pending":
+        return Plan()
+    if outcome == "Unschedulable":
+        return _refuse(pod, moment)
+    wait = moment.left(pod["metadata"].get("creationTimestamp"), moment.settings.step)
+    if wait:
+        return Plan(next=wait)
+    return Plan((Bind(pod, moment.settings.node),))
+
+
+def _refuse(pod: KubeObject, moment: Moment) -> Plan:
+    found = condition_of(pod, "PodScheduled")
+    if found is not None and found.get("status") == "False":
+        return Plan()
+    text = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: "
+    text += "0/1 nodes are available: 1 No preemption victims found for incoming pod."
+    condition = _condition("PodScheduled", "False", moment, "Unschedulable", text)
+    status = {**pod.get("status", {}), "conditions": [condition]}
+    return Plan((SetStatus(_BUCKET, {**pod, "status": status}),))
+
+
+def _condition(
+    sort: str, status: str, moment: Moment, reason: str = "", message: str = ""
+) -> dict[str, Any]:
+    found = {
+        "type": sort,
+        "status": status,
+        "lastProbeTime": None,
+        "lastTransitionTime": moment.text,
+    }
+    return {**found, **({"reason": reason, "message": message} if reason else {})}
+
+
+def _conditions(pod: KubeObject, ready: bool, moment: Moment, reason: str = "") -> list[Any]:
+    names = ", ".join(each["name"] for each in pod["spec"]["containers"])
+    text = "" if reason == "PodCompleted" else f"containers with unready status: [{names}]"
+    told = () if ready else (reason or "ContainersNotReady", text)
+    state = "True" if ready else "False"
+    fresh = [
+        _condition("PodReadyToStartContainers", "True", moment),
+        _condition("Initialized", "True", moment),
+        _condition("Ready", state, moment, *told),
+        _condition("ContainersReady", state, moment, *told),
+        _condition("PodScheduled", "True", moment),
+    ]
+    seen = _generation(pod)
+    return [{**_kept(pod, each), **seen} for each in fresh]
+
+
+def _generation(pod: KubeObject) -> dict[str, int]:
+    """Say which generation of a pod a node has seen."""
+    found = pod["metadata"].get("generation")
+    return {"observedGeneration": found} if found else {}
+
+
+def _kept(pod: KubeObject, fresh: dict[str, Any]) -> dict[str, Any]:
+    """Return a condition with the time of its last change, if it has not changed."""
+    before = condition_of(pod, fresh["type"])
+    if before is None or before.get("status") != fresh["status"]:
+        return fresh
+    return {**fresh, "lastTransitionTime": before.get("lastTransitionTime")}
+
+
+def _created(pod: KubeObject, moment: Moment) -> KubeObject:
+    waiting = {"waiting": {"reason": "ContainerCreating"}}
+    status = {
+        **_base(pod, moment),
+        "phase": "Pending",
+        "conditions": _conditions(pod, False, moment),
+        "startTime": moment.text,
+        "containerStatuses": [_container(each, waiting) for each in pod["spec"]["containers"]],
+    }
+    return {**pod, "status": status}
+
+
+def _base(pod: KubeObject, moment: Moment) -> dict[str, Any]:
+    kept = (pod.get("status") or {}).items()
+    address = {"ip": _host(moment)}
+    found = {**dict(kept), **_generation(pod), "hostIP": address["ip"], "hostIPs": [address]}
+    first = pod["spec"].get("initContainers") or ()
+    if first:
+        started = found.get("startTime", moment.text)
+        # They are taken to be done as soon as the node has the pod.
+        states = [_container(each, _terminated(0, started, started)) for each in first]
+        found["initContainerStatuses"] = [{**each, "ready": True} for each in states]
+    return found
+
+
+def _host(moment: Moment) -> str:
+    return f"10.0.0.{zlib.crc32(moment.settings.node.encode()) % 250 + 2}"
+
+
+def address_of(uid: str) -> str:
+    """Return the address of a pod: always the same one for the same pod."""
+    number = zlib.crc32(uid.encode())
+    return f"10.244.{number >> 8 & 0xFF}.{number % 254 + 1}"
+
+
+def _container(container: Mapping[str, Any], state: dict[str, Any], **more: Any) -> dict[str, Any]:
+    is_up = "running" in state
+    return {
+        "name": container["name"],
+        "state": state,
+        "lastState": {},
+        "ready": is_up,
+        "restartCount": 0,
+        "image": container.get("image", ""),
+        "imageID": "",
+        "started": is_up,
+        **more,
+    }
+
+
+def _is_running(status: Mapping[str, Any]) -> bool:
+    return status.get("phase") == "Running"
+
+
+def _start(pod: KubeObject, outcome: Outcome, moment: Moment) -> Plan:
+    """Start the containers, or fail to."""
+    address = address_of(pod["metadata"]["uid"])
+    status = {**_base(pod, moment), "podIP": address, "podIPs": [{"ip": address}]}
+    if outcome in ("CrashLoopBackOff", "ImagePullBackOff"):
+        states = [_failing(pod, each, outcome, moment) for each in pod["spec"]["containers"]]
+        phase = "Running" if outcome == "CrashLoopBackOff" else "Pending"
+        status |= {
+            "phase": phase,
+            "conditions": _conditions(pod, False, moment),
+            "containerStatuses": states,
+        }
+        done = (pod.get("status") or {}).get("containerStatuses") == states
+        return Plan() if done else Plan((SetStatus(_BUCKET, {**pod, "status": status}),))
+    running = {"running": {"startedAt": moment.text}}
+    status |= {
+        "phase": "Running",
+        "conditions": _conditions(pod, True, moment),
+        "containerStatuses": [_container(each, running) for each in pod["spec"]["containers"]],
+    }
+    again = moment.settings.step if outcome in ("Succeeded", "Failed") else None
+    return Plan((SetStatus(_BUCKET, {**pod, "status": status}),), again)
+
+
+def _failing(
+    pod: KubeObject, container: Mapping[str, Any], outcome: Outcome, moment: Moment
+) -> dict[str, Any]:
+    named = "{name}_{namespace}({uid})".format_map(pod["metadata"])
+    text = _WAITING[outcome].format(
+        name=container["name"], pod=named, image=container.get("image", "")
+    )
+    waiting = {"waiting": {"reason": outcome, "message": text}}
+    if outcome == "ImagePullBackOff":
+        return _container(container, waiting)
+    started = (pod.get("status") or {}).get("startTime", moment.text)
+    # One that is to run for ever is started again even if it ended well.
+    code = int(said_of(pod, moment.settings.outcomes) != "Succeeded")
+    return _container(
+        container, waiting, restartCount=1, lastState=_terminated(code, started, started)
+    )
+
+
+def _terminated(code: int, started: str, ended: str) -> dict[str, Any]:
+    return {
+        "terminated": {
+            "exitCode": code,
+            "reason": "Error" if code else "Completed",
+            "startedAt": started,
+            "finishedAt": ended,
+        }
+    }
+
+
+def _ended(pod: KubeObject, outcome: Outcome, moment: Moment) -> KubeObject:
+    before = pod["status"]
+    state = _terminated(int(outcome == "Failed"), before["startTime"], moment.text)
+    reason = "PodFailed" if outcome == "Failed" else "PodCompleted"
+    status = {
+        **before,
+        "phase": outcome,
+        "conditions": _conditions(pod, False, moment, reason),
+        "containerStatuses": [_container(each, state) for each in pod["spec"]["containers"]],
+    }
+    return {**pod, "status": status}
+
+
+CONTROLLER = Controller(
+    _BUCKET,
+    plan,
+    manager="kubelet",
+    looks=lambda pod, _: (_JOBS,) if _may_be_uncounted(pod) else (),
+)

@@ -1,0 +1,115 @@
+"""
+A ReplicaSet: as many pods of its template as it asks for.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Controller,
+    Create,
+    Moment,
+    Plan,
+    Remove,
+    Seen,
+    Step,
+    available_in,
+    condition_of,
+    is_active,
+    is_going,
+    is_ready,
+    pod_from,
+    soonest,
+    with_status,
+    worth,
+)
+
+BUCKET = "replicasets.apps"
+FAILURE = "ReplicaFailure"
+
+
+def plan(replica_set: KubeObject, seen: Seen, moment: Moment) -> Plan:
+    """Return the pods to create or to delete, and the status."""
+    pods = seen.get("pods", ())
+    active = [each for each in pods if is_active(each)]
+    going = [each for each in pods if is_going(each)]
+    steps: list[Step] = []
+    if not is_going(replica_set):
+        steps += _scaled(replica_set, active)
+    seconds = replica_set["spec"].get("minReadySeconds", 0)
+    waits = [available_in(each, seconds, moment) for each in active]
+    is_short = any(isinstance(each, Create) for each in steps)
+    status = {
+        **_status(replica_set, active, len(going), waits),
+        **_failure(replica_set, moment, is_short=is_short),
+    }
+    later = soonest(*(each for each in waits if each))
+    return Plan((*steps, *with_status(BUCKET, replica_set, status)), later)
+
+
+def _scaled(replica_set: KubeObject, active: list[KubeObject]) -> list[Step]:
+    wanted = replica_set["spec"].get("replicas", 1)
+    missing = wanted - len(active)
+    if missing >= 0:
+        prefix = f"{replica_set['metadata']['name']}-"
+        template = replica_set["spec"]["template"]
+        return [
+            Create("pods", pod_from(template, replica_set, generateName=prefix))
+            for _ in range(missing)
+        ]
+    return [Remove("pods", each) for each in sorted(active, key=worth)[:-missing]]
+
+
+def _status(
+    replica_set: KubeObject, active: list[KubeObject], going: int, waits: list[float | None]
+) -> dict[str, Any]:
+    wanted = replica_set["spec"]["template"].get("metadata", {}).get("labels", {}).items()
+    labelled = sum(wanted <= (each["metadata"].get("labels") or {}).items() for each in active)
+    counted = {
+        "fullyLabeledReplicas": labelled,
+        "readyReplicas": sum(map(is_ready, active)),
+        "availableReplicas": sum(each == 0.0 for each in waits),
+    }
+    return {
+        "replicas": len(active),
+        **{name: count for name, count in counted.items() if count},
+        "terminatingReplicas": going,
+        "observedGeneration": replica_set["metadata"].get("generation", 0),
+    }
+
+
+def _failure(replica_set: KubeObject, moment: Moment, *, is_short: bool) -> dict[str, Any]:
+    """Say that pods cannot be made, from the first refusal until all are there."""
+    found = list((replica_set.get("status") or {}).get("conditions") or ())
+    others = [each for each in found if each["type"] != FAILURE]
+    if moment.refusal and len(others) == len(found):
+        failure = {
+            "type": FAILURE,
+            "status": "True",
+            "lastTransitionTime": moment.text,
+            "reason": "FailedCreate",
+            "message": moment.refusal,
+        }
+        return {"conditions": [*found, failure]}
+    kept = found if is_short else others
+    return {"conditions": kept} if kept else {}
+
+
+def with_failures(
+    conditions: list[dict[str, Any]], replica_sets: Iterable[KubeObject]
+) -> list[dict[str, Any]]:
+    """Return the conditions of a Deployment with the first failure of its ReplicaSets."""
+    failures = (condition_of(each, FAILURE) for each in replica_sets)
+    failure = next((each for each in failures if each is not None), None)
+    others = [each for each in conditions if each["type"] != FAILURE]
+    if failure is None:
+        return others
+    known = [each for each in conditions if each["type"] == FAILURE]
+    if known and known[0]["reason"] == failure["reason"]:
+        return conditions
+    head = {"type": FAILURE, "status": failure["status"]}
+    return [*others, {**head, "lastUpdateTime": failure["lastTransitionTime"], **failure}]
+
+
+CONTROLLER = Controller(BUCKET, plan, owns=("pods",), adopts=lambda _, pod: is_active(pod))

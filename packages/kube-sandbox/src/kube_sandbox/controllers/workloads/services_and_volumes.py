@@ -1,0 +1,287 @@
+"""
+What is outside of pods: addresses of Services and Ingresses, EndpointSlices, bound claims.
+"""
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.controllers.workloads.indexes import Relation, Wish, label_ties, label_wish
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Controller,
+    Create,
+    Moment,
+    Plan,
+    Remove,
+    Seen,
+    SetStatus,
+    Step,
+    Update,
+    is_active,
+    is_going,
+    is_ready,
+    reference_to,
+)
+
+SLICES = "endpointslices.discovery.k8s.io"
+_CLAIMS, _VOLUMES = "persistentvolumeclaims", "persistentvolumes"
+_PROTECTION = "kubernetes.io/pvc-protection"
+_MANAGED = "endpointslice.kubernetes.io/managed-by"
+_MANAGER = "endpointslice-controller.k8s.io"
+
+
+def public_address(uid: str) -> str:
+    """Return an address from the range that is for documentation; the same for the same object."""
+    return f"203.0.113.{zlib.crc32(uid.encode()) % 254 + 1}"
+
+
+def plan_service(service: KubeObject, seen: Seen, moment: Moment) -> Plan:
+    """Give a Service of type LoadBalancer its address, and list the pods behind a Service."""
+    if is_going(service):
+        return Plan()
+    steps = _slices(service, seen)
+    if service["spec"].get("type") != "LoadBalancer" or _ingress_points(service):
+        return Plan(tuple(steps))
+    addressed = _addressed("services", service, moment)
+    return Plan((*steps, *addressed.steps), addressed.next)
+
+
+def _ingress_points(obj: KubeObject) -> Sequence[Any]:
+    balancer = (obj.get("status") or {}).get("loadBalancer") or {}
+    found: Sequence[Any] = balancer.get("ingress") or ()
+    return found
+
+
+def _addressed(bucket: str, obj: KubeObject, moment: Moment) -> Plan:
+    wait = moment.left(obj["metadata"].get("creationTimestamp"), moment.settings.step)
+    if wait:
+        return Plan(next=wait)
+    point = {"ip": public_address(obj["metadata"]["uid"])}
+    if bucket == "services":
+        point["ipMode"] = "VIP"
+    status = {**(obj.get("status") or {}), "loadBalancer": {"ingress": [point]}}
+    return Plan((SetStatus(bucket, {**obj, "status": status}),))
+
+
+def plan_ingress(ingress: KubeObject, _: Seen, moment: Moment) -> Plan:
+    """Give an Ingress its address."""
+    if is_going(ingress) or _ingress_points(ingress):
+        return Plan()
+    return _addressed("ingresses.networking.k8s.io", ingress, moment)
+
+
+def _slices(service: KubeObject, seen: Seen) -> list[Step]:
+    wanted = service["spec"].get("selector")
+    own = list(seen.get(SLICES, ()))
+    if not wanted or service["spec"].get("type") == "ExternalName":
+        return []
+    pods = [each for each in seen.get("pods", ()) if _is_behind(each, wanted)]
+    endpoints = [_endpoint(each) for each in pods]
+    ports = _ports(service, pods)
+    made = _slice(service, endpoints, ports)
+    if not own:
+        return [Create(SLICES, made)]
+    first = own[0]
+    changed = {**first, "endpoints": endpoints or None, "ports": ports or None}
+    surplus: list[Step] = [Remove(SLICES, each) for each in own[1:]]
+    return surplus if _plain(changed) == _plain(first) else [Update(SLICES, changed), *surplus]
+
+
+def _plain(found: KubeObject) -> tuple[Any, Any]:
+    return found.get("endpoints") or [], found.get("ports") or []
+
+
+def _is_behind(pod: KubeObject, wanted: Mapping[str, str]) -> bool:
+    labels = pod["metadata"].get("labels") or {}
+    has_place = bool((pod.get("status") or {}).get("podIP") and pod["spec"].get("nodeName"))
+    return wanted.items() <= labels.items() and has_place and (is_active(pod) or is_going(pod))
+
+
+def _endpoint(pod: KubeObject) -> dict[str, Any]:
+    metadata, ready = pod["metadata"], is_ready(pod)
+    reference = {
+        "kind": "Pod",
+        "namespace": metadata["namespace"],
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+    }
+    return {
+        "addresses": [pod["status"]["podIP"]],
+        "conditions": {"ready": ready, "serving": ready, "terminating": is_going(pod)},
+        "targetRef": reference,
+        "nodeName": pod["spec"]["nodeName"],
+    }
+
+
+def _ports(service: KubeObject, pods: Sequence[KubeObject]) -> list[dict[str, Any]]:
+    if not pods:
+        return []
+    found = []
+    for each in service["spec"].get("ports") or ():
+        number = _target(each, pods[0])
+        if number is not None:
+            name = each.get("name", "")
+            protocol = each.get("protocol", "TCP")
+            found.append({"name": name, "port": number, "protocol": protocol})
+    return found
+
+
+def _target(port: Mapping[str, Any], pod: KubeObject) -> int | None:
+    """Return the number of a pod's port; a name is looked up among its containers."""
+    target = port.get("targetPort", port["port"])
+    if isinstance(target, int):
+        return target or int(port["port"])
+    for container in pod["spec"]["containers"]:
+        for each in container.get("ports") or ():
+            if each.get("name") == target:
+                return int(each["containerPort"])
+    return None
+
+
+def _slice(
+    service: KubeObject, endpoints: list[dict[str, Any]], ports: list[dict[str, Any]]
+) -> KubeObject:
+    metadata = service["metadata"]
+    labels = {_MANAGED: _MANAGER, "kubernetes.io/service-name": metadata["name"]}
+    if service["spec"].get("clusterIP") == "None":
+        labels["service.kubernetes.io/headless"] = ""
+    families = service["spec"].get("ipFamilies") or ["IPv4"]
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "generateName": f"{metadata['name']}-",
+            "namespace": metadata["namespace"],
+            "labels": labels,
+            "ownerReferences": [reference_to(service)],
+        },
+        "addressType": families[0],
+        "endpoints": endpoints or None,
+        "ports": ports or None,
+    }
+
+
+def plan_claim(claim: KubeObject, seen: Seen, moment: Moment) -> Plan:
+    """Bind a claim to a volume of its own; let one go that no pod uses."""
+    if is_going(claim):
+        return _released(claim, seen)
+    if (claim.get("status") or {}).get("phase") == "Bound":
+        return Plan()
+    wait = moment.left(claim["metadata"].get("creationTimestamp"), moment.settings.step)
+    if wait:
+        return Plan(next=wait)
+    name = claim["spec"].get("volumeName") or f"pvc-{claim['metadata']['uid']}"
+    metadata = claim["metadata"]
+    marks = {
+        f"pv.kubernetes.io/{each}": "yes" for each in ("bind-completed", "bound-by-controller")
+    }
+    annotations = {**(metadata.get("annotations") or {}), **marks}
+    spec = claim["spec"]
+    bound = {
+        **claim,
+        "metadata": {**metadata, "annotations": annotations},
+        "spec": {**spec, "volumeName": name},
+    }
+    capacity = {"storage": spec["resources"]["requests"]["storage"]}
+    status = {"phase": "Bound", "accessModes": spec["accessModes"], "capacity": capacity}
+    steps: list[Step] = [Update(_CLAIMS, bound), SetStatus(_CLAIMS, {**bound, "status": status})]
+    if not spec.get("volumeName"):
+        volume = _volume(claim, name, capacity)
+        steps = [Create(_VOLUMES, volume), SetStatus(_VOLUMES, volume), *steps]
+    return Plan(tuple(steps))
+
+
+def _volume(claim: KubeObject, name: str, capacity: Mapping[str, str]) -> KubeObject:
+    metadata, spec = claim["metadata"], claim["spec"]
+    reference = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "namespace": metadata["namespace"],
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+    }
+    kept = {each: spec[each] for each in ("storageClassName", "volumeMode") if spec.get(each)}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "accessModes": spec["accessModes"],
+            "capacity": dict(capacity),
+            "claimRef": reference,
+            "hostPath": {"path": f"/volumes/{name}", "type": ""},
+            "persistentVolumeReclaimPolicy": "Delete",
+            **kept,
+        },
+        "status": {"phase": "Bound"},
+    }
+
+
+def _released(claim: KubeObject, seen: Seen) -> Plan:
+    finalizers = claim["metadata"].get("finalizers") or []
+    if seen.get("pods") or _PROTECTION not in finalizers:
+        return Plan()
+    rest = [each for each in finalizers if each != _PROTECTION]
+    metadata = {key: value for key, value in claim["metadata"].items() if key != "finalizers"}
+    freed = {**claim, "metadata": {**metadata, **({"finalizers": rest} if rest else {})}}
+    return Plan((Update(_CLAIMS, freed),))
+
+
+def plan_volume(volume: KubeObject, seen: Seen, _: Moment) -> Plan:
+    """Delete a volume whose claim is gone, if it is to go with it; let a deleted one go."""
+    if is_going(volume):
+        finalizers = volume["metadata"].get("finalizers") or []
+        rest = [each for each in finalizers if each != "kubernetes.io/pv-protection"]
+        if rest == finalizers:
+            return Plan()
+        metadata = {key: value for key, value in volume["metadata"].items() if key != "finalizers"}
+        freed = {**volume, "metadata": {**metadata, **({"finalizers": rest} if rest else {})}}
+        return Plan((Update(_VOLUMES, freed),))
+    claim = volume["spec"].get("claimRef") or {}
+    is_bound = (volume.get("status") or {}).get("phase") == "Bound"
+    uids = {each["metadata"]["uid"] for each in seen.get(_CLAIMS, ())}
+    if not is_bound or not claim.get("uid") or claim["uid"] in uids:
+        return Plan()
+    if volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
+        return Plan((Remove(_VOLUMES, volume),))
+    return Plan((SetStatus(_VOLUMES, {**volume, "status": {"phase": "Released"}}),))
+
+
+def _selected_pods(service: KubeObject) -> list[Wish]:
+    selector = service["spec"].get("selector")
+    return [label_wish(service["metadata"]["namespace"], selector)] if selector else []
+
+
+def _users(claim: KubeObject) -> list[Wish]:
+    metadata = claim["metadata"]
+    return [frozenset((f"{metadata['namespace']}/{metadata['name']}",))]
+
+
+def _used_claims(pod: KubeObject) -> Iterator[str]:
+    namespace = pod["metadata"]["namespace"]
+    for each in pod["spec"].get("volumes") or ():
+        if name := (each.get("persistentVolumeClaim") or {}).get("claimName"):
+            yield f"{namespace}/{name}"
+
+
+def _claim(volume: KubeObject) -> list[Wish]:
+    uid = (volume["spec"].get("claimRef") or {}).get("uid")
+    return [frozenset((uid,))] if uid else []
+
+
+def _uid(claim: KubeObject) -> list[str]:
+    return [claim["metadata"]["uid"]]
+
+
+CONTROLLERS = (
+    Controller(
+        "services",
+        plan_service,
+        owns=(SLICES,),
+        sees=(Relation("pods", wishes=_selected_pods, ties=label_ties),),
+    ),
+    Controller("ingresses.networking.k8s.io", plan_ingress),
+    Controller(_CLAIMS, plan_claim, sees=(Relation("pods", wishes=_users, ties=_used_claims),)),
+    Controller(_VOLUMES, plan_volume, sees=(Relation(_CLAIMS, wishes=_claim, ties=_uid),)),
+)

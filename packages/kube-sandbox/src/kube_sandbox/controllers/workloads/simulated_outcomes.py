@@ -1,0 +1,83 @@
+"""
+How pods fare: the words for it, and which of them is meant for a pod.
+
+An annotation of the pod says it, or its image; who said neither gets what is usual. What a word
+comes to depends on whether the node starts containers again, as it does in a real cluster: only a
+pod that may not be restarted has failed for good.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    # The command line knows outcomes, too, and has nothing to do with objects.
+    from kube_objects.refs import KubeObject
+
+Outcome = Literal[
+    "Running",
+    "Succeeded",
+    "Failed",
+    "Pending",
+    "Unschedulable",
+    "CrashLoopBackOff",
+    "ImagePullBackOff",
+]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+OUTCOME = "embedded.gitops.kro.run/outcome"  # an annotation of a pod
+
+# What becomes of an outcome where containers are started again, or are not.
+_BY_RESTARTS: Mapping[str, Mapping[Outcome, Outcome]] = {
+    "Always": {"Succeeded": "CrashLoopBackOff", "Failed": "CrashLoopBackOff"},
+    "OnFailure": {"Failed": "CrashLoopBackOff"},
+    "Never": {"CrashLoopBackOff": "Failed"},
+}
+
+
+def find_outcome(text: str) -> Outcome | None:
+    """Return the outcome that a text is; `None` if it is none."""
+    return next((each for each in OUTCOMES if each == text), None)
+
+
+def parse_outcomes(texts: Iterable[str]) -> dict[str, Outcome]:
+    """Read `IMAGE=OUTCOME`, the last one for an image counts; raise `ValueError` for others."""
+    found = {}
+    for text in texts:
+        image, _, word = text.strip().rpartition("=")
+        outcome = find_outcome(word)
+        if outcome is None or not image or any(each.isspace() for each in image):
+            raise ValueError(text)
+        found[image] = outcome
+    return found
+
+
+def written_outcome(pod: "KubeObject") -> str:
+    """Return what a pod's annotation says of it, known or not; empty if there is none."""
+    found: str = (pod["metadata"].get("annotations") or {}).get(OUTCOME, "")
+    return found
+
+
+def said_of(pod: "KubeObject", outcomes: Mapping[str, Outcome]) -> Outcome | None:
+    """Return what is said of a pod, by its annotation or else by its images."""
+    written = find_outcome(written_outcome(pod))
+    if written is not None or not outcomes:
+        return written
+    names = (
+        name for each in pod["spec"]["containers"] for name in _names_of(each.get("image", ""))
+    )
+    return next((outcomes[name] for name in names if name in outcomes), None)
+
+
+def _names_of(image: str) -> Iterator[str]:
+    """Give the names an image is meant by: as it is written, without digest, without tag."""
+    yield image
+    tagged = image.partition("@")[0]
+    yield tagged
+    # A colon before the last slash is that of a port.
+    place, slash, name = tagged.rpartition("/")
+    yield f"{place}{slash}{name.partition(':')[0]}"
+
+
+def after_restarts(pod: "KubeObject", outcome: Outcome) -> Outcome:
+    """Return what an outcome comes to, by the pod's restart policy."""
+    policy = pod["spec"].get("restartPolicy", "Always")
+    return _BY_RESTARTS.get(policy, {}).get(outcome, outcome)

@@ -1,0 +1,254 @@
+"""
+A StatefulSet: pods that have numbers and keep their volumes, made and replaced one after the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.controllers.workloads import claim_retention, controller_revisions
+from kube_sandbox.controllers.workloads.indexes import Relation, Wish
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Controller,
+    Create,
+    Moment,
+    Plan,
+    Remove,
+    Seen,
+    Step,
+    Update,
+    available_in,
+    is_going,
+    is_ready,
+    pod_from,
+    soonest,
+    with_status,
+)
+
+BUCKET = "statefulsets.apps"
+_CLAIMS = "persistentvolumeclaims"
+_LABEL = "controller-revision-hash"
+_HASH_LABEL = "controller.kubernetes.io/hash"
+
+
+@dataclass(frozen=True, slots=True)
+class _Revisions:
+    """The two templates of a rollout: `of` has the old one, `to` the new one."""
+
+    of: str
+    to: str
+    before: KubeObject  # the StatefulSet with the old template
+
+
+def plan(obj: KubeObject, seen: Seen, moment: Moment) -> Plan:
+    """Return the pods and claims to make or replace now, and the status."""
+    known = seen.get(controller_revisions.BUCKET, ())
+    pods = {number: each for each in seen.get("pods", ()) if (number := _number(obj, each)) >= 0}
+    newest = controller_revisions.revision_name(obj)
+    current = (obj.get("status") or {}).get("currentRevision") or newest
+    seconds = obj["spec"].get("minReadySeconds", 0)
+    waits = {number: available_in(each, seconds, moment) for number, each in pods.items()}
+    steps: list[Step] = []
+    if not is_going(obj):
+        steps += _revised(obj, known, newest)
+        revised = _Revisions(current, newest, controller_revisions.templated(obj, known, current))
+        claims = seen.get(_CLAIMS, ())
+        steps += claim_retention.kept(obj, pods, _wanted(obj), claims)
+        steps += _Turn(obj, pods, waits, claims, revised).steps()
+        used = {current, newest} | {_revision_of(each) for each in pods.values()}
+        steps += controller_revisions.outdated(obj, known, used)
+    status = _status(obj, list(pods.values()), list(waits.values()), (current, newest))
+    later = soonest(*(each for each in waits.values() if each))
+    return Plan((*steps, *with_status(BUCKET, obj, status)), later)
+
+
+def _number(obj: KubeObject, pod: KubeObject) -> int:
+    prefix, dash, number = pod["metadata"]["name"].rpartition("-")
+    is_ours = dash and prefix == obj["metadata"]["name"] and number.isdigit()
+    return int(number) if is_ours else -1
+
+
+def _wanted(obj: KubeObject) -> range:
+    """Return the numbers of the pods that are to be there."""
+    spec = obj["spec"]
+    start = (spec.get("ordinals") or {}).get("start", 0)
+    return range(start, start + spec.get("replicas", 1))
+
+
+def _revision_of(pod: KubeObject) -> str:
+    found: str = (pod["metadata"].get("labels") or {}).get(_LABEL, "")
+    return found
+
+
+def _revised(obj: KubeObject, known: Sequence[KubeObject], newest: str) -> list[Step]:
+    if not any(each["metadata"]["name"] == newest for each in known):
+        return [
+            Create(
+                controller_revisions.BUCKET, controller_revisions.revision(obj, known, _HASH_LABEL)
+            )
+        ]
+    again = controller_revisions.renewed(known, newest)
+    return [Update(controller_revisions.BUCKET, again)] if again else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One look at the pods, by their numbers; `waits` says in how long each is available."""
+
+    obj: KubeObject
+    pods: Mapping[int, KubeObject]
+    waits: Mapping[int, float | None]
+    claims: Sequence[KubeObject]
+    revised: _Revisions
+
+    @property
+    def _first_new(self) -> int:
+        """Return the lowest number that gets the new template."""
+        strategy = self.obj["spec"].get("updateStrategy") or {}
+        partition: int = (strategy.get("rollingUpdate") or {}).get("partition", 0)
+        return _wanted(self.obj).start + partition
+
+    def _is_available(self, number: int) -> bool:
+        return self.waits.get(number) == 0.0
+
+    def steps(self) -> list[Step]:
+        """Return what is next: in order, each only when all before it are available."""
+        pods, wanted = self.pods, _wanted(self.obj)
+        parallel = self.obj["spec"].get("podManagementPolicy") == "Parallel"
+        steps: list[Step] = []
+        for number in wanted:
+            pod = pods.get(number)
+            if pod is None:
+                steps += self._created(number)
+            elif (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+                steps += [] if is_going(pod) else [Remove("pods", pod)]
+            if not parallel and not self._is_available(number):
+                return steps
+        surplus = sorted((number for number in pods if number not in wanted), reverse=True)
+        for number in surplus:
+            steps += [] if is_going(pods[number]) else [Remove("pods", pods[number])]
+            if not parallel:
+                return steps
+        return steps or self._replaced()
+
+    def _replaced(self) -> list[Step]:
+        """Replace the pod with the highest number that has an old template."""
+        strategy = self.obj["spec"].get("updateStrategy") or {}
+        if strategy.get("type") == "OnDelete":
+            return []
+        for number in reversed(_wanted(self.obj)):
+            pod = self.pods.get(number)
+            if number < self._first_new or pod is None:
+                return []
+            if _revision_of(pod) != self.revised.to and not is_going(pod):
+                return [Remove("pods", pod)]
+            if not self._is_available(number):
+                return []
+        return []
+
+    def _created(self, number: int) -> list[Step]:
+        is_old = number < self._first_new
+        obj = self.revised.before if is_old else self.obj
+        templates = obj["spec"].get("volumeClaimTemplates") or ()
+        there = {each["metadata"]["name"] for each in self.claims}
+        made = [_claim(obj, each, number) for each in templates]
+        missing = [each for each in made if each["metadata"]["name"] not in there]
+        pod = _pod(obj, number, self.revised.of if is_old else self.revised.to)
+        return [*(Create(_CLAIMS, each) for each in missing), Create("pods", pod)]
+
+
+def _claim(obj: KubeObject, template: Mapping[str, Any], number: int) -> KubeObject:
+    given = template.get("metadata") or {}
+    labels = {**given.get("labels", {}), **obj["spec"]["selector"].get("matchLabels", {})}
+    kept = {"annotations": given["annotations"]} if given.get("annotations") else {}
+    name = f"{given['name']}-{obj['metadata']['name']}-{number}"
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": name,
+            "namespace": obj["metadata"]["namespace"],
+            "labels": labels,
+            **kept,
+        },
+        "spec": dict(template.get("spec") or {}),
+    }
+
+
+def _pod(obj: KubeObject, number: int, revision: str) -> KubeObject:
+    owner = obj["metadata"]["name"]
+    name = f"{owner}-{number}"
+    labels = {
+        "apps.kubernetes.io/pod-index": str(number),
+        _LABEL: revision,
+        "statefulset.kubernetes.io/pod-name": name,
+    }
+    pod = pod_from(obj["spec"]["template"], obj, name=name, generateName=f"{owner}-", labels=labels)
+    claimed = {each["metadata"]["name"] for each in obj["spec"].get("volumeClaimTemplates") or ()}
+    volumes = [
+        {"name": each, "persistentVolumeClaim": {"claimName": f"{each}-{name}"}}
+        for each in sorted(claimed)
+    ]
+    others = [each for each in pod["spec"].get("volumes") or () if each["name"] not in claimed]
+    spec = {**pod["spec"], "hostname": name}
+    if obj["spec"].get("serviceName"):
+        spec["subdomain"] = obj["spec"]["serviceName"]
+    if volumes or others:
+        spec["volumes"] = [*volumes, *others]
+    return {**pod, "spec": spec}
+
+
+def _status(
+    obj: KubeObject,
+    pods: Sequence[KubeObject],
+    waits: Sequence[float | None],
+    revised: tuple[str, str],
+) -> dict[str, Any]:
+    current, newest = revised
+    ready = sum(map(is_ready, pods))
+    updated = sum(_revision_of(each) == newest for each in pods)
+    wanted = obj["spec"].get("replicas", 1)
+    rolls = (obj["spec"].get("updateStrategy") or {}).get("type") != "OnDelete"
+    if rolls and updated == ready == len(pods) == wanted:
+        current = newest
+    counts = {
+        "readyReplicas": ready,
+        "currentReplicas": sum(_revision_of(each) == current for each in pods),
+        "updatedReplicas": updated,
+    }
+    return {
+        "observedGeneration": obj["metadata"].get("generation", 0),
+        "replicas": len(pods),
+        **{name: count for name, count in counts.items() if count},
+        "currentRevision": current,
+        "updateRevision": newest,
+        "collisionCount": (obj.get("status") or {}).get("collisionCount", 0),
+        "availableReplicas": sum(each == 0.0 for each in waits),
+    }
+
+
+def _own_claims(obj: KubeObject) -> list[Wish]:
+    """Wish for what is called like its claims, but for their numbers."""
+    namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]
+    templates = obj["spec"].get("volumeClaimTemplates") or ()
+    return [frozenset((f"{namespace}/{each['metadata']['name']}-{name}",)) for each in templates]
+
+
+def _without_number(claim: KubeObject) -> list[str]:
+    metadata = claim["metadata"]
+    return [f"{metadata['namespace']}/{metadata['name'].rpartition('-')[0]}"]
+
+
+def _adopts(obj: KubeObject, orphan: KubeObject) -> bool:
+    """Say whether something is of this StatefulSet: a pod has to have its name, and a number."""
+    return orphan["kind"] != "Pod" or _number(obj, orphan) >= 0
+
+
+CONTROLLER = Controller(
+    BUCKET,
+    plan,
+    owns=("pods", controller_revisions.BUCKET),
+    sees=(Relation(_CLAIMS, wishes=_own_claims, ties=_without_number),),
+    adopts=_adopts,
+)

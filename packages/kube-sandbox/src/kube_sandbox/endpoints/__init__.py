@@ -1,0 +1,1 @@
+"""Verbs on resources: what a request asks for and what is answered."""

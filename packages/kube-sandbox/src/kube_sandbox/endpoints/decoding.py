@@ -1,0 +1,310 @@
+"""
+What was sent → an object of the kind that is served, in its form.
+
+JSON is tried first, since everybody sends it; YAML is JSON to whoever says so. What becomes of the
+fields (types, unknown ones, nulls) is up to `typed_form` for built-in kinds, and to the strategy of
+custom ones.
+"""
+
+import re
+from typing import Any
+
+import orjson
+
+from kube_objects.builtins.catalog import catalog
+from kube_objects.refs import Kind, KubeObject
+from kube_objects.yaml_scalars import json_number
+from kube_sandbox import api_errors
+from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
+from kube_sandbox.endpoints.go_json_errors import go_complaint
+from kube_sandbox.endpoints.negotiation import ACCEPTED
+from kube_sandbox.registry.builtin.go_codec.round_trip import strict_refusal, typed_form
+from kube_sandbox.registry.builtin.go_codec.strict_decoding import duplicate_fields, has_duplicates
+from kube_sandbox.registry.builtin_resources import internal_type
+from kube_sandbox.registry.field_errors import invalid, quoted
+from kube_sandbox.registry.go_text import printed
+from kube_sandbox.registry.kinds import Served
+
+_JSON = "application/json"
+_YAML = "application/yaml"
+_ACCEPTED = (_JSON, _YAML)
+# Groups whose servers know no kinds but their own.
+_APART = frozenset(("apiextensions.k8s.io", "apiregistration.k8s.io"))
+# What may be a number that is written otherwise than Go writes it: with a point, an exponent or
+# more digits than fit.
+_ODD_NUMBERS = re.compile(rb"\d[.eE]|\d{19}")
+_SHOWN = 30  # characters of a body that makes no sense
+
+
+class Bodies:
+    """Reads bodies."""
+
+    def read(
+        self, served: Served, data: bytes, content_type: str, validation: str
+    ) -> tuple[KubeObject, list[str]]:
+        """Return the object that was sent with its defaults, and what its author should know."""
+        media_type = content_type.split(";", 1)[0].strip()
+        if media_type and media_type not in _ACCEPTED:
+            raise api_errors.unsupported_media_type(ACCEPTED)
+        obj = _parsed(served, data, is_yaml=media_type == _YAML)
+        _check_kind(served, obj, data)
+        obj, mistakes = _shaped(served, obj)
+        if validation == "Ignore":
+            mistakes = []
+        elif has_duplicates(data):
+            mistakes = _doubles(served, data, mistakes)
+        if mistakes and validation == "Strict":
+            raise _cannot_be_handled(served, strict_refusal(mistakes))
+        served.strategy.default(obj)
+        return obj, mistakes
+
+    def patched(
+        self, served: Served, obj: KubeObject, validation: str, strategic: Any = None
+    ) -> tuple[KubeObject, list[str]]:
+        """
+        Return what a patch made of an object, and what its author should know.
+
+        A strategic merge patch is given too: of it another text is shown, and in other words.
+        """
+        sent = orjson.dumps(obj) if served.is_custom else b""  # reading changes it
+        try:
+            if strategic is None:
+                _check_patched_kind(served, obj)
+            found, mistakes = _shaped(served, obj)
+        except api_errors.StatusError as error:
+            if strategic is not None:
+                raise _bad_patch(_printed(strategic), _misfit(served, obj, error)) from error
+            raise _bad_patch(sent.decode() or _text(obj), _why(served, error)) from error
+        if mistakes and validation == "Strict":
+            shown = sent.decode() or _text(obj) if strategic is None else _printed(strategic)
+            raise _bad_patch(shown, strict_refusal(sorted(mistakes)))
+        served.strategy.default(found)
+        return found, sorted(mistakes) if validation == "Warn" else []
+
+    def normal(self, served: Served, obj: KubeObject, config: KubeObject) -> KubeObject:
+        """Return what applying a configuration made of an object, with its defaults."""
+        strategy = served.strategy
+        if isinstance(strategy, CustomStrategy):
+            strategy.fill(obj)
+            return obj
+        try:
+            found, _ = _shaped(served, obj)
+        except api_errors.StatusError as error:
+            metadata, kind = config.get("metadata") or {}, served.kind
+            place = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+            named = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+            text = f"failed to convert new object ({place}; {named}) to proper version: "
+            why = _misfit(served, obj, error)
+            text += f"unable to convert unstructured object to {named}: {why}"
+            raise api_errors.StatusError(500, "", text) from error
+        served.strategy.default(found)
+        return found
+
+
+def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
+    """Return an object in the form of its kind, and its unknown fields as they are told."""
+    strategy = served.strategy
+    if isinstance(strategy, CustomStrategy):
+        if obj.get("kind") != served.kind.kind:
+            return obj, []  # it is refused, but not for its fields
+        unknown = strategy.decode(obj)
+        return obj, [f"unknown field {quoted(each)}" for each in unknown]
+    form = typed_form(served.kind)
+    if form is None:
+        return obj, []
+    found, unknown = form.read(obj)
+    found["apiVersion"], found["kind"] = served.kind.api_version, served.kind.kind
+    metadata = obj.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") == []:
+        found.setdefault("metadata", {})["managedFields"] = []  # nobody is to own anything
+    return found, unknown
+
+
+def _doubles(served: Served, data: bytes, mistakes: list[str]) -> list[str]:
+    """Return all mistakes of a body in which a field stands twice."""
+    form = None if served.is_custom else typed_form(served.kind)
+    if form is not None:
+        return form.strict_errors(data)
+    return [*(f"duplicate field {quoted(each)}" for each in duplicate_fields(data)), *mistakes]
+
+
+def parse_apply(data: bytes) -> KubeObject:
+    """Read the body of an apply: YAML, of which JSON is a part."""
+    found = _loaded(data, is_yaml=True)
+    if _ODD_NUMBERS.search(data):
+        found = _renumbered(found)
+    if not isinstance(found, dict):
+        text = "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
+        kind = _json_kind(found)
+        raise api_errors.bad_request(
+            f"error decoding YAML: {text} {kind} into Go value of type map[string]interface {{}}"
+        )
+    return found
+
+
+def _renumbered(value: Any) -> Any:
+    """Return data with numbers as Go has them after JSON: `2.0` is 2."""
+    if isinstance(value, dict):
+        return {key: _renumbered(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_renumbered(each) for each in value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return json_number(value)
+
+
+def _loaded(data: bytes, *, is_yaml: bool) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        if not is_yaml:
+            raise api_errors.bad_request(go_complaint(data) or str(error)) from error
+    from kube_sandbox.endpoints import yaml_bodies  # noqa: PLC0415
+
+    return yaml_bodies.parsed(data)
+
+
+def _parsed(served: Served, data: bytes, *, is_yaml: bool) -> KubeObject:
+    try:
+        found = _loaded(data, is_yaml=is_yaml)
+    except api_errors.StatusError as error:
+        why = f"couldn't get version/kind; json parse error: {error.message}"
+        raise _unrecognized(served, why, data) from error
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        why = (
+            f"couldn't get version/kind; json parse error: json: cannot unmarshal "
+            f"{_json_kind(found)} into Go value of type struct "
+            '{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
+            'Kind string "json:\\"kind,omitempty\\"" }'
+        )
+        raise _unrecognized(served, why, data)
+    return found
+
+
+def _check_kind(served: Served, obj: KubeObject, data: bytes) -> None:
+    """Refuse an object of another kind; of a built-in one it need not be said."""
+    kind = served.kind
+    for name in ("apiVersion", "kind"):
+        if not isinstance(value := obj.get(name), str | None):
+            why = f"json: cannot unmarshal {_json_kind(value)} into Go struct field .{name} of type"
+            why = f"couldn't get version/kind; json parse error: {why} string"
+            raise _unrecognized(served, why, data)
+    version = obj.get("apiVersion") or ""
+    if version.count("/") > 1:
+        raise _unrecognized(served, f"unexpected GroupVersion string: {version}", data)
+    if served.is_custom:
+        _check_custom_kind(served, obj, data)
+        return
+    given = Kind.of(version or kind.api_version, obj.get("kind") or kind.kind)
+    if given != kind:
+        raise _other_kind(served, given)
+    obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
+
+
+def _check_custom_kind(served: Served, obj: KubeObject, data: bytes) -> None:
+    version, expected = obj.get("apiVersion") or "", served.kind.api_version
+    if not obj.get("kind"):
+        shown = data.decode(errors="replace")
+        raise _unrecognized(served, f"Object 'Kind' is missing in '{shown}'", data)
+    if version != expected:
+        raise _other_version(version, expected)
+
+
+def _other_version(given: str, expected: str) -> api_errors.StatusError:
+    return api_errors.bad_request(
+        f"the API version in the data ({given}) does not match the expected API version "
+        f"({expected})"
+    )
+
+
+def _other_kind(served: Served, given: Kind) -> api_errors.StatusError:
+    kind = served.kind
+    is_apart = kind.group in _APART and given.group != kind.group
+    if is_apart or catalog.find(given) is None:
+        why = (
+            f"no kind {quoted(given.kind)} is registered for version {quoted(given.api_version)} "
+            'in scheme "pkg/runtime/scheme.go:111"'
+        )
+    elif (given.group, given.kind) == (kind.group, kind.kind):
+        return _other_version(given.api_version, kind.api_version)
+    else:
+        source, goal = f"{given.version}.{given.kind}", internal_type(served)
+        why = f"converting ({source}) to ({goal}): unknown conversion"
+    subject = f"{given.kind} in version {quoted(given.version)}"
+    return api_errors.bad_request(f"{subject} cannot be handled as a {kind.kind}: {why}")
+
+
+def _cannot_be_handled(served: Served, why: str) -> api_errors.StatusError:
+    kind = served.kind
+    subject = f"{kind.kind} in version {quoted(kind.version)} cannot be handled as a {kind.kind}"
+    return api_errors.bad_request(f"{subject}: {why}")
+
+
+def _unrecognized(served: Served, why: str, data: bytes) -> api_errors.StatusError:
+    text = f"the object provided is unrecognized (must be of type {served.kind.kind}): {why}"
+    return api_errors.bad_request(f"{text} ({_summary(data)})")
+
+
+def _summary(data: bytes) -> str:
+    if not data:
+        return "<empty>"
+    if data[:1] == b"{":
+        text = data.decode(errors="replace")
+        return f"{text[:_SHOWN]} ..." if len(text) > _SHOWN else text
+    shown = data.hex()
+    return f"{shown[:_SHOWN]} ..." if len(shown) > _SHOWN else shown
+
+
+def _bad_patch(shown: str, why: str) -> api_errors.StatusError:
+    return api_errors.invalid("", "", "", [invalid("patch", shown, why)])
+
+
+def _printed(patch: Any) -> str:
+    """Print what is left of a strategic merge patch when its directives are carried out."""
+    return printed(_undirected(patch))
+
+
+def _undirected(patch: Any) -> Any:
+    if isinstance(patch, list):
+        return [_undirected(each) for each in patch]
+    if not isinstance(patch, dict):
+        return patch
+    return {key: _undirected(held) for key, held in patch.items() if not key.startswith("$")}
+
+
+def _check_patched_kind(served: Served, obj: KubeObject) -> None:
+    """Refuse a patch that makes another kind of an object."""
+    if served.is_custom:
+        return
+    kind = served.kind
+    given = Kind.of(obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind)
+    if given != kind:
+        raise _other_kind(served, given)
+
+
+def _text(obj: KubeObject) -> str:
+    return orjson.dumps(obj).decode()
+
+
+def _why(served: Served, error: api_errors.StatusError) -> str:
+    """Return what was wrong with a body, without the kind it was to be."""
+    _, _, why = error.message.partition(f" as a {served.kind.kind}: ")
+    return why or error.message
+
+
+def _misfit(served: Served, obj: KubeObject, error: api_errors.StatusError) -> str:
+    """Return what was wrong, as it is told of what was never JSON."""
+    form = None if served.is_custom else typed_form(served.kind)
+    return (form.conversion_misfit(obj) if form is not None else "") or _why(served, error)
+
+
+def _json_kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, list):
+        return "array"
+    return "number"

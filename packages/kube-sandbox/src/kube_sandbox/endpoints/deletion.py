@@ -1,0 +1,283 @@
+"""
+Delete: at once, after a while, or when the last finalizer is gone.
+
+What the garbage collector is to do with dependents is left as a finalizer on the object. A Pod is
+given time to end; nothing else is.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from kube_objects.refs import KubeObject
+from kube_objects.times import format_time, parse_time
+from kube_sandbox import api_errors
+from kube_sandbox.admission.chain import Admission
+from kube_sandbox.endpoints.options import DeleteOptions
+from kube_sandbox.registry.kinds import Served
+from kube_sandbox.storage.stored_objects import StoredObjects
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+# Kinds whose deletion answers with the object that was.
+_RETURNED = frozenset(
+    (
+        "csidrivers.storage.k8s.io",
+        "csinodes.storage.k8s.io",
+        "deviceclasses.resource.k8s.io",
+        "namespaces",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "pods",
+        "podtemplates",
+        "resourceclaims.resource.k8s.io",
+        "resourceclaimtemplates.resource.k8s.io",
+        "resourcequotas",
+        "resourceslices.resource.k8s.io",
+        "serviceaccounts",
+        "services",
+        "storageclasses.storage.k8s.io",
+        "volumeattachments.storage.k8s.io",
+    )
+)
+_NAMESPACES = "namespaces"
+_OWN_WORDS = frozenset((_NAMESPACES, "customresourcedefinitions.apiextensions.k8s.io"))
+# Kinds whose dependents stay, unless something else is asked for.
+_ORPHANING = frozenset(("jobs.batch", "replicationcontrollers"))
+# Kinds whose deletion the garbage collector has no part in.
+_UNCOLLECTED = frozenset(("events", "events.events.k8s.io"))
+_PODS_STAY = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background "
+    "to remove them or set propagationPolicy=Orphan to suppress this warning"
+)
+_FINISHED_PODS = frozenset(("Succeeded", "Failed"))
+_POD_GRACE = 30
+
+# What a kind does itself when it is to be deleted: changes the object, and says whether it stays.
+Mark = Callable[[KubeObject, datetime], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What came of it: the object, or nothing but word of it."""
+
+    answer: KubeObject
+    is_gone: bool
+
+
+class Deleter:
+    """Deletes objects."""
+
+    def __init__(
+        self, records: StoredObjects, admission: Admission, marks: Mapping[str, Mark]
+    ) -> None:
+        self._records = records
+        self._admission = admission
+        self._marks = marks
+
+    def delete(
+        self, served: Served, namespace: str, name: str, options: DeleteOptions, now: datetime
+    ) -> Deleted:
+        """Delete an object, or begin to."""
+        self._admission.delete(served, name)
+        obj = self._records.find(served, namespace, name)
+        if obj is None:
+            raise api_errors.not_found(served.kind.group, served.plural, name)
+        _check(served, obj, options)
+        if self._marked(served, obj, options, now):
+            return Deleted(self._save(served, obj, options), is_gone=False)
+        graceful, pending = _begin(served, obj, options, now)
+        if pending:
+            return Deleted(_answer(served, obj), is_gone=False)
+        wanted = _finalizers(served, obj, options)
+        if graceful is not None:
+            return self._end_gracefully(served, obj, options, wanted, graceful)
+        if wanted:
+            _set_finalizers(obj, wanted)
+            _mark(obj, now)
+            return Deleted(self._save(served, obj, options), is_gone=False)
+        gone = self._records.remove(served, obj, dry_run=options.dry_run)
+        return Deleted(_answer(served, gone), is_gone=True)
+
+    def _marked(
+        self, served: Served, obj: KubeObject, options: DeleteOptions, now: datetime
+    ) -> bool:
+        """Let a kind do what it does itself; say whether that was all."""
+        mark = self._marks.get(served.bucket)
+        if mark is None:
+            return False
+        if served.bucket == _NAMESPACES and "deletionTimestamp" not in obj["metadata"]:
+            _set_finalizers(obj, _finalizers(served, obj, options))
+            if options.orphan is False and FOREGROUND not in obj["metadata"].get("finalizers", ()):
+                obj["metadata"].setdefault("finalizers", []).append(FOREGROUND)
+        return mark(obj, now)
+
+    def _end_gracefully(
+        self,
+        served: Served,
+        obj: KubeObject,
+        options: DeleteOptions,
+        finalizers: list[str],
+        grace: int,
+    ) -> Deleted:
+        """Note that an object is to end; if there is nothing to wait for it goes at once."""
+        _set_finalizers(obj, finalizers)
+        saved = self._save(served, obj, options)
+        if finalizers or grace > 0:
+            return Deleted(saved, is_gone=False)
+        if options.dry_run:
+            return Deleted(saved, is_gone=True)
+        gone = self._records.remove(served, saved, dry_run=False)
+        return Deleted(_answer(served, gone), is_gone=True)
+
+    def _save(self, served: Served, obj: KubeObject, options: DeleteOptions) -> KubeObject:
+        live = self._records.find(served, obj["metadata"].get("namespace", ""), _name(obj))
+        if live == obj:
+            return obj
+        return self._records.save(served, obj, live, dry_run=options.dry_run)
+
+
+def _name(obj: KubeObject) -> str:
+    name: str = obj["metadata"]["name"]
+    return name
+
+
+def _check(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
+    """Refuse to delete another object than the one that is meant."""
+    metadata, kind = obj["metadata"], served.kind
+    uid, version = metadata["uid"], metadata["resourceVersion"]
+    group = kind.group if served.storage_group is None else served.storage_group
+    if served.bucket in _OWN_WORDS:
+        _check_in_own_words(served, obj, options)
+    if options.uid is not None and options.uid != uid:
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid})."
+            " The object might have been deleted and then recreated"
+        )
+        raise api_errors.conflict(group, kind.kind, _name(obj), why)
+    if options.version is not None and options.version != version:
+        why = (
+            f"the ResourceVersion in the precondition ({options.version}) does not match the "
+            f"ResourceVersion in record ({version}). The object might have been modified"
+        )
+        raise api_errors.conflict(group, kind.kind, _name(obj), why)
+
+
+def _check_in_own_words(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
+    """Refuse as kinds do that look at preconditions themselves."""
+    metadata = obj["metadata"]
+    for what, wanted, actual in (
+        ("UID", options.uid, metadata["uid"]),
+        ("ResourceVersion", options.version, metadata["resourceVersion"]),
+    ):
+        if wanted is not None and wanted != actual:
+            why = f"{what} in precondition: {wanted}, {what} in object meta: {actual}"
+            text = f"Precondition failed: {why}"
+            raise api_errors.conflict(served.kind.group, served.plural, _name(obj), text)
+
+
+def warnings(served: Served, options: DeleteOptions) -> list[str]:
+    """Return what somebody who deletes an object should know."""
+    if served.bucket == "jobs.batch" and options.orphan is None and not options.propagation:
+        return [_PODS_STAY]
+    return []
+
+
+def _begin(
+    served: Served, obj: KubeObject, options: DeleteOptions, now: datetime
+) -> tuple[int | None, bool]:
+    """Give a Pod time to end; return how much, and whether that had begun before."""
+    if served.bucket != "pods":
+        return None, False
+    metadata = obj["metadata"]
+    wanted = 1 if options.grace is not None and options.grace < 0 else options.grace
+    if "deletionTimestamp" in metadata:
+        left = metadata.get("deletionGracePeriodSeconds") or 0
+        if not left:
+            return None, False
+        if wanted is None or wanted >= left:
+            return None, True
+        began = (parse_time(metadata["deletionTimestamp"]) or now) - timedelta(seconds=left)
+        until = max(began + timedelta(seconds=wanted), now)
+        metadata["deletionTimestamp"] = format_time(until)
+        metadata["deletionGracePeriodSeconds"] = wanted
+        return wanted, False
+    grace = _grace(obj, wanted)
+    metadata["deletionTimestamp"] = format_time(now + timedelta(seconds=grace))
+    metadata["deletionGracePeriodSeconds"] = grace
+    if metadata.get("generation"):
+        metadata["generation"] += 1
+    return grace, False
+
+
+def _grace(pod: KubeObject, wanted: int | None) -> int:
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    if not spec.get("nodeName") or status.get("phase") in _FINISHED_PODS:
+        return 0
+    if wanted is not None:
+        return wanted
+    found: int = spec.get("terminationGracePeriodSeconds", _POD_GRACE)
+    return found
+
+
+def _finalizers(served: Served, obj: KubeObject, options: DeleteOptions) -> list[str]:
+    """Return the finalizers that an object is to have while it goes."""
+    present = list(obj["metadata"].get("finalizers") or ())
+    kept = [each for each in present if each not in (ORPHAN, FOREGROUND)]
+    if served.bucket in _UNCOLLECTED:
+        return kept
+    if _orphans(present, options, by_default=served.bucket in _ORPHANING):
+        kept.append(ORPHAN)
+    if _waits_for_dependents(present, options):
+        kept.append(FOREGROUND)
+    return present if set(kept) == set(present) else kept
+
+
+def _orphans(present: list[str], options: DeleteOptions, *, by_default: bool) -> bool:
+    if options.orphan is not None:
+        return options.orphan
+    if options.propagation:
+        return options.propagation == "Orphan"
+    policies = _policies(present)
+    return policies[0] == ORPHAN if policies else by_default
+
+
+def _waits_for_dependents(present: list[str], options: DeleteOptions) -> bool:
+    if options.orphan is not None:
+        return False
+    if options.propagation:
+        return options.propagation == "Foreground"
+    return _policies(present)[:1] == [FOREGROUND]
+
+
+def _policies(present: list[str]) -> list[str]:
+    """Return what the finalizers of an object say of dependents; the first counts."""
+    return [each for each in present if each in (ORPHAN, FOREGROUND)]
+
+
+def _set_finalizers(obj: KubeObject, finalizers: list[str]) -> None:
+    if finalizers:
+        obj["metadata"]["finalizers"] = finalizers
+    else:
+        obj["metadata"].pop("finalizers", None)
+
+
+def _mark(obj: KubeObject, now: datetime) -> None:
+    """Note that an object is to go."""
+    metadata = obj["metadata"]
+    if "deletionTimestamp" not in metadata:
+        if metadata.get("generation"):
+            metadata["generation"] += 1
+        metadata["deletionTimestamp"] = format_time(now)
+    metadata["deletionGracePeriodSeconds"] = 0
+
+
+def _answer(served: Served, obj: KubeObject) -> KubeObject:
+    if served.bucket in _RETURNED:
+        return obj
+    details = {
+        "name": obj["metadata"]["name"],
+        "group": served.kind.group,
+        "kind": served.plural,
+        "uid": obj["metadata"]["uid"],
+    }
+    return api_errors.success({key: value for key, value in details.items() if value})

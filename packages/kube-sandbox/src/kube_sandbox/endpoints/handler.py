@@ -1,0 +1,338 @@
+"""
+A request → its answer: who asks, what is meant, whether it is allowed, and which verb does it.
+
+Synchronous from beginning to end: a request sees one state of the store and leaves one behind.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from kube_objects.refs import KubeObject
+from kube_sandbox import api_errors
+from kube_sandbox.admission.attributes import Deed
+from kube_sandbox.admission.validating_admission_policy import Policies
+from kube_sandbox.authorization.rbac import Access, Attributes
+from kube_sandbox.endpoints import deletion, protobuf
+from kube_sandbox.endpoints.decoding import Bodies, parse_apply
+from kube_sandbox.endpoints.delete_collection import delete_collection
+from kube_sandbox.endpoints.deletion import Deleter
+from kube_sandbox.endpoints.go_json_errors import go_complaint
+from kube_sandbox.endpoints.negotiation import JSON
+from kube_sandbox.endpoints.options import (
+    APPLY,
+    delete_options,
+    write_options,
+)
+from kube_sandbox.endpoints.read import Reader
+from kube_sandbox.endpoints.request_info import Asker, Query, Request, Target, parse_target, verb_of
+from kube_sandbox.endpoints.responses import Answer
+from kube_sandbox.endpoints.write import Writer, Written
+from kube_sandbox.endpoints.write_request import Errand
+from kube_sandbox.http.interface import Call, Stream
+from kube_sandbox.patch.json_patch import (
+    JSON_PATCH,
+    MERGE_PATCH,
+    check_patch_type,
+    json_patch,
+    merge_patch,
+)
+from kube_sandbox.patch.strategic_merge import strategic_patch
+from kube_sandbox.registry.builtin_resources import builtin_groups
+from kube_sandbox.registry.kinds import ALL_VERBS, Registry, Served
+
+_UNROUTED = frozenset((404, 405, 406, 415))
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
+# What is read and written as the object itself.
+_OWN_PARTS = frozenset(("", "status", "ephemeralcontainers", "resize"))
+
+# A subresource that is no view of the object, or a kind that is never stored.
+Special = Callable[[Served, Request], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What it takes to answer."""
+
+    registry: Registry
+    reader: Reader
+    writer: Writer
+    deleter: Deleter
+    bodies: Bodies
+    access: Access
+    identify: Callable[[Mapping[str, str]], Asker]
+    watch: Callable[[Served, Request], Stream]
+    documents: Callable[[Call], Answer | None]
+    specials: Mapping[str, Special]  # by `bucket/subresource`, or by subresource alone
+    clock: Callable[[], datetime]
+    policies: Policies
+    note: Callable[[Call, Asker, int, datetime], None] | None = None  # told of every request
+
+
+class Api:
+    """Answers requests."""
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+
+    def answer(self, call: Call) -> Answer | Stream:
+        """Answer a request; what is refused is raised."""
+        asker = self._hands.identify(call.headers)
+        note = self._hands.note
+        if note is None:
+            return self._answer(call, asker)
+        began = self._hands.clock()
+        try:
+            found = self._answer(call, asker)
+        except api_errors.StatusError as error:
+            note(call, asker, error.code, began)
+            raise
+        note(call, asker, found.code if isinstance(found, Answer) else 200, began)
+        return found
+
+    def _answer(self, call: Call, asker: Asker) -> Answer | Stream:
+        target = parse_target(call.path)
+        served = self._find(target) if target is not None else None
+        if target is None or served is None:
+            return self._document(call, asker)
+        with _deprecated(served):
+            if served.is_custom:
+                call = replace(call, method="GET") if call.method == "HEAD" else call
+                target = _custom_target(served, target, call.method)
+            request = _request(call, target, asker)
+            self._hands.access.check(asker, Attributes.of(request))
+            _check_place(served, request, call.path)
+            found = self._dispatch(served, request)
+        if served.deprecation:
+            found.warnings = [served.deprecation, *found.warnings]
+        return found
+
+    def _find(self, target: Target) -> Served | None:
+        return self._hands.registry.find(target.group, target.version, target.plural)
+
+    def _document(self, call: Call, asker: Asker) -> Answer:
+        self._hands.access.check(asker, Attributes(call.method.lower(), path=call.path))
+        found = self._hands.documents(call)
+        if found is None:
+            raise _nothing_at(call.path)
+        return found
+
+    def _dispatch(self, served: Served, request: Request) -> Answer | Stream:
+        part, hands = request.target.subresource, self._hands
+        special = hands.specials.get(f"{served.bucket}/{part}") or hands.specials.get(part)
+        if special is not None and (part or request.verb == "create"):
+            return special(served, request)
+        _check_verb(served, request)
+        match request.verb:
+            case "get":
+                return hands.reader.get(served, request)
+            case "list":
+                return hands.reader.list(served, request)
+            case "watch":
+                return hands.watch(served, request)
+            case "create":
+                return self._create(served, request)
+            case "update":
+                return self._update(served, request)
+            case "patch":
+                return self._patch(served, request)
+            case "delete":
+                return self._delete(served, request)
+            case _:
+                return self._delete_many(served, request)
+
+    # Writing
+
+    def _create(self, served: Served, request: Request) -> Answer:
+        errand = Errand.of(
+            served, request, write_options(request.query, "CreateOptions"), self._hands.clock()
+        )
+        rendering = self._hands.reader.rendering(served, request)
+        with _telling(errand):
+            obj = self._read(errand, request)
+            written = self._hands.writer.create(errand, obj)
+            return rendering.one(201, written.value, errand.warnings)
+
+    def _update(self, served: Served, request: Request) -> Answer:
+        rendering = self._hands.reader.rendering(served, request)
+        errand = Errand.of(
+            served, request, write_options(request.query, "UpdateOptions"), self._hands.clock()
+        )
+        with _telling(errand):
+            obj = self._read(errand, request)
+            written = self._hands.writer.update(errand, obj)
+            code = 201 if written.is_new else 200
+            return rendering.one(code, written.value, errand.warnings)
+
+    def _patch(self, served: Served, request: Request) -> Answer:
+        patch_type = request.content_type.split(";", 1)[0].strip()
+        check_patch_type(served, patch_type)
+        rendering = self._hands.reader.rendering(served, request)
+        options = write_options(request.query, "PatchOptions", patch_type)
+        errand = Errand.of(served, request, options, self._hands.clock())
+        with _telling(errand):
+            written = self.patched(errand, patch_type, request.body)
+            code = 201 if written.is_new else 200
+            return rendering.one(code, written.value, errand.warnings)
+
+    def patched(self, errand: Errand, patch_type: str, body: bytes) -> Written:
+        """Patch an object in one of the four ways."""
+        writer, checked = self._hands.writer, errand.options.validation != "Ignore"
+        if patch_type == APPLY:
+            return writer.apply(errand, parse_apply(body))
+        writer.require(errand)  # before anything is said of the patch
+        patch = _parsed_patch(body, checked=checked)
+        if patch_type == JSON_PATCH:
+            return writer.patch(errand, lambda live: json_patch(live, patch, checked=checked))
+        if patch_type == MERGE_PATCH:
+            return writer.patch(errand, lambda live: merge_patch(live, patch, checked=checked))
+        schema = errand.served.schema
+        return writer.patch(errand, lambda live: strategic_patch(live, patch, schema), patch)
+
+    def _read(self, errand: Errand, request: Request) -> KubeObject:
+        obj, warnings = self._hands.bodies.read(
+            errand.served, request.body, request.content_type, errand.options.validation
+        )
+        errand.warnings += warnings
+        return obj
+
+    # Deleting
+
+    def _delete(self, served: Served, request: Request) -> Answer:
+        rendering = self._hands.reader.rendering(served, request)
+        options = delete_options(request.query, request.body)
+        target, now = request.target, self._hands.clock()
+        warnings = deletion.warnings(served, options)
+        try:
+            self._judge_deletion(served, request)
+            found = self._hands.deleter.delete(served, target.namespace, target.name, options, now)
+        except api_errors.StatusError as error:
+            error.warnings = warnings
+            raise
+        code = 202 if not found.is_gone and options.orphan is False else 200
+        return rendering.one(code, found.answer, warnings)
+
+    def _judge_deletion(self, served: Served, request: Request) -> None:
+        if not self._hands.policies.are_any:
+            return
+        place = (request.target.namespace, request.target.name)
+        live = self._hands.writer.stored.find(served, *place)
+        if live is not None:
+            self._hands.policies.judge(
+                Deed("DELETE", served, *place, "", None, live, request.asker)
+            )
+
+    def _delete_many(self, served: Served, request: Request) -> Answer:
+        hands = self._hands
+        return delete_collection(hands.reader, hands.deleter, served, request, hands.clock())
+
+
+def _request(call: Call, target: Target, asker: Asker) -> Request:
+    query, headers = Query.parse(call.query), call.headers
+    content_type, body = headers.get("Content-Type", ""), call.body
+    if content_type.startswith(protobuf.MEDIA_TYPE) and body:
+        # kubectl sends it where it knows a kind, and takes JSON for an answer.
+        content_type, body = JSON, orjson.dumps(protobuf.decoded(body))
+    return Request(
+        verb_of(call.method, target, query),
+        target,
+        query,
+        asker,
+        headers.get("Accept", ""),
+        content_type,
+        headers.get("User-Agent", ""),
+        body,
+    )
+
+
+@contextmanager
+def _telling(errand: Errand) -> Iterator[None]:
+    """Have those who are refused know what they would if they were not."""
+    try:
+        yield
+    except api_errors.StatusError as error:
+        error.warnings = errand.warnings
+        raise
+
+
+def _check_place(served: Served, request: Request, path: str) -> None:
+    target = request.target
+    if target.namespace and not served.namespaced:
+        raise _nothing_at(path)
+    if target.subresource and target.subresource not in served.subresources:
+        if served.is_custom:
+            raise api_errors.not_found(served.kind.group, served.plural, target.name)
+        raise _nothing_at(path)
+    if served.namespaced and not target.namespace and request.verb not in ("list", "watch"):
+        raise _nothing_at(path) if target.name or served.is_custom else _not_allowed()
+
+
+def _custom_target(served: Served, target: Target, method: str) -> Target:
+    """Refuse what no verb is, in the words that custom kinds have; a POST needs no name."""
+    if method in ("PUT", "PATCH") and not target.name:
+        raise api_errors.bad_request("name must be provided")
+    if method not in _METHODS:
+        raise api_errors.method_not_supported(served.kind.group, served.plural, "")
+    if method == "POST" and not target.subresource:
+        return replace(target, name="")
+    return target
+
+
+@contextmanager
+def _deprecated(served: Served) -> Iterator[None]:
+    """Tell whoever uses a version that goes, also if it is refused."""
+    try:
+        yield
+    except api_errors.StatusError as error:
+        # Of a built-in kind nothing is said to those whose request has no handler.
+        is_handled = error.code not in _UNROUTED or error.status().get("details") != {}
+        is_handled = is_handled or served.is_custom
+        if served.deprecation and is_handled:
+            error.warnings = [served.deprecation, *error.warnings]
+        raise
+
+
+def _nothing_at(path: str) -> api_errors.StatusError:
+    """Say that nothing is served at a path; below the built-in groups it is said in JSON."""
+    match path.split("/", 3):
+        case [_, "api", _, *_]:
+            return _no_such_resource()
+        case [_, "apis", group, *_] if group in builtin_groups():
+            return _no_such_resource()
+        case _:
+            return api_errors.no_such_path()
+
+
+def _no_such_resource() -> api_errors.StatusError:
+    text = "the server could not find the requested resource"
+    return api_errors.StatusError(404, "NotFound", text, {})
+
+
+def _check_verb(served: Served, request: Request) -> None:
+    part = request.target.subresource
+    # The verbs of a custom kind are what discovery tells: one that goes still takes changes.
+    own = ALL_VERBS if served.is_custom else served.verbs
+    verbs = served.subresources[part].verbs if part else own
+    if request.verb not in verbs or part not in _OWN_PARTS:
+        if served.is_custom:
+            kind = served.kind
+            raise api_errors.method_not_supported(kind.group, served.plural, request.verb)
+        raise _not_allowed()
+
+
+def _not_allowed() -> api_errors.StatusError:
+    text = "the server does not allow this method on the requested resource"
+    return api_errors.StatusError(405, "MethodNotAllowed", text, {})
+
+
+def _parsed_patch(body: bytes, *, checked: bool) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        prefix = "error decoding patch: " if checked else ""
+        why = go_complaint(body) or str(error)
+        raise api_errors.bad_request(f"{prefix}{why}") from error

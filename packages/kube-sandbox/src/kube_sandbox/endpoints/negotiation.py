@@ -1,0 +1,98 @@
+"""
+In which form an answer is wanted: the object, its metadata alone, or a table.
+
+Only JSON is spoken (and YAML, to whoever asks for nothing else); the forms are parameters of the
+media type, as in `application/json;as=Table;v=v1;g=meta.k8s.io`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kube_sandbox.api_errors import StatusError, not_acceptable
+
+JSON = "application/json"
+YAML = "application/yaml"
+SPOKEN = (JSON, YAML)
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+ACCEPTED = (*SPOKEN, _PROTOBUF)  # what a real API server says it would speak
+_STREAMED = (f"{JSON};stream=watch", f"{_PROTOBUF};stream=watch")
+_ANY = frozenset(("", "*/*", "application/*", JSON))
+_META_GROUP = "meta.k8s.io"
+_META_VERSIONS = frozenset(("v1", "v1beta1"))
+
+
+class Shape(StrEnum):
+    """What is made of an object."""
+
+    OBJECT = ""
+    TABLE = "Table"
+    METADATA = "PartialObjectMetadata"
+    METADATA_LIST = "PartialObjectMetadataList"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How an answer is given."""
+
+    shape: Shape = Shape.OBJECT
+    media_type: str = JSON
+    version: str = "v1"  # of the form itself
+
+
+PLAIN = Form()
+
+
+def negotiate(accept: str, *, is_custom: bool = True, is_list: bool = False) -> Form:
+    """Choose the first form that can be given; raise if there is none."""
+    if accept in _ANY:
+        return PLAIN
+    if not is_custom and not _is_known(accept):
+        raise _unknown(is_list=is_list)
+    for clause in _by_preference(accept):
+        form = _form(clause)
+        if form is not None:
+            return form
+    raise not_acceptable(ACCEPTED)
+
+
+def _is_known(accept: str) -> bool:
+    """Say whether any of the media types is spoken, in whatever form."""
+    types = {each.split(";", 1)[0].strip() for each in accept.split(",")}
+    return not types.isdisjoint({*_ANY, *ACCEPTED})
+
+
+def _unknown(*, is_list: bool) -> StatusError:
+    told = ", ".join((*ACCEPTED, *_STREAMED) if is_list else ACCEPTED)
+    text = f"406: Not Acceptable\n\nAvailable representations: {told}"
+    return StatusError(406, "NotAcceptable", text, {})
+
+
+def _by_preference(accept: str) -> list[list[str]]:
+    clauses = [[part.strip() for part in each.split(";")] for each in accept.split(",")]
+    return sorted(clauses, key=_quality, reverse=True)
+
+
+def _quality(clause: list[str]) -> float:
+    for part in clause[1:]:
+        if part.startswith("q="):
+            try:
+                return float(part[2:])
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def _form(clause: list[str]) -> Form | None:
+    media_type, *parts = clause
+    if media_type not in _ANY and media_type != YAML:
+        return None
+    said = dict(part.split("=", 1) for part in parts if "=" in part)
+    written = YAML if media_type == YAML else JSON
+    wanted = said.get("as")
+    if wanted is None:
+        return Form(media_type=written)
+    if said.get("g") != _META_GROUP or said.get("v") not in _META_VERSIONS:
+        return None
+    if wanted not in set(Shape) - {Shape.OBJECT}:
+        return None
+    return Form(Shape(wanted), written, said["v"])

@@ -1,0 +1,92 @@
+"""
+What is at the paths that name no resource: discovery, OpenAPI, health, the version.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+import orjson
+
+from kube_sandbox.authentication.tokens import Tokens
+from kube_sandbox.discovery.openapi import OpenAPIDocuments
+from kube_sandbox.discovery.resources import Discovery, Document
+from kube_sandbox.endpoints.request_info import Query
+from kube_sandbox.endpoints.responses import Answer
+from kube_sandbox.http.interface import Call
+from kube_sandbox.registry.builtin_resources import server_version
+
+_TEXT = "text/plain; charset=utf-8"
+_HEALTH = frozenset(("/healthz", "/livez", "/readyz"))
+_OPENAPI = "/openapi/v3"
+# The older form has no schemas: kubectl looks there for kinds that it finds nowhere else.
+_OLDER = {"swagger": "2.0", "info": {"title": "Kubernetes", "version": "1.35"}, "paths": {}}
+_OLDER_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_OLDER_ENCODED = b"\x0a\x032.0\x12\x12\x0a\x0aKubernetes\x12\x041.35\x42\x00"
+
+
+class Documents:
+    """Answers what is asked of no resource."""
+
+    def __init__(
+        self,
+        discovery: Discovery,
+        openapi: OpenAPIDocuments,
+        tokens: Tokens,
+        address: str,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._discovery = discovery
+        self._openapi = openapi
+        self._tokens = tokens
+        self._address = address
+        self._clock = clock
+
+    def find(self, call: Call) -> Answer | None:
+        """Return what is at a path, or `None`."""
+        if call.method not in ("GET", "HEAD"):
+            return None
+        path = call.path.rstrip("/") or "/"
+        if path in _HEALTH or path.startswith(tuple(f"{each}/" for each in _HEALTH)):
+            return Answer(200, b"ok", _TEXT)
+        if path == "/openapi/v2" and "protobuf" in call.headers.get("Accept", ""):
+            return Answer(200, _OLDER_ENCODED, _OLDER_PROTOBUF)
+        fixed = self._fixed(path)
+        if fixed is not None:
+            return Answer(200, orjson.dumps(fixed))
+        accept, etag = call.headers.get("Accept", ""), call.headers.get("If-None-Match", "")
+        found: Document | None
+        if path.startswith(_OPENAPI):
+            found = self._openapi_document(path, Query.parse(call.query), accept, etag)
+        else:
+            found = self._discovery.find(path, accept, etag)
+        return _answer(found) if found is not None else None
+
+    def _fixed(self, path: str) -> object:
+        match path:
+            case "/version":
+                return server_version()
+            case "/openapi/v2":
+                return _OLDER
+            case "/openid/v1/jwks":
+                return self._tokens.keys()
+            case "/.well-known/openid-configuration":
+                return self._tokens.configuration(self._address)
+            case "/":
+                return {"paths": ["/api", "/apis", "/healthz", _OPENAPI, "/version"]}
+            case _:
+                return None
+
+    def _openapi_document(self, path: str, query: Query, accept: str, etag: str) -> Document | None:
+        if path == _OPENAPI:
+            return self._openapi.index()
+        name = path.removeprefix(f"{_OPENAPI}/")
+        return self._openapi.find(
+            name, self._clock(), wanted=query.get("hash"), accept=accept, etag=etag
+        )
+
+
+def _answer(document: Document) -> Answer:
+    headers: Mapping[str, str] = document.headers
+    content_type = headers.get("Content-Type", "application/json")
+    rest = {key: value for key, value in headers.items() if key != "Content-Type"}
+    return Answer(document.code, document.body, content_type, headers=rest)

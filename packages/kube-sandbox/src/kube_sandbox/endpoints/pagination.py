@@ -1,0 +1,249 @@
+"""
+Lists and their pages: which objects, at which version, and how to go on.
+
+A token holds the version of the first page and the name after which to go on, nothing is kept
+for it here: the store can tell any state of the past until it forgets it. So pages that nobody
+comes back for cost nothing, and a token survives a restart. Its form is the real API server's,
+and so are the words about one that is wrong.
+"""
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from posixpath import normpath
+from typing import Any
+
+import orjson
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.api_errors import StatusError, bad_request, expired
+from kube_sandbox.endpoints.go_json_errors import go_complaint, go_type
+from kube_sandbox.endpoints.resource_version import EXACT, Asked, parse_list_version, require
+from kube_sandbox.storage.store import Record, Store, key_of
+
+_TOKEN_VERSION = "meta.k8s.io/v1"
+# In a token: go on with whatever is there now.
+_LATEST = -1
+_TOO_OLD = "The resourceVersion for the provided list is too old."
+_INCONSISTENT = (
+    "The provided continue parameter is too old to display a consistent list result. You can "
+    "start a new list without the continue parameter, or use the continue token in this response "
+    "to retrieve the remainder of the results. Continuing with the provided token results in an "
+    "inconsistent list - objects that were created, modified, or deleted between the time the "
+    "first chunk was returned and now may show up in the list."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A list, or a part of one; `remaining` is told only where the API server tells it."""
+
+    records: Sequence[Record]
+    version: int
+    token: str = ""
+    remaining: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is listed; `name` if only one name of one namespace (or none) is asked for."""
+
+    bucket: str
+    namespace: str = ""
+    name: str = ""
+
+
+class TokenExpiredError(StatusError):
+    """The state of the first page is forgotten; its Status holds a token to go on regardless."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(410, "Expired", _INCONSISTENT)
+        self.token = token
+
+    def status(self) -> KubeObject:
+        """Return what is sent."""
+        return {**super().status(), "metadata": {"continue": self.token}}
+
+
+def needed_version(asked: Asked) -> int:
+    """Return the version that the store must have reached, or raise 400; any will do: 0."""
+    if asked.token:
+        _, version = decode(asked.token)
+        if asked.resource_version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        return max(version, 0)
+    return parse_list_version(asked.resource_version)
+
+
+def page(
+    store: Store, scope: Scope, asked: Asked, matches: Callable[[Record], bool] | None = None
+) -> Page:
+    """Return a page; `matches` is left out where no selector is given."""
+    require(store, needed_version(asked))
+    records, version = _listed(store, scope, asked)
+    # As an API server that lists from its cache, which it does for version 0.
+    limit = 0 if asked.resource_version == "0" else max(asked.limit, 0)
+    if matches is None and (not limit or len(records) <= limit):
+        return Page(records, version)
+    chosen, seen = _chosen(records, limit, matches)
+    if seen == len(records):
+        return Page(chosen, version)
+    # There may be more. Whether it matches is seen on the next page, which may be empty.
+    last = chosen[-1]
+    start = last.name if scope.namespace else key_of(last.namespace, last.name)
+    remaining = len(records) - limit if matches is None else None
+    return Page(chosen, version, encode(f"/{start}\0", version), remaining)
+
+
+def _listed(store: Store, scope: Scope, asked: Asked) -> tuple[Sequence[Record], int]:
+    if asked.token:
+        start, version = decode(asked.token)
+        return _continued(store, scope, start, version)
+    version = parse_list_version(asked.resource_version)
+    is_exact = asked.match == EXACT or (not asked.match and asked.limit > 0 and version > 0)
+    if is_exact and not (scope.name and asked.match != EXACT):
+        try:
+            records = store.at(scope.bucket, version, scope.namespace)
+        except StatusError:
+            raise expired(_TOO_OLD) from None
+        return _named(records, scope.name), version
+    if scope.name:
+        found = store.get(scope.bucket, scope.namespace, scope.name)
+        return [found] if found else [], store.version
+    return store.list(scope.bucket, scope.namespace), store.version
+
+
+def _named(records: Sequence[Record], name: str) -> Sequence[Record]:
+    return [record for record in records if record.name == name] if name else records
+
+
+def _continued(
+    store: Store, scope: Scope, start: str, version: int
+) -> tuple[Sequence[Record], int]:
+    if version == _LATEST or version < 0:
+        version, records = store.version, store.list(scope.bucket, scope.namespace)
+    else:
+        try:
+            records = store.at(scope.bucket, version, scope.namespace)
+        except StatusError:
+            raise TokenExpiredError(encode(start, _LATEST)) from None
+    prefix = f"{scope.namespace}/" if scope.namespace else ""
+    return _after(records, prefix + start), version
+
+
+def _after(records: Sequence[Record], start: str) -> Sequence[Record]:
+    low, high = 0, len(records)
+    while low < high:
+        middle = (low + high) // 2
+        if records[middle].key < start:
+            low = middle + 1
+        else:
+            high = middle
+    return records[low:]
+
+
+def _chosen(
+    records: Sequence[Record], limit: int, matches: Callable[[Record], bool] | None
+) -> tuple[Sequence[Record], int]:
+    """Return what matches, up to the limit, and how many were looked at."""
+    if matches is None:
+        return records[:limit], limit
+    found = []
+    for index, record in enumerate(records):
+        if matches(record):
+            found.append(record)
+            if len(found) == limit:
+                return found, index + 1
+    return found, len(records)
+
+
+def encode(start: str, version: int) -> str:
+    """Return a token."""
+    token = orjson.dumps({"v": _TOKEN_VERSION, "rv": version, "start": start})
+    return urlsafe_b64encode(token).rstrip(b"=").decode()
+
+
+def decode(token: str) -> tuple[str, int]:
+    """Return where a token goes on and at which version, or raise 400."""
+    fields = _fields(_base64(token))
+    if fields["v"] != _TOKEN_VERSION:
+        raise _wrong(f"server does not recognize this encoded version {fields['v']}")
+    version, start = fields["rv"], fields["start"]
+    if version == 0:
+        raise _wrong(f"incorrect encoded start resourceVersion (version {_TOKEN_VERSION})")
+    if not start:
+        raise _wrong(f"encoded start key empty (version {_TOKEN_VERSION})")
+    key = start if start.startswith("/") else f"/{start}"
+    # A path that climbs would list what is not asked for. Two slashes are one to Go.
+    if key.startswith("//") or normpath(key) != key:
+        raise _wrong(start)
+    return key[1:], version
+
+
+_ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+def _base64(token: str) -> bytes:
+    # Go skips line ends, and counts in bytes of the text as it is.
+    text = token.encode()
+    plain = bytearray()
+    for index, character in enumerate(text):
+        if character in b"\r\n":
+            continue
+        if character not in _ALPHABET:
+            raise _wrong(f"illegal base64 data at input byte {index}")
+        plain.append(character)
+    if len(plain) % 4 == 1:
+        raise _wrong(f"illegal base64 data at input byte {len(text) - 1}")
+    return urlsafe_b64decode(bytes(plain) + b"=" * (-len(plain) % 4))
+
+
+_FIELDS: dict[str, tuple[type, str]] = {
+    "v": (str, "string"),
+    "rv": (int, "int64"),
+    "start": (str, "string"),
+}
+
+
+class _Number(str):
+    """A number that is no int64, as it was written."""
+
+    __slots__ = ()
+
+
+def _integer(text: str) -> int | _Number:
+    return int(text) if len(text) < 20 and -(2**63) <= int(text) < 2**63 else _Number(text)
+
+
+def _fields(text: bytes) -> dict[str, Any]:
+    if complaint := go_complaint(text):
+        raise _wrong(complaint)
+    content = json.loads(text.decode(errors="replace"), parse_int=_integer, parse_float=_Number)
+    if content is not None and not isinstance(content, dict):
+        told = f"json: cannot unmarshal {_type_of(content)} into Go value of type"
+        raise _wrong(f"{told} storage.continueToken")
+    found: dict[str, Any] = {"v": "", "rv": 0, "start": ""}
+    for given, value in (content or {}).items():
+        name = given.lower()  # Go takes either case
+        if name in found and value is not None:
+            found[name] = _typed(name, value)
+    return found
+
+
+def _typed(name: str, value: Any) -> Any:
+    type_, go_name = _FIELDS[name]
+    # Neither a bool nor such a number will do, though Python takes them for int and str.
+    if type(value) is type_:
+        return value
+    number = f" {value}" if isinstance(value, _Number) and type_ is int else ""
+    told = f"json: cannot unmarshal {_type_of(value)}{number} into Go struct field"
+    raise _wrong(f"{told} continueToken.{name} of type {go_name}")
+
+
+def _type_of(value: Any) -> str:
+    return "number" if isinstance(value, _Number) else go_type(value)
+
+
+def _wrong(why: str) -> StatusError:
+    return bad_request(f"invalid continue token: continue key is not valid: {why}")

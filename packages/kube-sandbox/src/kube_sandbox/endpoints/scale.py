@@ -1,0 +1,232 @@
+"""
+Scales: what is served at `…/scale` is an object of its own, worked out from another and put back.
+
+A write to it goes as any other, with the managed fields of the scale; what comes of it are the
+replicas of the object, and the version that is to be replaced.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import orjson
+
+from kube_objects.builtins.catalog import catalog
+from kube_objects.refs import Kind, KubeObject
+from kube_objects.schemas import Schema
+from kube_sandbox import api_errors
+from kube_sandbox.apiextensions.customresource import scale_subresource as custom_scaling
+from kube_sandbox.endpoints.decoding import Bodies, parse_apply
+from kube_sandbox.endpoints.go_json_errors import go_complaint
+from kube_sandbox.endpoints.negotiation import Shape, negotiate
+from kube_sandbox.endpoints.options import APPLY, WriteOptions, write_options
+from kube_sandbox.endpoints.request_info import Request
+from kube_sandbox.endpoints.responses import Answer
+from kube_sandbox.endpoints.write import Writer
+from kube_sandbox.endpoints.write_request import Errand, check_identity
+from kube_sandbox.managedfields.manager import Types, applied, updated
+from kube_sandbox.managedfields.scale import Paths, of_parent, of_scale
+from kube_sandbox.patch.json_patch import (
+    JSON_PATCH,
+    MERGE_PATCH,
+    check_patch_type,
+    json_patch,
+    merge_patch,
+)
+from kube_sandbox.patch.strategic_merge import strategic_patch
+from kube_sandbox.registry.builtin import scale_subresource
+from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.kinds import Served
+from kube_sandbox.tables.render import partial
+
+_SCALE = Kind("autoscaling", "v1", "Scale")
+_OPTIONS = {"update": "UpdateOptions", "patch": "PatchOptions"}
+_UNREGISTERED = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
+_UNSET = -(2**31)  # replicas of a scale whose object has none
+
+
+class Scales:
+    """Answers requests for scales."""
+
+    def __init__(self, writer: Writer, clock: Callable[[], datetime]) -> None:
+        self._writer = writer
+        self._bodies = Bodies()
+        self._clock = clock
+
+    def answer(self, served: Served, request: Request) -> Answer:
+        """Read or write the scale of an object."""
+        if request.verb == "get":
+            scale = _scale_of(served, self._live(served, request))
+            form = negotiate(request.accept, is_custom=served.is_custom)
+            return _answer(partial(scale) if form.shape is Shape.METADATA else scale)
+        patch_type = request.content_type.split(";", 1)[0].strip()
+        if request.verb == "patch":
+            check_patch_type(served, patch_type)
+        options = write_options(
+            request.query, _OPTIONS[request.verb], patch_type if request.verb == "patch" else ""
+        )
+        errand = Errand.of(_served(served), request, options, self._clock())
+        try:
+            written = self._write(served, request, errand, patch_type)
+        except api_errors.StatusError as error:
+            error.warnings = errand.warnings
+            raise
+        answer = _answer(_scale_of(served, written))
+        answer.warnings = errand.warnings
+        return answer
+
+    def _write(
+        self, served: Served, request: Request, errand: Errand, patch_type: str
+    ) -> KubeObject:
+        sent = None
+        if request.verb == "update":
+            sent = self._sent(served, errand, request)
+        live = self._live(served, request)
+        before = _to_be_written(served, live)
+        types = Types.of(errand.served.schema)
+        if sent is not None:
+            scale = updated(before, sent, types, errand.write)
+        else:
+            scale = self._patched(errand, before, request.body, patch_type, types)
+            check_identity(errand, scale)
+        new = _put_back(served, self._writer.stored.copy(live), scale)
+        whole = Errand.of(served, request, errand.options, errand.now)
+        found = self._writer.replace(whole, new, live).value
+        errand.warnings += whole.warnings
+        return found
+
+    def _sent(self, served: Served, errand: Errand, request: Request) -> KubeObject:
+        try:
+            scale, warnings = self._bodies.read(
+                errand.served, request.body, request.content_type, errand.options.validation
+            )
+        except api_errors.StatusError as error:
+            if served.is_custom and error.code == 400:
+                error.message = _UNREGISTERED  # it cannot even say what is wrong
+            raise
+        errand.warnings += warnings
+        check_identity(errand, scale)
+        return scale
+
+    def _patched(
+        self, errand: Errand, before: KubeObject, body: bytes, patch_type: str, types: Types
+    ) -> KubeObject:
+        scale = errand.served
+        if patch_type == APPLY:
+            config = parse_apply(body)
+            force = errand.options.force
+            found = applied(before, config, types, errand.write, force=force)
+            return self._bodies.normal(scale, found, config)
+        patch = _parsed(body, errand.options)
+        checked = errand.options.validation != "Ignore"
+        strategic = None
+        if patch_type == JSON_PATCH:
+            obj = json_patch(before, patch, checked=checked)
+        elif patch_type == MERGE_PATCH:
+            obj = merge_patch(before, patch, checked=checked)
+        else:
+            obj, strategic = strategic_patch(before, patch, scale.schema), patch
+        obj, warnings = self._bodies.patched(scale, obj, errand.options.validation, strategic)
+        errand.warnings += warnings
+        return updated(before, obj, types, errand.write)
+
+    def _live(self, served: Served, request: Request) -> KubeObject:
+        target = request.target
+        live = self._writer.stored.find(served, target.namespace, target.name)
+        if live is None:
+            raise api_errors.not_found(served.kind.group, served.plural, target.name)
+        return live
+
+
+def _served(served: Served) -> Served:
+    """Return a scale as if it were served by itself."""
+    return Served(_SCALE, served.plural, served.namespaced, _schema, Plain(Ways()))
+
+
+@cache
+def _schema() -> Schema:
+    """Return the schema of a scale; its metadata are those of any object."""
+    known = catalog.find(Kind("autoscaling", "v1", "HorizontalPodAutoscaler"))
+    metadata = known.schema["properties"]["metadata"] if known is not None else {}
+    number, text = {"type": "integer", "format": "int32"}, {"type": "string"}
+    return {
+        "type": "object",
+        "properties": {
+            "apiVersion": text,
+            "kind": text,
+            "metadata": metadata,
+            "spec": {"type": "object", "properties": {"replicas": number}},
+            "status": {"type": "object", "properties": {"replicas": number, "selector": text}},
+        },
+    }
+
+
+def _scale_of(served: Served, obj: KubeObject, *, writing: bool = False) -> KubeObject:
+    if served.scale is not None:
+        return custom_scaling.scale_of(obj, served.scale, writing=writing)
+    return scale_subresource.scale_of(obj)
+
+
+def _to_be_written(served: Served, live: KubeObject) -> KubeObject:
+    """Return the scale of an object with its managed fields."""
+    scale = _scale_of(served, live, writing=True)
+    if served.scale is not None and not custom_scaling.has_replicas(live, served.scale):
+        scale["spec"]["replicas"] = _UNSET
+    managed = of_scale(live["metadata"].get("managedFields"), _paths(served))
+    if managed:
+        scale["metadata"]["managedFields"] = managed
+    return scale
+
+
+def _put_back(served: Served, obj: KubeObject, scale: KubeObject) -> KubeObject:
+    """Return an object with what its scale says."""
+    metadata, replicas = scale.get("metadata") or {}, (scale.get("spec") or {}).get("replicas", 0)
+    before = obj["metadata"].get("managedFields")
+    if served.scale is None:
+        errors = scale_subresource.check_scale(scale)
+        if errors:
+            raise api_errors.invalid(_SCALE.group, _SCALE.kind, obj["metadata"]["name"], errors)
+        _check_uid(served, obj, metadata.get("uid"))
+        obj = scale_subresource.scaled(obj, scale)
+        obj["metadata"]["resourceVersion"] = metadata.get("resourceVersion", "")
+    else:
+        if replicas == _UNSET:
+            raise custom_scaling.no_replicas(served.scale)
+        custom_scaling.put_replicas(obj, served.scale, replicas)
+        if metadata.get("resourceVersion"):
+            obj["metadata"]["resourceVersion"] = metadata["resourceVersion"]
+    managed = metadata.get("managedFields")
+    version = served.kind.api_version
+    obj["metadata"]["managedFields"] = of_parent(before, managed, version, _paths(served))
+    return obj
+
+
+def _check_uid(served: Served, obj: KubeObject, uid: str | None) -> None:
+    actual = obj["metadata"]["uid"]
+    if uid and uid != actual:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
+        kind = f"{served.plural}/scale"
+        raise api_errors.conflict(served.kind.group, kind, obj["metadata"]["name"], why)
+
+
+def _paths(served: Served) -> Paths:
+    """Return where each version of a kind keeps its replicas."""
+    if served.scale is None:
+        return {served.kind.api_version: ("spec", "replicas")}
+    path = tuple(served.scale.spec_replicas.removeprefix(".").split("."))
+    versions = getattr(served.strategy, "versions", {})
+    group = served.kind.group
+    return {f"{group}/{each}": path for each in versions} | {served.kind.api_version: path}
+
+
+def _parsed(body: bytes, options: WriteOptions) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        prefix = "" if options.validation == "Ignore" else "error decoding patch: "
+        raise api_errors.bad_request(f"{prefix}{go_complaint(body) or error}") from error
+
+
+def _answer(scale: KubeObject) -> Answer:
+    return Answer(200, orjson.dumps(scale))

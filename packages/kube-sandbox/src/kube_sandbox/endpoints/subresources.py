@@ -1,0 +1,93 @@
+"""
+What is served at an object's path but is no view of it, and kinds that are answered, never stored.
+
+Scales, tokens of service accounts, the finalizers of a namespace; reviews of who may do what.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from kube_objects.refs import KubeObject
+from kube_sandbox import api_errors
+from kube_sandbox.authentication.tokens import Tokens
+from kube_sandbox.authorization.reviews import Reviews
+from kube_sandbox.endpoints.options import write_options
+from kube_sandbox.endpoints.request_info import Request
+from kube_sandbox.endpoints.responses import Answer
+from kube_sandbox.endpoints.scale import Scales
+from kube_sandbox.endpoints.write import Writer
+from kube_sandbox.endpoints.write_request import Errand
+from kube_sandbox.registry.kinds import Served
+
+Special = Callable[[Served, Request], Answer]
+
+
+class SpecialParts:
+    """Answers what is special."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        reviews: Reviews,
+        tokens: Tokens,
+        clock: Callable[[], datetime],
+        new_uid: Callable[[], str],
+    ) -> None:
+        self._stored = writer.stored
+        self._writer = writer
+        self._reviews = reviews
+        self._tokens = tokens
+        self._clock = clock
+        self._new_uid = new_uid
+
+    def table(self) -> Mapping[str, Special]:
+        """Return who answers what: by bucket and subresource, or by subresource alone."""
+        return {
+            "scale": Scales(self._writer, self._clock).answer,
+            "namespaces/finalize": self._finalize,
+            "serviceaccounts/token": self._token,
+            **{f"{kind}/": self._review for kind in Reviews.kinds},
+        }
+
+    # Others
+
+    def _finalize(self, served: Served, request: Request) -> Answer:
+        options = write_options(request.query, "UpdateOptions")
+        errand = Errand.of(served, request, options, self._clock())
+        written = self._writer.update(errand, _body(request))
+        return _answer(200, written.value)
+
+    def _token(self, served: Served, request: Request) -> Answer:
+        account = self._live(served, request)
+        issued = self._tokens.issue(_body(request), account, self._clock(), self._new_uid())
+        return _answer(201, issued)
+
+    def _review(self, served: Served, request: Request) -> Answer:
+        namespace = request.target.namespace
+        answer = self._reviews.answer(
+            served.bucket, _body(request), namespace, request.asker, self._clock()
+        )
+        return _answer(201, answer)
+
+    def _live(self, served: Served, request: Request) -> KubeObject:
+        target = request.target
+        live = self._stored.find(served, target.namespace, target.name)
+        if live is None:
+            raise api_errors.not_found(served.kind.group, served.plural, target.name)
+        return live
+
+
+def _body(request: Request) -> Any:
+    try:
+        return orjson.loads(request.body)
+    except orjson.JSONDecodeError as error:
+        raise api_errors.bad_request(
+            f"couldn't get version/kind; json parse error: {error}"
+        ) from error
+
+
+def _answer(code: int, obj: KubeObject) -> Answer:
+    return Answer(code, orjson.dumps(obj))

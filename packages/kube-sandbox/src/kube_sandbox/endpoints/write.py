@@ -1,0 +1,317 @@
+"""
+Create, update, patch and apply: from what was sent to what is stored.
+
+The order of steps is the API server's, since it decides which of two mistakes is told: the body is
+read and brought into form, defaults are filled in, managed fields are worked out, then whether the
+place is there, then what the kind wants, then what all objects have in common; only then is it
+looked whether there is such an object already. A write that changes nothing is none.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_objects.times import format_time
+from kube_sandbox import api_errors
+from kube_sandbox.admission.chain import Admission
+from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
+from kube_sandbox.endpoints.decoding import Bodies
+from kube_sandbox.endpoints.write_request import (
+    Errand,
+    check_name,
+    has_version,
+    other_uid,
+    place,
+    version_of,
+)
+from kube_sandbox.managedfields.manager import Types, applied, settled, updated
+from kube_sandbox.registry import name_validation, object_meta
+from kube_sandbox.registry.field_errors import invalid
+from kube_sandbox.registry.kinds import Served
+from kube_sandbox.storage.records import Record
+from kube_sandbox.storage.stored_objects import StoredObjects
+
+_STALE = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+_AFTER_ADMISSION = " after mutating admission happens"
+_NO_NAME_LEFT = ", the server was not able to generate a unique name for the object"
+_SET_BY_SERVER = (
+    "creationTimestamp",
+    "uid",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
+_ATTEMPTS = 8  # at a generated name
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of it: the object as it is now, as it is sent."""
+
+    value: KubeObject
+    is_new: bool = False
+
+
+class Writer:
+    """Writes objects."""
+
+    def __init__(
+        self,
+        stored: StoredObjects,
+        bodies: Bodies,
+        admission: Admission,
+        new_uid: Callable[[], str],
+        suffix: Callable[[], str],
+    ) -> None:
+        self.stored = stored
+        self._bodies = bodies
+        self._admission = admission
+        self._new_uid = new_uid
+        self._suffix = suffix
+
+    def create(self, errand: Errand, obj: KubeObject) -> Written:
+        """Store a new object that was read from a body."""
+        metadata = obj.setdefault("metadata", {})
+        for name in _SET_BY_SERVER:
+            metadata.pop(name, None)
+        place(errand, obj)
+        self._drop_doubles(errand, obj)
+        obj = updated(None, obj, _types(errand.served), errand.write)
+        self._let_in(errand, obj)
+        if metadata.get("name") or not metadata.get("generateName"):
+            return self._create(errand, obj)
+        return self._create_named(errand, obj)
+
+    def update(self, errand: Errand, obj: KubeObject) -> Written:
+        """Replace an object by one that was read from a body."""
+        obj.setdefault("metadata", {})
+        place(errand, obj)
+        check_name(errand, obj)
+        live = self.stored.find(errand.served, errand.namespace, errand.name)
+        self._drop_doubles(errand, obj)
+        if live is None and not errand.served.strategy.creates_on_update:
+            raise errand.not_found()
+        uid, actual = obj["metadata"].get("uid"), live["metadata"]["uid"] if live else ""
+        if uid and uid != actual:
+            raise errand.conflict(other_uid(errand, uid, actual))
+        new = updated(live, obj, _types(errand.served), errand.write)
+        if live is None:
+            return self._create_in_place(errand, new)
+        return self.replace(errand, new, live)
+
+    def patch(
+        self, errand: Errand, change: Callable[[KubeObject], KubeObject], strategic: Any = None
+    ) -> Written:
+        """
+        Change an object that must be there; `change` gets a copy of its own.
+
+        A strategic merge patch is given too, since refusals show it.
+        """
+        live = self._live(errand)
+        new = change(self.stored.copy(live))
+        validation = errand.options.validation
+        new, warnings = self._bodies.patched(errand.served, new, validation, strategic)
+        errand.warnings += warnings
+        new = updated(live, new, _types(errand.served), errand.write)
+        place(errand, new)
+        check_name(errand, new)
+        self._drop_doubles(errand, new, _AFTER_ADMISSION)
+        return self.replace(errand, new, live)
+
+    def apply(self, errand: Errand, config: KubeObject) -> Written:
+        """Have the fields of a configuration, whether the object is there or not."""
+        live = self.stored.find(errand.served, errand.namespace, errand.name)
+        if live is None and errand.subresource:
+            raise errand.not_found()
+        new = applied(live, config, _types(errand.served), errand.write, force=errand.options.force)
+        new = self._bodies.normal(errand.served, new, config)
+        metadata = new.setdefault("metadata", {})
+        if live is None and metadata.get("uid"):
+            raise errand.conflict(
+                f"uid mismatch: the provided object specified uid {metadata['uid']}, "
+                "and no existing object was found"
+            )
+        place(errand, new)
+        check_name(errand, new)
+        self._drop_doubles(errand, new, _AFTER_ADMISSION)
+        if live is None:
+            return self._create_in_place(errand, new)
+        return self.replace(errand, new, live)
+
+    def require(self, errand: Errand) -> None:
+        """Refuse if the object is not there."""
+        if self.stored.record(errand.served, errand.namespace, errand.name) is None:
+            raise errand.not_found()
+
+    # A new object
+
+    def _let_in(self, errand: Errand, obj: KubeObject) -> None:
+        """Ask whether an object may be there; plugins change it before it is given a name."""
+        self._admission.create(errand.served, errand.namespace, obj, errand.asker)
+        self._admission.mutate(errand.deed("CREATE", obj, None))
+
+    def _create_in_place(self, errand: Errand, obj: KubeObject) -> Written:
+        """Create an object that was to be changed and is not there."""
+        version_of(obj)
+        self._let_in(errand, obj)
+        return self._create(errand, obj, is_update=True)
+
+    def _create_named(self, errand: Errand, obj: KubeObject) -> Written:
+        base = obj["metadata"]["generateName"]
+        for attempt in range(_ATTEMPTS):
+            named = {**obj, "metadata": {**obj["metadata"]}}
+            name = name_validation.generated(base, self._suffix())
+            named["metadata"]["name"] = name
+            try:
+                return self._create(replace(errand, name=name), self.stored.copy(named))
+            except api_errors.StatusError as error:
+                if error.reason != "AlreadyExists" or attempt + 1 == _ATTEMPTS:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    def _create(self, errand: Errand, obj: KubeObject, *, is_update: bool = False) -> Written:
+        served, occasion = errand.served, errand.occasion(self.stored.look)
+        metadata = obj["metadata"]
+        metadata["uid"] = self._new_uid()
+        metadata["creationTimestamp"] = format_time(errand.now)
+        errand.name = metadata.get("name", "")
+        served.strategy.prepare_create(obj, occasion)
+        errors = served.strategy.validate_create(obj, occasion)
+        if not errors:
+            errors = object_meta.common_create(obj, served.namespaced)
+        if errors:
+            raise errand.invalid(errors, obj)
+        errand.warnings += served.strategy.warnings(obj, None)
+        errand.warnings += self._admission.judge(errand.deed("CREATE", obj, None))
+        if not is_update and not errand.options.dry_run and has_version(metadata):
+            text = "resourceVersion should not be set on objects to be created"
+            raise api_errors.StatusError(500, "", text)
+        existing = self.stored.record(served, errand.namespace, errand.name)
+        if existing is not None:
+            is_generated = bool(metadata.get("generateName"))
+            raise self._exists(errand, existing, is_generated=is_generated)
+        if not errand.options.dry_run:
+            metadata.pop("resourceVersion", None)
+            metadata.pop("selfLink", None)
+        stored = self.stored.save(served, obj, None, dry_run=errand.options.dry_run)
+        return Written(stored, is_new=True)
+
+    def _exists(
+        self, errand: Errand, existing: Record, *, is_generated: bool
+    ) -> api_errors.StatusError:
+        group, plural = errand.served.kind.group, errand.served.plural
+        error = api_errors.already_exists(group, plural, errand.name)
+        if b'"deletionTimestamp":' in existing.value:
+            error.message = f"object is being deleted: {error.message}"
+        if is_generated:
+            if errand.served.storage_group is not None:
+                group = errand.served.storage_group
+                error = api_errors.already_exists(group, plural, errand.name)
+            error.message += _NO_NAME_LEFT
+            error.details["retryAfterSeconds"] = 1
+            error.headers["Retry-After"] = "1"
+        return error
+
+    # An object that is there
+
+    def _live(self, errand: Errand) -> KubeObject:
+        live = self.stored.find(errand.served, errand.namespace, errand.name)
+        if live is None:
+            raise errand.not_found()
+        return live
+
+    def replace(self, errand: Errand, new: KubeObject, live: KubeObject) -> Written:
+        """Put a changed object in the place of the one that is there."""
+        served, occasion = errand.served, errand.occasion(self.stored.look)
+        self._check_version(errand, new, live)
+        metadata, former = new["metadata"], live["metadata"]
+        _keep_generation(metadata, former)
+        self._admission.mutate(errand.deed("UPDATE", new, live))
+        served.strategy.prepare_update(new, live, errand.subresource, occasion)
+        _keep_identity(metadata, former)
+        new = settled(live, new)
+        errors = [
+            *object_meta.common_update(new, live, served.namespaced),
+            *served.strategy.validate_update(new, live, errand.subresource, occasion),
+        ]
+        if errors:
+            if isinstance(served.strategy, CustomStrategy):
+                errand.warnings += served.strategy.forgiven(new)
+            raise errand.invalid(errors, new)
+        errand.warnings += served.strategy.warnings(new, live)
+        self._admission.update(served, new, live, errand.asker)
+        errand.warnings += self._admission.judge(errand.deed("UPDATE", new, live))
+        if _is_finished(served, new, former):
+            # What is told of it is how it was.
+            self.stored.remove(served, live, dry_run=errand.options.dry_run)
+            return Written(new)
+        if not errand.options.dry_run:
+            metadata.pop("selfLink", None)  # nobody stores it
+        if new == live and self.stored.is_shown(served, live):
+            return Written(live)
+        stored = self.stored.save(served, new, live, dry_run=errand.options.dry_run)
+        return Written(stored)
+
+    def _check_version(self, errand: Errand, new: KubeObject, live: KubeObject) -> None:
+        current = live["metadata"]["resourceVersion"]
+        version = version_of(new)
+        if not version:
+            served = errand.served
+            if not served.strategy.allows_unconditional_update:
+                text = "must be specified for an update"
+                error = invalid("metadata.resourceVersion", 0, text)
+                raise api_errors.invalid(served.kind.group, served.plural, errand.name, [error])
+            new["metadata"]["resourceVersion"] = current
+        elif version != int(current):
+            raise errand.conflict(_STALE)
+
+    def _drop_doubles(self, errand: Errand, obj: KubeObject, when: str = "") -> None:
+        """Drop owner references that stand twice."""
+        owners = obj["metadata"].get("ownerReferences")
+        if not owners or len(owners) < 2:
+            return
+        kept: list[Any] = []
+        for owner in owners:
+            if owner not in kept:
+                kept.append(owner)
+        if len(kept) < len(owners):
+            doubles = [each.get("uid", "") for i, each in enumerate(owners) if each in owners[:i]]
+            errand.warnings.append(
+                f".metadata.ownerReferences contains duplicate entries{when}; API server dedups "
+                "owner references in 1.20+, and may reject such requests as early as 1.24; please "
+                f"fix your requests; duplicate UID(s) observed: {', '.join(doubles)}"
+            )
+            obj["metadata"]["ownerReferences"] = kept
+
+
+def _types(served: Served) -> Types:
+    return Types.of(served.schema, custom=served.is_custom)
+
+
+def _keep_generation(metadata: KubeObject, former: KubeObject) -> None:
+    if "generation" in former:
+        metadata["generation"] = former["generation"]
+    else:
+        metadata.pop("generation", None)
+
+
+def _keep_identity(metadata: KubeObject, former: KubeObject) -> None:
+    """Put back what no update can change."""
+    metadata.setdefault("uid", former["uid"])
+    metadata["creationTimestamp"] = former["creationTimestamp"]
+    if "deletionTimestamp" in former:
+        metadata["deletionTimestamp"] = former["deletionTimestamp"]
+    if "deletionGracePeriodSeconds" in former:
+        metadata.setdefault("deletionGracePeriodSeconds", former["deletionGracePeriodSeconds"])
+
+
+def _is_finished(served: Served, new: KubeObject, former: KubeObject) -> bool:
+    """Say whether the last finalizer is gone of an object that is to be deleted."""
+    if new["metadata"].get("finalizers") or "deletionTimestamp" not in former:
+        return False
+    if served.bucket == "namespaces" and new.get("spec", {}).get("finalizers"):
+        return False  # a namespace has others in its spec: until it is empty
+    return not former.get("deletionGracePeriodSeconds")

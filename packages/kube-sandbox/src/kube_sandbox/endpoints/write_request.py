@@ -1,0 +1,172 @@
+"""
+One request that writes: what it is about, and whether an object is what it was sent as.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from kube_objects.refs import Kind, KubeObject
+from kube_objects.times import format_time
+from kube_sandbox import api_errors
+from kube_sandbox.admission.attributes import Deed
+from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
+from kube_sandbox.endpoints.options import WriteOptions, manager_or_agent
+from kube_sandbox.endpoints.request_info import Asker, Request
+from kube_sandbox.managedfields.manager import Types, Write
+from kube_sandbox.registry.builtin_resources import storage_key
+from kube_sandbox.registry.field_errors import quoted
+from kube_sandbox.registry.kinds import Served
+from kube_sandbox.registry.strategy import Occasion
+
+_OTHER_NAMESPACE = (
+    "the namespace of the provided object does not match the namespace sent on the request"
+)
+_LONGEST_VERSION = 19  # digits
+
+
+@dataclass(slots=True)
+class Errand:
+    """One request that writes."""
+
+    served: Served
+    namespace: str
+    name: str
+    subresource: str
+    options: WriteOptions
+    manager: str
+    asker: Asker
+    now: datetime
+    warnings: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, served: Served, request: Request, options: WriteOptions, now: datetime) -> "Errand":
+        """Return what a request asks to be written."""
+        target, manager = request.target, manager_or_agent(options.manager, request.agent)
+        return cls(
+            served,
+            target.namespace,
+            target.name,
+            target.subresource,
+            options,
+            manager,
+            request.asker,
+            now,
+        )
+
+    def occasion(self, find: Callable[[str, str, str], KubeObject | None]) -> Occasion:
+        """Return what strategies are told."""
+        return Occasion(self.now, self.asker.user, find, self.options.dry_run)
+
+    @property
+    def write(self) -> Write:
+        """Return what managed fields are told."""
+        served = self.served
+        return Write(
+            manager=self.manager,
+            time=format_time(self.now),
+            api_version=served.kind.api_version,
+            subresource=self.subresource,
+            kind=served.kind.kind,
+            reset=served.strategy.reset_fields(self.subresource),
+            others=_other_types(served),
+        )
+
+    def deed(self, operation: str, obj: KubeObject, old: KubeObject | None) -> Deed:
+        """Return what policies are asked about."""
+        place = (self.namespace, self.name, self.subresource)
+        return Deed(operation, self.served, *place, obj, old, self.asker, self.options.dry_run)
+
+    def not_found(self) -> api_errors.StatusError:
+        """Say that the object is not there."""
+        return api_errors.not_found(self.served.kind.group, self.served.plural, self.name)
+
+    def conflict(self, why: str) -> api_errors.StatusError:
+        """Say that the object is not what it was taken for."""
+        return api_errors.conflict(self.served.kind.group, self.served.plural, self.name, why)
+
+    def invalid(self, errors: list[Any], obj: KubeObject) -> api_errors.StatusError:
+        """Say what is wrong with the object, which is called what it says to be."""
+        served = self.served
+        kind = served.kind
+        if served.is_custom and obj.get("apiVersion") and obj.get("kind"):
+            kind = Kind.of(obj["apiVersion"], obj["kind"])
+        group = kind.group if served.storage_group is None else served.storage_group
+        return api_errors.invalid(group, kind.kind, self.name, errors)
+
+
+def _other_types(served: Served) -> Mapping[str, Types]:
+    """Return how the other versions of a custom kind look, also those that are not served."""
+    strategy, kind = served.strategy, served.kind
+    if not isinstance(strategy, CustomStrategy) or len(strategy.versions) == 1:
+        return {}
+    return {
+        f"{kind.group}/{name}": Types.of(version.schema, custom=True)
+        for name, version in strategy.versions.items()
+        if name != kind.version
+    }
+
+
+def place(errand: Errand, obj: KubeObject) -> None:
+    """See to it that an object says the namespace it is sent to."""
+    metadata = obj["metadata"]
+    wanted = errand.namespace if errand.served.namespaced else ""
+    given = metadata.get("namespace", "")
+    if given == wanted:
+        return
+    if not wanted:
+        metadata.pop("namespace", None)
+    elif given:
+        raise api_errors.bad_request(_OTHER_NAMESPACE)
+    else:
+        metadata["namespace"] = wanted
+
+
+def check_identity(errand: Errand, obj: KubeObject) -> None:
+    """See to it that an object says where it was sent to, and no other place."""
+    obj.setdefault("metadata", {})
+    place(errand, obj)
+    check_name(errand, obj)
+
+
+def check_name(errand: Errand, obj: KubeObject) -> None:
+    """Refuse an object that has another name than it was sent to."""
+    name = obj["metadata"].get("name", "")
+    if not name:
+        text = f"the name of the object ({errand.name} based on URL) was undeterminable"
+        raise api_errors.bad_request(f"{text}: name must be provided")
+    if name != errand.name:
+        raise api_errors.bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({errand.name})"
+        )
+
+
+def version_of(obj: KubeObject) -> int:
+    """Return the version that an object says to replace, 0 if it says none."""
+    text = obj["metadata"].get("resourceVersion") or "0"
+    if not text.isascii() or not text.isdecimal():
+        raise api_errors.StatusError(
+            500, "", f"strconv.ParseUint: parsing {quoted(text)}: invalid syntax"
+        )
+    if len(text) > _LONGEST_VERSION:
+        raise api_errors.StatusError(
+            500, "", f"strconv.ParseUint: parsing {quoted(text)}: value out of range"
+        )
+    return int(text)
+
+
+def has_version(metadata: KubeObject) -> bool:
+    """Say whether an object names a version; what is no number is none."""
+    text = metadata.get("resourceVersion") or ""
+    return text.isascii() and text.isdecimal() and int(text) > 0
+
+
+def other_uid(errand: Errand, wanted: str, actual: str) -> str:
+    """Say that an object is another than the one that is meant."""
+    text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {actual}"
+    key = storage_key(errand.served, errand.namespace, errand.name)
+    if errand.options.dry_run:
+        key = key.removeprefix("/registry")
+    code = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0"
+    return f"{code}, AdditionalErrorMsg: {text}"

@@ -1,0 +1,43 @@
+"""
+What goes to and fro between the wire and whoever answers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kube_sandbox.endpoints.responses import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request as it came."""
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Stream(Protocol):
+    """A watch: lines to send, as they come."""
+
+    content_type: str
+    warnings: Sequence[str]
+
+    async def next(self) -> bytes:
+        """Return the next lines as soon as there are any; nothing when it is over."""
+
+    def close(self) -> None:
+        """Hear that nobody listens any more."""
+
+
+class Service(Protocol):
+    """Whoever answers."""
+
+    def answer(self, call: Call) -> Answer | Stream:
+        """Answer a request; what it refuses it raises as a `StatusError`."""
+
+    async def reached(self, version: int) -> None:
+        """Return when a version is there, or when it was waited for long enough."""

@@ -1,0 +1,109 @@
+"""
+Does a value fit its type, and if not: why, in the API server's own words.
+
+The question is asked of every object that is merged or compared, the reasons only of those that
+do not fit.
+"""
+
+from typing import Any
+
+from kube_sandbox.managedfields.fieldset import step_text
+from kube_sandbox.managedfields.go_text import literal, plain, type_name
+from kube_sandbox.managedfields.typed import UnnamedItemError, is_named, step_of
+from kube_sandbox.managedfields.types import Atom, ListType, MapType
+
+_WORDS = {
+    "numeric": "expected numeric (int or float), got {type}",
+    "string": "expected string, got &value.valueUnstructured{{Value:{literal}}}",
+    "boolean": "expected boolean, got &{{{plain}}}",
+    "untyped": "expected any scalar, got &{{{plain}}}",
+}
+
+
+def fits(value: Any, atom: Atom, *, may_repeat: bool) -> bool:
+    """Say whether a value fits; `may_repeat` lets several items of a list have one name."""
+    if type(value) is dict:
+        return atom.map is not None and _map_fits(value, atom.map, may_repeat)
+    if type(value) is list:
+        return atom.list is not None and _list_fits(value, atom.list, may_repeat)
+    return value is None or type(value) in atom.accepts
+
+
+def _map_fits(value: dict[str, Any], kind: MapType, may_repeat: bool) -> bool:
+    named, element = kind.fields, kind.element
+    for key, child in value.items():
+        atom = named.get(key) or element
+        if atom is None:
+            return False
+        if type(child) in atom.accepts:
+            continue
+        if not fits(child, atom, may_repeat=may_repeat):
+            return False
+    return True
+
+
+def _list_fits(value: list[Any], kind: ListType, may_repeat: bool) -> bool:
+    if not kind.is_atomic:
+        if not all(is_named(item, kind) for item in value):
+            return False
+        if not may_repeat and len({step_of(item, kind) for item in value}) < len(value):
+            return False
+    atom = kind.element
+    return all(
+        type(item) in atom.accepts or fits(item, atom, may_repeat=may_repeat) for item in value
+    )
+
+
+def why_not(value: Any, root: Atom, *, may_repeat: bool) -> str:
+    """Say all that is wrong with a value that does not fit."""
+    found = _wrong(value, root, may_repeat)
+    texts = [f"{path}: {text}" if path else text for path, text in found]
+    return texts[0] if len(texts) == 1 else "\n  ".join(("errors:", *texts))
+
+
+_Wrong = list[tuple[str, str]]
+
+
+def _wrong(value: Any, atom: Atom, may_repeat: bool) -> _Wrong:
+    if value is None or type(value) in atom.accepts:
+        return []
+    if type(value) is dict and atom.map is not None:
+        return _wrong_in_map(value, atom.map, may_repeat)
+    if type(value) is list and atom.list is not None:
+        return _wrong_in_list(value, atom.list, may_repeat)
+    if atom.map is not None:
+        return [("", f"expected map, got &{{{plain(value)}}}")]
+    if atom.list is not None and not atom.scalar:
+        return [("", f"expected list, got &{{{plain(value)}}}")]
+    words = _WORDS[atom.scalar]
+    text = words.format(type=type_name(value), literal=literal(value), plain=plain(value))
+    return [("", text)]
+
+
+def _wrong_in_map(value: dict[str, Any], kind: MapType, may_repeat: bool) -> _Wrong:
+    found: _Wrong = []
+    for key, child in value.items():
+        atom = kind.fields.get(key) or kind.element
+        if atom is None:
+            # Nothing else is looked at once something is met that nobody knows.
+            return [*found, (f".{key}", "field not declared in schema")]
+        found += [(f".{key}{path}", text) for path, text in _wrong(child, atom, may_repeat)]
+    return found
+
+
+def _wrong_in_list(value: list[Any], kind: ListType, may_repeat: bool) -> _Wrong:
+    found: _Wrong = []
+    seen: set[str] = set()
+    for place, item in enumerate(value):
+        shown = f"[{place}]"
+        if not kind.is_atomic:
+            try:
+                step = step_of(item, kind)
+            except UnnamedItemError as reason:
+                return [*found, ("", f"element {place}: {reason}")]
+            shown = step_text(step, plain)
+            if step in seen and not may_repeat:
+                found.append(("", f"duplicate entries for key {shown}"))
+            seen.add(step)
+        found += [(f"{shown}{path}", text) for path, text in _wrong(item, kind.element, may_repeat)]
+    return found

@@ -1,0 +1,1 @@
+"""JSON Patch, merge patch and strategic merge patch."""

@@ -1,0 +1,1 @@
+"""Strategies: how objects of each kind are defaulted, validated and updated."""

@@ -1,0 +1,133 @@
+"""CronJob."""
+
+import re
+import zoneinfo
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.cron_schedule_parser import ScheduleError, check_schedule
+from kube_sandbox.registry.builtin.field_validation import choice, nonnegative
+from kube_sandbox.registry.builtin.internal_json import shown_selector
+from kube_sandbox.registry.builtin.jobs.strategy import default_conditions, job_warnings
+from kube_sandbox.registry.builtin.jobs.validation import check_job_spec
+from kube_sandbox.registry.builtin.pods.defaults import default_template
+from kube_sandbox.registry.builtin.pods.template_strategy import Templated, hostname_warnings
+from kube_sandbox.registry.field_errors import invalid, not_supported, required
+from kube_sandbox.registry.strategy import Errors, Occasion
+
+_DEFAULTS = {
+    "concurrencyPolicy": "Allow",
+    "suspend": False,
+    "successfulJobsHistoryLimit": 3,
+    "failedJobsHistoryLimit": 1,
+}
+_POLICIES = ("Allow", "Forbid", "Replace")
+_LONGEST_NAME = 52  # eleven characters are appended for every job
+_ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
+_ZONE_IN_SCHEDULE = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+_ZONE_WARNING = (
+    "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "
+    "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
+
+
+class CronJobs(Templated):
+    """Jobs by the clock."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Fill in what is left out; of the job itself only the template of its pods."""
+        spec = obj.setdefault("spec", {})
+        for key, value in _DEFAULTS.items():
+            spec.setdefault(key, value)
+        template = spec.setdefault("jobTemplate", {})
+        template.setdefault("metadata", {})
+        job = template.setdefault("spec", {})
+        default_conditions(job)
+        default_template(job.setdefault("template", {}))
+
+    def validate_create(self, obj: KubeObject, occasion: Occasion) -> Errors:
+        """Return what is wrong with a new object."""
+        found = self.checked_meta(obj) + _spec(obj["spec"], None)
+        name = obj["metadata"].get("name", "")
+        if len(name) > _LONGEST_NAME:
+            told = f"must be no more than {_LONGEST_NAME} characters"
+            found.append(invalid("metadata.name", name, told))
+        return found
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
+    ) -> Errors:
+        """Return what is wrong with a changed object; a status may be anything."""
+        if subresource == "status":
+            return []
+        return self.changed_meta(new, old) + _spec(new["spec"], old["spec"])
+
+    def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
+        """Warn of a spec that is new."""
+        found: list[str] = []
+        job = obj["spec"]["jobTemplate"]["spec"]
+        if old is None:
+            return hostname_warnings(obj) + job_warnings(job, "spec.jobTemplate.spec")
+        if obj["metadata"].get("generation") != old["metadata"].get("generation"):
+            found = job_warnings(job, "spec.jobTemplate.spec")
+        if "TZ" in obj["spec"].get("schedule", ""):
+            found.append(_ZONE_WARNING)
+        return found
+
+
+def _spec(spec: KubeObject, before: KubeObject | None) -> Errors:
+    found = _schedule(spec, before or {})
+    found += nonnegative(spec.get("startingDeadlineSeconds"), "spec.startingDeadlineSeconds")
+    zone = spec.get("timeZone")
+    if zone is not None and (before is None or zone != before.get("timeZone")):
+        found += _zone(zone, "spec.timeZone")
+    found += choice(spec.get("concurrencyPolicy"), _POLICIES, "spec.concurrencyPolicy")
+    job, at = spec["jobTemplate"]["spec"], "spec.jobTemplate.spec"
+    found += check_job_spec(job, at)
+    if (selector := job.get("selector")) is not None:
+        told = "`selector` will be auto-generated"
+        found.append(invalid(f"{at}.selector", shown_selector(selector), told))
+    if job.get("manualSelector"):
+        found.append(not_supported(f"{at}.manualSelector", True, ("nil", "false")))
+    for key in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
+        found += nonnegative(spec.get(key), f"spec.{key}")
+    return found
+
+
+def _schedule(spec: KubeObject, before: KubeObject) -> Errors:
+    schedule, at = spec.get("schedule", ""), "spec.schedule"
+    if not schedule:
+        return [required(at)]
+    found: Errors = []
+    try:
+        check_schedule(schedule)
+    except ScheduleError as error:
+        found.append(invalid(at, schedule, str(error)))
+    if "TZ" not in schedule:
+        return found
+    if "TZ" not in before.get("schedule", ""):
+        found.append(invalid(at, schedule, _ZONE_IN_SCHEDULE))
+    elif "timeZone" in spec:
+        told = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+        found.append(invalid(at, schedule, told))
+    return found
+
+
+def _zone(zone: str, at: str) -> Errors:
+    if not zone:
+        return [invalid(at, zone, "timeZone must be nil or non-empty string")]
+    for part in zone.split("/"):
+        if part in (".", "..") or part.startswith("-") or not _ZONE_PART.fullmatch(part):
+            return [invalid(at, zone, f"unknown time zone {zone}")]
+    if zone.lower() == "local":
+        told = (
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        )
+        found = [invalid(at, zone, told)]
+        return (
+            found if zone == "Local" else [*found, invalid(at, zone, f"unknown time zone {zone}")]
+        )
+    try:
+        zoneinfo.ZoneInfo(zone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return [invalid(at, zone, f"unknown time zone {zone}")]
+    return []

@@ -1,0 +1,113 @@
+"""Deployment."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.field_validation import (
+    at_most_all,
+    int_or_percent,
+    no_more_than,
+    nonnegative,
+    nonnegatives,
+    worth,
+)
+from kube_sandbox.registry.builtin.internal_json import shown_internal
+from kube_sandbox.registry.builtin.pods.defaults import default_template
+from kube_sandbox.registry.builtin.pods.template_strategy import (
+    Templated,
+    check_selected_template,
+    check_selector,
+    not_decremented,
+    same_selector,
+)
+from kube_sandbox.registry.field_errors import forbidden, invalid, not_supported
+from kube_sandbox.registry.strategy import Errors, Fields, Occasion, keep, set_generation
+
+_DEFAULTS = {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
+_SHARE = "25%"
+_COUNTS = (
+    *("observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas"),
+    *("unavailableReplicas", "terminatingReplicas", "collisionCount"),
+)
+_TOO_MANY = "cannot be greater than status.replicas"
+_ORDER = (
+    ("updatedReplicas", "replicas", _TOO_MANY),
+    ("readyReplicas", "replicas", _TOO_MANY),
+    ("availableReplicas", "replicas", _TOO_MANY),
+    ("availableReplicas", "readyReplicas", "cannot be greater than readyReplicas"),
+)
+
+
+class Deployments(Templated):
+    """A number of like pods, and how one version of them gives way to the next."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Fill in what is left out."""
+        spec = obj.setdefault("spec", {})
+        for key, value in _DEFAULTS.items():
+            spec.setdefault(key, value)
+        strategy = spec.setdefault("strategy", {})
+        strategy.setdefault("type", "RollingUpdate")
+        if strategy["type"] == "RollingUpdate":
+            rolling = strategy.setdefault("rollingUpdate", {})
+            rolling.setdefault("maxUnavailable", _SHARE)
+            rolling.setdefault("maxSurge", _SHARE)
+        default_template(spec.setdefault("template", {}))
+
+    def prepare_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> None:
+        """Keep what this write does not reach; annotations count, too."""
+        super().prepare_update(new, old, subresource, occasion)
+        metadata, before = new["metadata"], old["metadata"]
+        if subresource == "status":
+            keep(metadata, before, "labels")
+        elif metadata.get("annotations") != before.get("annotations"):
+            set_generation(new, before.get("generation", 0) + 1)
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge the spec."""
+        spec = obj["spec"]
+        found = nonnegative(spec.get("replicas"), "spec.replicas")
+        found += check_selector(spec.get("selector"), "deployment", "spec.selector")
+        found += check_selected_template(spec, "spec")
+        found += _strategy(spec.get("strategy", {}), "spec.strategy")
+        names = ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+        found += nonnegatives(spec, names, "spec")
+        deadline = spec.get("progressDeadlineSeconds")
+        if deadline is not None and deadline <= spec.get("minReadySeconds", 0):
+            told = "must be greater than minReadySeconds"
+            found.append(invalid("spec.progressDeadlineSeconds", deadline, told))
+        return found
+
+    def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
+        """Refuse another selector."""
+        return same_selector(new, old)
+
+    def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
+        """Judge the numbers."""
+        status = new.get("status", {})
+        found = nonnegatives(status, _COUNTS, "status")
+        return found + no_more_than(status, _ORDER, "status") + not_decremented(new, old)
+
+    def reset_fields(self, subresource: str) -> Fields:
+        """Return what a write does not reach."""
+        return (("spec",), ("metadata", "labels")) if subresource == "status" else (("status",),)
+
+
+def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
+    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+    if kind == "Recreate":
+        told = "may not be specified when strategy `type` is 'Recreate'"
+        return [] if rolling is None else [forbidden(f"{at}.rollingUpdate", told)]
+    if kind != "RollingUpdate" or rolling is None:
+        shown = shown_internal(strategy, "apps.DeploymentStrategy")
+        return [not_supported(at, shown, ("Recreate", "RollingUpdate"))]
+    unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
+    where = f"{at}.rollingUpdate.maxUnavailable"
+    found = int_or_percent(unavailable, where)
+    found += int_or_percent(surge, f"{at}.rollingUpdate.maxSurge")
+    if worth(unavailable) == 0 and worth(surge) == 0:
+        found.append(invalid(where, unavailable, "may not be 0 when `maxSurge` is 0"))
+    return found + at_most_all(unavailable, where)

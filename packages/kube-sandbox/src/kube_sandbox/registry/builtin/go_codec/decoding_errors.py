@@ -1,0 +1,51 @@
+"""
+Which of several values that do not fit is told.
+
+Go's decoder notes the first value of a wrong type and reads on; a value that reads itself (a time,
+a quantity) and cannot ends the reading at once, and is what is told. This is asked only when
+something is wrong already.
+"""
+
+from typing import Any
+
+from kube_sandbox.registry.builtin.go_codec.readers import MisfitError, reader_of
+from kube_sandbox.registry.builtin.go_codec.struct_types import node_of
+
+_READ_THEMSELVES = frozenset(("time", "micro", "duration", "quantity", "intstr"))
+
+
+def immediate_misfit(index: int, value: Any) -> MisfitError | None:
+    """Return what ends the reading of a value, or `None`."""
+    if value is None:
+        return None
+    node = node_of(index)
+    if node[0] in _READ_THEMSELVES:
+        try:
+            reader_of(index)(value, [])
+        except MisfitError as misfit:
+            return misfit
+        return None
+    if node[0] == "pointer":
+        return immediate_misfit(node[2], value)
+    if node[0] == "struct" and isinstance(value, dict):
+        return _in_struct(node, value)
+    items: Any = ()
+    if node[0] == "list" and isinstance(value, list):
+        items = value
+    elif node[0] == "map" and isinstance(value, dict):
+        items = value.values()
+    found = (immediate_misfit(node[2], item) for item in items)
+    return next((each for each in found if each is not None), None)
+
+
+def _in_struct(node: list[Any], value: dict[str, Any]) -> MisfitError | None:
+    fields = {name: (inner, where) for name, inner, _, *where in node[2]}
+    for key, item in value.items():
+        if key not in fields:
+            continue
+        inner, where = fields[key]
+        misfit = immediate_misfit(inner, item)
+        if misfit is not None:
+            misfit.inside(f"{where[0]}{key}" if where else key, node[1])
+            return misfit
+    return None

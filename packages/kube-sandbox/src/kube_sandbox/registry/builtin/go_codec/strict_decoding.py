@@ -1,0 +1,94 @@
+"""
+What strict decoding minds in the text of a body: fields nobody knows, and fields that stand twice.
+
+The second can only be seen in the text: a parsed object has forgotten it. Most texts have neither,
+so it is first asked whether there is anything to tell.
+"""
+
+import json
+from typing import Any
+
+from kube_sandbox.registry.builtin.go_codec.struct_types import node_of
+from kube_sandbox.registry.field_errors import quoted
+
+MOST_TOLD = 100
+
+
+def strict_errors(node: int | None, raw: bytes) -> list[str]:
+    """Return all that is minded, in the order of the text; without a type only duplicates."""
+    return [f"{sort} field {quoted(path)}" for sort, path in _found(node, raw)]
+
+
+def _found(node: int | None, raw: bytes) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    _walk(node, _pairs(raw), "", found)
+    return list(dict.fromkeys(found))[:MOST_TOLD]
+
+
+def has_duplicates(raw: bytes) -> bool:
+    """Say whether a key stands twice in some object of a JSON text."""
+    try:
+        json.loads(raw, object_pairs_hook=_no_duplicates)
+    except _TwiceError:
+        return True
+    except ValueError:
+        return False
+    return False
+
+
+def duplicate_fields(raw: bytes) -> list[str]:
+    """Return the paths of keys that stand twice in a JSON text, whatever its kind."""
+    if not has_duplicates(raw):
+        return []
+    return [path for sort, path in _found(None, raw) if sort == "duplicate"]
+
+
+class _TwiceError(Exception):
+    """A key stands twice."""
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> None:
+    if len(pairs) > 1 and len({key for key, _ in pairs}) != len(pairs):
+        raise _TwiceError
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with all its keys, also those that stand twice."""
+
+
+def _pairs(raw: bytes) -> Any:
+    return json.loads(raw, object_pairs_hook=_Pairs)
+
+
+def _walk(index: int | None, value: Any, path: str, found: list[tuple[str, str]]) -> None:
+    kind, inner = _inside(index)
+    if isinstance(value, _Pairs):
+        fields = inner if kind == "struct" else None
+        seen: set[str] = set()
+        for key, item in value:
+            where = f"{path}.{key}" if path else key
+            if fields is not None and key not in fields:
+                found.append(("unknown", where))
+                continue
+            if key in seen:
+                found.append(("duplicate", where))
+            seen.add(key)
+            if kind != "opaque":
+                _walk(fields[key] if fields is not None else inner, item, where, found)
+    elif isinstance(value, list) and kind in ("list", "any"):
+        for place, item in enumerate(value):
+            _walk(inner, item, f"{path}[{place}]", found)
+
+
+def _inside(index: int | None) -> tuple[str, Any]:
+    """Return what strict decoding sees of a node: its sort, and its fields or elements."""
+    if index is None:
+        return "any", None
+    node = node_of(index)
+    if node[0] == "pointer":
+        return _inside(node[2])
+    if node[0] == "struct":
+        return "struct", {name: inner for name, inner, *_ in node[2]}
+    if node[0] in ("list", "map"):
+        return node[0], node[2]
+    return "opaque", None

@@ -1,0 +1,231 @@
+"""
+What is wrong with the changed status of a Job: a job that is finished stays so.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.field_validation import Errors, nonnegatives
+from kube_sandbox.registry.builtin.internal_json import shown_internal
+from kube_sandbox.registry.builtin.jobs.completion_indexes import (
+    WrongIndexesError,
+    count_indexes,
+    overlap,
+)
+from kube_sandbox.registry.field_errors import FieldError, Sort, duplicate, invalid, required
+from kube_sandbox.registry.object_meta import IMMUTABLE
+
+_NUMBERS = ("active", "succeeded", "failed", "ready", "terminating")
+_UNCOUNTED = "uncountedTerminatedPods"
+# Conditions that exclude one another, or need one another, and what is said.
+_TERMINAL = ("Failed", "Complete", "FailureTarget")
+
+
+def check_job_status(new: KubeObject, old: KubeObject) -> Errors:
+    """Return what is wrong with a changed status."""
+    status, before = new.get("status", {}), old.get("status", {})
+    found = nonnegatives(status, _NUMBERS, "status") + _uncounted(status.get(_UNCOUNTED, {}))
+    judged = _Change(new["spec"], status, before)
+    return [
+        *found,
+        *judged.conditions(),
+        *judged.finished(),
+        *judged.indexes(),
+        *judged.pods(),
+        *judged.success(),
+        *judged.transition(),
+    ]
+
+
+def _uncounted(pods: Mapping[str, Any]) -> Errors:
+    found: Errors = []
+    seen: set[str] = set()
+    for part in ("succeeded", "failed"):
+        for index, uid in enumerate(pods.get(part, ())):
+            where = f"status.{_UNCOUNTED}.{part}[{index}]"
+            if not uid:
+                found.append(invalid(where, uid, "must not be empty"))
+            elif uid in seen:
+                found.append(duplicate(where, uid))
+            seen.add(uid)
+    return found
+
+
+def _true(status: Mapping[str, Any], kind: str, state: str = "True") -> bool:
+    return any(
+        each.get("type") == kind and each.get("status") == state
+        for each in status.get("conditions", ())
+    )
+
+
+def _wrong(told: str) -> FieldError:
+    return FieldError(Sort.INVALID, "status.conditions", detail=told)
+
+
+class _Change:
+    """A job's status before and after."""
+
+    def __init__(
+        self, spec: KubeObject, status: Mapping[str, Any], before: Mapping[str, Any]
+    ) -> None:
+        self.spec, self.status, self.before = spec, status, before
+        self.is_complete, self.is_failed = _true(status, "Complete"), _true(status, "Failed")
+        self.is_failing = _true(status, "FailureTarget")
+        self.is_met = _true(status, "SuccessCriteriaMet")
+        self.is_finished = self.is_complete or self.is_failed
+        self.is_indexed = spec.get("completionMode") == "Indexed"
+
+    def turned(self, *kinds: str) -> bool:
+        """Say whether one of these conditions came or went."""
+        return any(_true(self.status, each) != _true(self.before, each) for each in kinds)
+
+    def changed(self, *keys: str) -> bool:
+        """Say whether one of these fields changed."""
+        return any(self.status.get(key) != self.before.get(key) for key in keys)
+
+    @property
+    def finish_changed(self) -> bool:
+        """Say whether the job is finished now and was not, or was and is not."""
+        was = _true(self.before, "Complete") or _true(self.before, "Failed")
+        return was != self.is_finished
+
+    def conditions(self) -> Iterator[FieldError]:
+        """Judge which conditions stand together."""
+        if self.is_complete and self.is_failed and self.turned("Complete", "Failed"):
+            yield _wrong("cannot set Complete=True and Failed=true conditions")
+        if self.is_complete and self.is_failing and self.turned("Complete", "FailureTarget"):
+            yield _wrong("cannot set Complete=True and FailureTarget=true conditions")
+        yield from self._times()
+        fails = self.turned("Failed") or self.changed("failedIndexes")
+        if self.is_failed and not self.is_failing and fails:
+            told = "cannot set Failed=True condition without the FailureTarget=true condition"
+            yield _wrong(told)
+        if self.is_complete and not self.is_met and self.turned("Complete", "SuccessCriteriaMet"):
+            told = (
+                "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"
+            )
+            yield _wrong(told)
+
+    def _times(self) -> Iterator[FieldError]:
+        completion, start = self.status.get("completionTime"), self.status.get("startTime")
+        at = "status.completionTime"
+        if self.turned("Complete") or self.changed("completionTime"):
+            if completion is not None and not self.is_complete:
+                told = "cannot set completionTime when there is no Complete=True condition"
+                yield invalid(at, completion, told)
+            if completion is None and self.is_complete:
+                yield required(at, "completionTime is required for Complete jobs")
+        moved = self.changed("startTime", "completionTime")
+        if moved and start and completion and completion < start:
+            yield invalid(at, completion, "must be equal to or after `startTime`")
+
+    def finished(self) -> Iterator[FieldError]:
+        """Judge what a finished job cannot have, or must have."""
+        if not self.is_finished:
+            return
+        status = self.status
+        if status.get("active", 0) > 0 and self._finishes("active"):
+            yield invalid("status.active", status["active"], "active>0 is invalid for finished job")
+        waits = self.spec.get("suspend") and self.spec.get("completions") == 0
+        if "startTime" not in status and not waits and self._finishes("startTime"):
+            yield required("status.startTime", "startTime is required for finished job")
+        pods = status.get(_UNCOUNTED, {})
+        if (pods.get("failed") or pods.get("succeeded")) and self._finishes(_UNCOUNTED):
+            shown = shown_internal(pods, "batch.UncountedTerminatedPods")
+            yield invalid(f"status.{_UNCOUNTED}", shown, "must be empty for finished job")
+
+    def _finishes(self, key: str) -> bool:
+        """Say whether the job finishes by this change, or a field of it changes."""
+        return self.finish_changed or self.changed(key)
+
+    def indexes(self) -> Iterator[FieldError]:
+        """Judge which indexes are said to be done, and which to have failed."""
+        done, failed = self.status.get("completedIndexes", ""), self.status.get("failedIndexes")
+        completions = self.spec.get("completions")
+        by_index = "backoffLimitPerIndex" in self.spec
+        done_changed, failed_changed = (
+            self.changed("completedIndexes"),
+            self.changed("failedIndexes"),
+        )
+        if completions is not None and done_changed:
+            yield from _unreadable("completedIndexes", done, completions)
+        if completions is not None and by_index and failed is not None and failed_changed:
+            yield from _unreadable("failedIndexes", failed, completions)
+        if done and not self.is_indexed and done_changed:
+            told = "cannot set non-empty completedIndexes when non-indexed completion mode"
+            yield invalid("status.completedIndexes", done, told)
+        if failed is not None and not by_index and failed_changed:
+            told = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
+            yield invalid("status.failedIndexes", failed, told)
+        if completions is not None and failed is not None and (done_changed or failed_changed):
+            shared = overlap(done, failed, completions)
+            if shared is not None:
+                told = f"failedIndexes and completedIndexes overlap at index: {shared}"
+                yield invalid("status.failedIndexes", failed, told)
+
+    def pods(self) -> Iterator[FieldError]:
+        """Judge the numbers of pods."""
+        status = self.status
+        terminating = status.get("terminating", 0)
+        if self.is_finished and terminating > 0 and self._finishes("terminating"):
+            told = "terminating>0 is invalid for finished job"
+            yield invalid("status.terminating", terminating, told)
+        ready = status.get("ready")
+        if (
+            ready is not None
+            and ready > status.get("active", 0)
+            and self.changed("ready", "active")
+        ):
+            told = "cannot set more ready pods than active"
+            yield invalid("status.ready", ready, told)
+
+    def success(self) -> Iterator[FieldError]:
+        """Judge what goes with success that is certain."""
+        if self.is_met and self.is_failed:
+            yield _wrong("cannot set SuccessCriteriaMet=True and Failed=true conditions")
+        if self.is_met and self.is_failing:
+            yield _wrong("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+        if "successPolicy" in self.spec and not self.is_met and self.is_complete:
+            yield _wrong(
+                "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True"
+            )
+
+    def transition(self) -> Iterator[FieldError]:
+        """Judge what cannot be taken back."""
+        status, before = self.status, self.before
+        for kind in _TERMINAL:
+            if _true(before, kind) and not _true(status, kind):
+                yield _wrong(f"cannot disable the terminal {kind}=True condition")
+        if status.get("failed", 0) < before.get("failed", 0):
+            told = "cannot decrease the failed counter"
+            yield invalid("status.failed", status.get("failed", 0), told)
+        elastic = self.is_indexed and self.spec.get("completions") == self.spec.get("parallelism")
+        if status.get("succeeded", 0) < before.get("succeeded", 0) and not elastic:
+            told = "cannot decrease the succeeded counter"
+            yield invalid("status.succeeded", status.get("succeeded", 0), told)
+        completion = status.get("completionTime")
+        if completion and before.get("completionTime") not in (None, completion):
+            yield invalid("status.completionTime", completion, IMMUTABLE)
+        yield from self._start()
+        was_met = _true(before, "SuccessCriteriaMet")
+        if was_met and not self.is_met:
+            yield _wrong("cannot disable the SuccessCriteriaMet=True condition")
+        if _true(before, "Complete") and not was_met and self.is_met:
+            yield _wrong(
+                "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"
+            )
+
+    def _start(self) -> Iterator[FieldError]:
+        resumes = _true(self.before, "Suspended") and _true(self.status, "Suspended", "False")
+        if "startTime" not in self.before or not self.changed("startTime") or resumes:
+            return
+        if not self.spec.get("suspend"):
+            yield required("status.startTime", "startTime cannot be removed for unsuspended job")
+
+
+def _unreadable(key: str, text: str, completions: int) -> Iterator[FieldError]:
+    try:
+        count_indexes(text, completions)
+    except WrongIndexesError as error:
+        yield invalid(f"status.{key}", text, f"error parsing {key}: {error}")

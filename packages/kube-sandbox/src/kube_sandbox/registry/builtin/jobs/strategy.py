@@ -1,0 +1,242 @@
+"""Job."""
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.internal_json import shown_internal, shown_selector
+from kube_sandbox.registry.builtin.jobs.status_validation import check_job_status
+from kube_sandbox.registry.builtin.jobs.validation import check_job_spec
+from kube_sandbox.registry.builtin.pods.defaults import default_template
+from kube_sandbox.registry.builtin.pods.template_strategy import (
+    Templated,
+    hostname_warnings,
+    is_readable,
+    same_selector,
+    selects,
+)
+from kube_sandbox.registry.builtin.pods.warnings import template_warnings
+from kube_sandbox.registry.field_errors import FieldError, invalid, required
+from kube_sandbox.registry.name_validation import dns_label
+from kube_sandbox.registry.object_meta import IMMUTABLE, immutable, label_selector
+from kube_sandbox.registry.strategy import Errors, Occasion
+
+_UID = "batch.kubernetes.io/controller-uid"
+_NAME = "batch.kubernetes.io/job-name"
+_NAME_LABELS = ("job-name", _NAME)
+_UID_LABELS = ("controller-uid", _UID)
+_BACKOFF, _BACKOFF_BY_INDEX = 6, 2**31 - 1
+_MISMATCH = "`selector` does not match template `labels`"
+_MOST_COMPLETIONS, _MOST_AT_ONCE = 100_000, 10_000
+# What may change while a job waits for its start.
+_SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
+
+
+def default_job_spec(spec: KubeObject) -> None:
+    """Fill in what is left out of a job that is to run."""
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = 1
+    spec.setdefault("parallelism", 1)
+    if "backoffLimit" not in spec:
+        by_index = "backoffLimitPerIndex" in spec
+        spec["backoffLimit"] = _BACKOFF_BY_INDEX if by_index else _BACKOFF
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("suspend", False)
+    after_failure = "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed"
+    spec.setdefault("podReplacementPolicy", after_failure)
+    spec.setdefault("manualSelector", False)
+
+
+def default_conditions(spec: KubeObject) -> None:
+    """Fill in which state of a condition a rule about failed pods means."""
+    for rule in spec.get("podFailurePolicy", {}).get("rules") or ():
+        for pattern in rule.get("onPodConditions", ()):
+            pattern["status"] = pattern.get("status") or "True"
+
+
+class Jobs(Templated):
+    """Pods that run to an end."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Fill in what is left out; the labels of the template are also the job's."""
+        spec = obj.setdefault("spec", {})
+        default_job_spec(spec)
+        default_conditions(spec)
+        default_template(spec.setdefault("template", {}))
+        _label(obj)
+
+    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+        """Begin with labels and a selector that only this job has."""
+        spec = obj["spec"]
+        if not spec.get("manualSelector"):
+            _select_by_uid(obj)
+        super().prepare_create(obj, occasion)
+        _label(obj)
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge a job by itself."""
+        return _generated(obj) + _spec(obj["spec"]) + _hostnames(obj)
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
+    ) -> Errors:
+        """Return what is wrong with a changed job; the spec is judged twice, as ever."""
+        found = self.changed_meta(new, old)
+        if subresource == "status":
+            return found + check_job_status(new, old)
+        found = self.checked_meta(new) + self.check(new) + found
+        return found + _spec(new["spec"]) + _changes(new, old)
+
+    def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
+        """Warn of a spec that is new."""
+        generation = obj["metadata"].get("generation")
+        if old is not None and generation == old["metadata"].get("generation"):
+            return []
+        found = hostname_warnings(obj) if old is None else []
+        return found + job_warnings(obj["spec"], "spec")
+
+
+def job_warnings(spec: KubeObject, at: str) -> list[str]:
+    """Return warnings about the spec of a job."""
+    found = []
+    completions, at_once = spec.get("completions", 0), spec.get("parallelism", 0)
+    if (
+        spec.get("completionMode") == "Indexed"
+        and completions > _MOST_COMPLETIONS
+        and at_once > _MOST_AT_ONCE
+    ):
+        found.append(
+            f"{at}: In Indexed Jobs with a number of completions higher than 10^5 and a "
+            "parallelism higher than 10^4, Kubernetes might not be able to track "
+            "completedIndexes when a big number of indexes fail"
+        )
+    return found + template_warnings(spec["template"], f"{at}.template")
+
+
+def _label(obj: KubeObject) -> None:
+    """Give a job without labels those of its template: the same ones, should they become more."""
+    labels = obj["spec"]["template"]["metadata"].get("labels")
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = labels
+
+
+def _select_by_uid(obj: KubeObject) -> None:
+    metadata, spec = obj["metadata"], obj["spec"]
+    labels = spec["template"]["metadata"].get("labels", {})
+    shared = metadata.get("labels") is labels
+    labels = spec["template"]["metadata"]["labels"] = dict(labels)
+    for key in _NAME_LABELS:
+        labels.setdefault(key, metadata.get("name", ""))
+    for key in _UID_LABELS:
+        labels.setdefault(key, metadata.get("uid", ""))
+    if shared:
+        metadata["labels"] = dict(labels)
+    spec.setdefault("selector", {}).setdefault("matchLabels", {}).setdefault(
+        _UID, metadata.get("uid", "")
+    )
+
+
+def _generated(obj: KubeObject) -> Errors:
+    """Judge labels and selector that the server has set, unless somebody else did."""
+    metadata, spec = obj["metadata"], obj["spec"]
+    selector = spec.get("selector")
+    if spec.get("manualSelector") or selector is None:
+        return []
+    uid, name = metadata.get("uid", ""), metadata.get("name", "")
+    labels = spec["template"].get("metadata", {}).get("labels", {})
+    wanted = {"controller-uid": uid, "job-name": name, _UID: uid, _NAME: name}
+    found = [error for key, value in wanted.items() for error in _has_label(labels, key, value)]
+    if is_readable(selector) and not selects(selector, wanted):
+        told = "`selector` not auto-generated"
+        found.append(invalid("spec.selector", shown_selector(selector), told))
+    return found
+
+
+def _has_label(labels: dict[str, str], key: str, value: str) -> list[FieldError]:
+    at, told = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
+    if key not in labels:
+        return [required(at, told)]
+    return [] if labels[key] == value else [invalid(at, labels, told)]
+
+
+def _spec(spec: KubeObject) -> Errors:
+    found = check_job_spec(spec, "spec")
+    selector = spec.get("selector")
+    if selector is None:
+        found.append(required("spec.selector"))
+    else:
+        found += label_selector(selector, "spec.selector")
+    labels = spec["template"].get("metadata", {}).get("labels")
+    if is_readable(selector) and not selects(selector, labels or {}):
+        found.append(invalid("spec.template.metadata.labels", labels, _MISMATCH))
+    return found
+
+
+def _hostnames(obj: KubeObject) -> Errors:
+    spec, name = obj["spec"], obj["metadata"].get("name", "")
+    completions = spec.get("completions", 0)
+    if spec.get("completionMode") != "Indexed" or completions <= 0:
+        return []
+    last = f"{name}-{completions - 1}"
+    if not dns_label(last):
+        return []
+    told = f"will not able to create pod with invalid DNS label: {last}"
+    return [invalid("metadata.name", name, told)]
+
+
+def _changes(new: KubeObject, old: KubeObject) -> Errors:
+    spec, before = new["spec"], old["spec"]
+    found = _completions(spec, before) + same_selector(new, old) + _template(new, old)
+    found += _same(spec, before, "completionMode")
+    found += _same_policy(spec, before, "podFailurePolicy", "batch.PodFailurePolicy")
+    found += _same(spec, before, "backoffLimitPerIndex") + _same(spec, before, "managedBy")
+    return found + _same_policy(spec, before, "successPolicy", "batch.SuccessPolicy")
+
+
+def _same(spec: KubeObject, before: KubeObject, key: str) -> Errors:
+    return immutable(spec.get(key), before.get(key), f"spec.{key}")
+
+
+def _same_policy(spec: KubeObject, before: KubeObject, key: str, name: str) -> Errors:
+    if spec.get(key) == before.get(key):
+        return []
+    return [invalid(f"spec.{key}", shown_internal(spec.get(key), name), IMMUTABLE)]
+
+
+def _completions(spec: KubeObject, before: KubeObject) -> Errors:
+    at, wanted = "spec.completions", spec.get("completions")
+    if wanted == before.get("completions"):
+        return []
+    if spec.get("completionMode") != "Indexed":
+        return [invalid(at, wanted, IMMUTABLE)]
+    if wanted is None or wanted == spec.get("parallelism"):
+        return []
+    return [invalid(at, wanted, "can only be modified in tandem with spec.parallelism")]
+
+
+def _template(new: KubeObject, old: KubeObject) -> Errors:
+    template, before = new["spec"]["template"], old["spec"]["template"]
+    if old["spec"].get("suspend") and "startTime" not in old.get("status", {}):
+        before = _rescheduled(template, before)
+    if template == before:
+        return []
+    shown = shown_internal(template, "core.PodTemplateSpec")
+    return [invalid("spec.template", shown, IMMUTABLE)]
+
+
+def _rescheduled(template: KubeObject, before: KubeObject) -> KubeObject:
+    """Return the former template with what may change of one that has not started."""
+    spec = {key: value for key, value in before["spec"].items() if key not in _SCHEDULING}
+    spec |= {key: template["spec"][key] for key in _SCHEDULING if key in template["spec"]}
+    others, wanted = dict(spec.pop("affinity", {})), template["spec"].get("affinity", {})
+    others.pop("nodeAffinity", None)
+    if "nodeAffinity" in wanted:
+        others["nodeAffinity"] = wanted["nodeAffinity"]
+    if others or "affinity" in template["spec"]:
+        spec["affinity"] = others
+    metadata = {
+        key: value
+        for key, value in before["metadata"].items()
+        if key not in ("labels", "annotations")
+    }
+    for key in ("labels", "annotations"):
+        if key in template["metadata"]:
+            metadata[key] = template["metadata"][key]
+    return {**before, "metadata": metadata, "spec": spec}

@@ -1,0 +1,324 @@
+"""LimitRange and ResourceQuota."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.quantities import Quantity, parse
+from kube_sandbox.registry.builtin.resource_lists import (
+    amount_errors,
+    container_name_errors,
+    is_in_quota,
+    may_overcommit,
+    name_errors,
+    round_up,
+)
+from kube_sandbox.registry.field_errors import duplicate, forbidden, invalid, required
+from kube_sandbox.registry.name_validation import qualified_name
+from kube_sandbox.registry.strategy import Errors, Occasion
+
+_LIMIT_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
+_LISTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+# Which of two amounts may not be greater, where and of which that is told, and how.
+_ORDER = (
+    ("min", "max", "min", "min", "min value {} is greater than max value {}"),
+    (
+        "min",
+        "defaultRequest",
+        "defaultRequest",
+        "defaultRequest",
+        "min value {} is greater than default request value {}",
+    ),
+    (
+        "defaultRequest",
+        "max",
+        "defaultRequest",
+        "defaultRequest",
+        "default request value {} is greater than max value {}",
+    ),
+    (
+        "defaultRequest",
+        "default",
+        "defaultRequest",
+        "defaultRequest",
+        "default request value {} is greater than default limit value {}",
+    ),
+    ("min", "default", "default", "min", "min value {} is greater than default value {}"),
+    ("default", "max", "default", "max", "default value {} is greater than max value {}"),
+)
+
+Part = Mapping[str, Any]
+
+
+class LimitRanges(Plain):
+    """How much each of something may have."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Let what is asked for follow from the limits, for containers."""
+        for limit in obj.get("spec", {}).get("limits") or ():
+            for part in _LISTS:
+                round_up(limit.get(part))
+            if limit.get("type") != "Container":
+                continue
+            default = {**limit.get("max", {}), **limit.get("default", {})}
+            request = {**limit.get("min", {}), **default, **limit.get("defaultRequest", {})}
+            if default:
+                limit["default"] = default
+            if request:
+                limit["defaultRequest"] = request
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge each limit."""
+        seen: set[str] = set()
+        found: Errors = []
+        for index, limit in enumerate(obj["spec"].get("limits") or ()):
+            field = f"spec.limits[{index}]"
+            kind = limit.get("type", "")
+            found += _type_errors(kind, f"{field}.type")
+            if kind in seen:
+                found.append(duplicate(f"{field}.type", kind))
+            seen.add(kind)
+            found += _limit_errors(limit, kind, field)
+        return found
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> Errors:
+        """Judge a change like a new one."""
+        return self.checked_meta(new) + self.check(new)
+
+
+def _type_errors(kind: str, field: str) -> Errors:
+    found = [invalid(field, kind, each) for each in qualified_name(kind)]
+    if not found and "/" not in kind and kind not in _LIMIT_TYPES:
+        return [invalid(field, kind, "must be a standard limit type or fully qualified")]
+    return found
+
+
+def _limit_errors(limit: Part, kind: str, field: str) -> Errors:
+    found: Errors = []
+    amounts: dict[str, Part] = {}
+    for part in _LISTS:
+        if part == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim":
+            found += _storage_errors(limit, field)
+        values = limit.get(part, {})
+        if kind == "Pod" and part in ("default", "defaultRequest"):
+            if values:
+                told = "may not be specified when `type` is 'Pod'"
+                found.append(forbidden(f"{field}.{part}", told))
+            continue
+        amounts[part] = values
+        judge = container_name_errors if kind in ("Pod", "Container") else name_errors
+        for name in values:
+            found += judge(name, f"{field}.{part}[{name}]")
+    names = dict.fromkeys(name for values in amounts.values() for name in values)
+    for name in names:
+        known = {part: parse(each[name]) for part, each in amounts.items() if name in each}
+        found += _order_errors(known, name, field)
+    return found
+
+
+def _storage_errors(limit: Part, field: str) -> Errors:
+    if any("storage" in limit.get(part, {}) for part in ("min", "max")):
+        return []
+    told = "either minimum or maximum storage value is required, but neither was provided"
+    return [required(f"{field}.limits", told)]
+
+
+def _order_errors(known: Mapping[str, Quantity], name: str, field: str) -> Errors:
+    found: Errors = []
+    for least, most, where, shown, told in _ORDER:
+        if least in known and most in known and known[least] > known[most]:
+            words = told.format(known[least].text, known[most].text)
+            found.append(invalid(f"{field}.{where}[{name}]", known[shown].text, words))
+    found += _ratio_errors(known, f"{field}.maxLimitRequestRatio[{name}]")
+    both = "default" in known and "defaultRequest" in known
+    if both and not may_overcommit(name) and known["default"] != known["defaultRequest"]:
+        texts = known["default"].text, known["defaultRequest"].text
+        words = f"default value {texts[0]} must equal to defaultRequest value {texts[1]} in {name}"
+        found.append(invalid(f"{field}.defaultRequest[{name}]", texts[1], words))
+    return found
+
+
+def _ratio_errors(known: Mapping[str, Quantity], field: str) -> Errors:
+    ratio = known.get("maxLimitRequestRatio")
+    if ratio is None:
+        return []
+    found: Errors = []
+    if ratio.milli < 1000:
+        found.append(invalid(field, ratio.text, f"ratio {ratio.text} is less than 1"))
+    if "min" in known and "max" in known and known["min"].sign > 0:
+        most = known["max"].milli / known["min"].milli
+        if ratio.milli / 1000 > most:
+            told = f"ratio {ratio.text} is greater than max/min = {most:f}"
+            found.append(invalid(field, ratio.text, told))
+    return found
+
+
+_PODS = frozenset(("pods",))
+_COMPUTE = frozenset(
+    ("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
+)
+_CLAIMS = frozenset(("persistentvolumeclaims", "requests.storage"))
+# The scopes there are, and which resources each can count.
+_SCOPES = {
+    "Terminating": _PODS | _COMPUTE,
+    "NotTerminating": _PODS | _COMPUTE,
+    "NotBestEffort": _PODS | _COMPUTE,
+    "PriorityClass": _PODS | _COMPUTE,
+    "CrossNamespacePodAffinity": _PODS | _COMPUTE,
+    "BestEffort": _PODS,
+    "VolumeAttributesClass": _CLAIMS,
+}
+_EXCLUSIVE = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
+_EXISTING = (
+    "BestEffort",
+    "NotBestEffort",
+    "Terminating",
+    "NotTerminating",
+    "CrossNamespacePodAffinity",
+)
+
+
+class Quotas(Plain):
+    """How much a namespace may have of something."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Round the amounts."""
+        round_up(obj.get("spec", {}).get("hard"))
+        for part in ("hard", "used"):
+            round_up(obj.get("status", {}).get(part))
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge the amounts and what they are of."""
+        spec: Part = obj["spec"]
+        found = _amounts_errors(spec.get("hard", {}), "spec.hard") + _scope_errors(spec)
+        return found + _selector_errors(spec)
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> Errors:
+        """Judge a change; the scopes stay."""
+        found = self.changed_meta(new, old)
+        if subresource == "status":
+            status = new.get("status", {})
+            for part in ("hard", "used"):
+                found += _amounts_errors(status.get(part, {}), f"status.{part}")
+            return found
+        found += self.check(new)
+        now, then = (list(each["spec"].get("scopes", ())) for each in (new, old))
+        if set(now) != set(then):
+            found.append(invalid("spec.scopes", now or None, "field is immutable"))
+        return found
+
+    def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
+        """Tell of requests above their limits."""
+        hard = obj["spec"].get("hard", {})
+        found = []
+        for name in ("cpu", "memory", "storage", "ephemeral-storage") if old is None else ():
+            asked = f"requests.{name}"
+            if asked not in hard and name in ("cpu", "memory"):
+                asked = name
+            most = f"limits.{name}"
+            if asked in hard and most in hard and parse(hard[asked]) > parse(hard[most]):
+                told = f"should be less than {most} ({hard[most]})"
+                found.append(f"ResourceQuota {asked} ({hard[asked]}) {told}")
+        return found
+
+
+def _amounts_errors(amounts: Part, field: str) -> Errors:
+    found: Errors = []
+    for name, text in amounts.items():
+        where = f"{field}[{name}]"
+        found += name_errors(name, where)
+        if "/" not in name and not is_in_quota(name):
+            found.append(invalid(where, name, "must be a standard resource for quota"))
+        found += amount_errors(name, text, where)
+    return found
+
+
+def _misplaced(scope: str, spec: Part) -> int:
+    """Count the resources that a scope cannot count."""
+    counted = _SCOPES.get(scope)
+    names = [name for name in spec.get("hard", ()) if is_in_quota(name)]
+    return 0 if counted is None else sum(name not in counted for name in names)
+
+
+def _scope_errors(spec: Part) -> Errors:
+    scopes = list(spec.get("scopes", ()))
+    found: Errors = []
+    for scope in scopes:
+        if scope not in _SCOPES:
+            found.append(invalid("spec.scopes", scopes, "unsupported scope"))
+        told = "unsupported scope applied to resource"
+        found += [invalid("spec.scopes", scopes, told)] * _misplaced(scope, spec)
+    return found + _exclusive_errors(set(scopes), "spec.scopes", spec)
+
+
+def _exclusive_errors(scopes: set[str], field: str, spec: Part) -> Errors:
+    return [
+        invalid(field, spec.get("scopes"), "conflicting scopes")
+        for pair in _EXCLUSIVE
+        if scopes.issuperset(pair)
+    ]
+
+
+def _selector_errors(spec: Part) -> Errors:
+    selector = spec.get("scopeSelector")
+    if selector is None:
+        return []
+    field = "spec.scopeSelector.matchExpressions"
+    found: Errors = []
+    wanted = selector.get("matchExpressions", ())
+    for each in wanted:
+        scope = each.get("scopeName", "")
+        if scope not in _SCOPES:
+            found.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
+        told = "unsupported scope applied to resource"
+        found += [invalid(field, _shown(wanted), told)] * _misplaced(scope, spec)
+        found += _expression_errors(each, scope, field)
+    return found + _exclusive_errors({each.get("scopeName", "") for each in wanted}, field, spec)
+
+
+def _shown(expressions: Iterable[Part]) -> orjson.Fragment:
+    """Return a selector as a message shows it."""
+    names = (("ScopeName", "scopeName"), ("Operator", "operator"))
+    listed = [
+        {**{name: each.get(key, "") for name, key in names}, "Values": each.get("values")}
+        for each in expressions
+    ]
+    return orjson.Fragment(orjson.dumps({"MatchExpressions": listed}))
+
+
+def _expression_errors(expression: Part, scope: str, field: str) -> Errors:
+    operator, values = expression.get("operator", ""), expression.get("values", ())
+    found: Errors = []
+    if scope in _EXISTING and operator != "Exists":
+        told = (
+            "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
+            "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
+            "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+        )
+        found.append(invalid(f"{field}.operator", operator, told))
+    if operator in ("In", "NotIn"):
+        if not values:
+            told = (
+                "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+            )
+            found.append(required(f"{field}.values", told))
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            told = (
+                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+            )
+            found.append(invalid(f"{field}.values", list(values), told))
+    else:
+        found.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
+    return found
+
+
+LIMIT_RANGES = LimitRanges(Ways(creates_on_update=True))
+QUOTAS = Quotas(Ways(has_status=True))

@@ -1,0 +1,95 @@
+"""Namespace, with its own finalizers: it stays until they are gone."""
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.field_errors import invalid
+from kube_sandbox.registry.name_validation import name_is_label, qualified_name
+from kube_sandbox.registry.object_meta import KNOWN_FINALIZERS
+from kube_sandbox.registry.strategy import Errors, Fields, Occasion, keep, set_generation
+
+NAME_LABEL = "kubernetes.io/metadata.name"
+_FINALIZER = "kubernetes"
+FINALIZE = "finalize"
+
+
+class Namespaces(Plain):
+    """What other objects are in; the subresource "finalize" alone reaches its finalizers."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Name it in a label, and be active."""
+        _label(obj)
+        obj.setdefault("status", {}).setdefault("phase", "Active")
+
+    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+        """Begin active, with the finalizer that keeps it until it is empty."""
+        obj["status"] = {"phase": "Active"}
+        finalizers = obj.setdefault("spec", {}).setdefault("finalizers", [])
+        if _FINALIZER not in finalizers:
+            finalizers.append(_FINALIZER)
+        _label(obj)
+
+    def prepare_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> None:
+        """Keep what only the other subresources reach."""
+        set_generation(new, old["metadata"].get("generation", 0))
+        if subresource == "status":
+            keep(new, old, "spec")
+            return
+        keep(new, old, "status")
+        if subresource != FINALIZE:
+            finalizers = old.get("spec", {}).get("finalizers")
+            new.setdefault("spec", {}).pop("finalizers", None)
+            if finalizers:
+                new["spec"]["finalizers"] = finalizers
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge its finalizers."""
+        found: Errors = []
+        for each in obj.get("spec", {}).get("finalizers", ()):
+            found += _finalizer_errors(each, "spec.finalizers")
+        return found
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> Errors:
+        """Judge a change; the phase tells whether it is being deleted."""
+        if subresource == "status":
+            return self.changed_meta(new, old) + _phase_errors(new)
+        if subresource == FINALIZE:
+            found = self.changed_meta(new, old)
+            for index, each in enumerate(new.get("spec", {}).get("finalizers", ())):
+                found += _finalizer_errors(each, f"spec.finalizers[{index}]")
+            return found
+        return self.checked_meta(new) + self.check(new) + self.changed_meta(new, old)
+
+    def reset_fields(self, subresource: str) -> Fields:
+        """Return the half that a write does not reach."""
+        return (("spec",),) if subresource == "status" else (("status",),)
+
+
+def _label(obj: KubeObject) -> None:
+    name = obj["metadata"].get("name")
+    if name:
+        obj["metadata"].setdefault("labels", {})[NAME_LABEL] = name
+
+
+def _finalizer_errors(value: str, field: str) -> Errors:
+    found = [invalid(field, value, each) for each in qualified_name(value)]
+    if "/" not in value and value not in KNOWN_FINALIZERS:
+        told = "name is neither a standard finalizer name nor is it fully qualified"
+        found.append(invalid(field, value, told))
+    return found
+
+
+def _phase_errors(new: KubeObject) -> Errors:
+    phase = new.get("status", {}).get("phase", "")
+    is_leaving = new["metadata"].get("deletionTimestamp") is not None
+    wanted, state = ("Terminating", "is not empty") if is_leaving else ("Active", "is empty")
+    if phase == wanted:
+        return []
+    told = f"may only be '{wanted}' if `deletionTimestamp` {state}"
+    return [invalid("status.Phase", phase, told)]
+
+
+NAMESPACES = Namespaces(Ways(namespaced=False, name_rule=name_is_label, has_status=True))

@@ -1,0 +1,137 @@
+"""NetworkPolicy."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.ip_validation import cidr_errors, cidr_warnings, parse_cidr
+from kube_sandbox.registry.field_errors import forbidden, invalid, not_supported, required
+from kube_sandbox.registry.name_validation import port_name, port_number
+from kube_sandbox.registry.object_meta import label_selector
+from kube_sandbox.registry.strategy import Errors, Occasion
+
+_PROTOCOLS = ("TCP", "UDP", "SCTP")
+_TYPES = ("Ingress", "Egress")
+_DIRECTIONS = (("ingress", "from"), ("egress", "to"))
+
+Part = Mapping[str, Any]
+
+
+class NetworkPolicies(Plain):
+    """Who may talk to whom."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Mean TCP, and the directions that have rules."""
+        spec = obj.setdefault("spec", {})
+        for direction, _ in _DIRECTIONS:
+            for rule in spec.get(direction, ()):
+                for port in rule.get("ports", ()):
+                    port.setdefault("protocol", "TCP")
+        if not spec.get("policyTypes"):
+            spec["policyTypes"] = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge rules and selectors."""
+        spec: Part = obj["spec"]
+        found = label_selector(spec.get("podSelector"), "spec.podSelector")
+        for direction, peers in _DIRECTIONS:
+            for index, rule in enumerate(spec.get(direction, ())):
+                field = f"spec.{direction}[{index}]"
+                for place, port in enumerate(rule.get("ports", ())):
+                    found += _port_errors(port, f"{field}.ports[{place}]")
+                for place, peer in enumerate(rule.get(peers, ())):
+                    found += _peer_errors(peer, f"{field}.{peers}[{place}]")
+        types = spec.get("policyTypes", ())
+        if len(types) > len(_TYPES):
+            told = "may not specify more than two policyTypes"
+            return [*found, invalid("spec.policyTypes", list(types), told)]
+        return found + [
+            not_supported(f"spec.policyTypes[{index}]", each, _TYPES)
+            for index, each in enumerate(types)
+            if each not in _TYPES
+        ]
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> Errors:
+        """Judge a change: the whole is judged twice, as a new one and as a changed one."""
+        judged = self.check(new)
+        return self.checked_meta(new) + judged + self.changed_meta(new, old) + judged
+
+    def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
+        """Tell of ranges that are not written as they should be."""
+        found: list[str] = []
+        for direction, peers in _DIRECTIONS:
+            for index, rule in enumerate(obj["spec"].get(direction, ())):
+                for place, peer in enumerate(rule.get(peers, ())):
+                    field = f"spec.{direction}[{index}].{peers}[{place}].ipBlock"
+                    found += _block_warnings(peer.get("ipBlock"), field)
+        return found
+
+
+def _port_errors(port: Part, field: str) -> Errors:
+    protocol, number, last = port.get("protocol"), port.get("port"), port.get("endPort")
+    found: Errors = []
+    if protocol is not None and protocol not in _PROTOCOLS:
+        found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
+    if isinstance(number, int):
+        found += [invalid(f"{field}.port", number, each) for each in port_number(number)]
+        if last is not None:
+            if last < number:
+                told = "must be greater than or equal to `port`"
+                found.append(invalid(f"{field}.endPort", number, told))
+            found += [invalid(f"{field}.endPort", last, each) for each in port_number(last)]
+        return found
+    if last is not None:
+        state = "not specified" if number is None else "non-numeric"
+        told = f"may not be specified when `port` is {state}"
+        found.append(invalid(f"{field}.endPort", last, told))
+    if number is not None:
+        found += [invalid(f"{field}.port", number, each) for each in port_name(number)]
+    return found
+
+
+def _peer_errors(peer: Part, field: str) -> Errors:
+    block = peer.get("ipBlock")
+    found: Errors = []
+    selectors = [part for part in ("podSelector", "namespaceSelector") if part in peer]
+    for part in selectors:
+        found += label_selector(peer[part], f"{field}.{part}")
+    if block is not None:
+        found += _block_errors(block, f"{field}.ipBlock")
+        if selectors:
+            found.append(forbidden(field, "may not specify both ipBlock and another peer"))
+    elif not selectors:
+        found.append(required(field, "must specify a peer"))
+    return found
+
+
+def _block_errors(block: Part, field: str) -> Errors:
+    cidr = block.get("cidr", "")
+    if not cidr:
+        return [required(f"{field}.cidr")]
+    whole = parse_cidr(cidr)
+    if whole is None:
+        return cidr_errors(cidr, f"{field}.cidr")
+    found: Errors = []
+    for index, text in enumerate(block.get("except", ())):
+        where = f"{field}.except[{index}]"
+        part = parse_cidr(text)
+        if part is None:
+            found += cidr_errors(text, where)
+        elif part.network_address not in whole or whole.prefixlen >= part.prefixlen:
+            found.append(invalid(where, text, "must be a strict subset of `cidr`"))
+    return found
+
+
+def _block_warnings(block: Part | None, field: str) -> list[str]:
+    if block is None:
+        return []
+    found = cidr_warnings(block.get("cidr", ""), f"{field}.cidr")
+    for index, text in enumerate(block.get("except", ())):
+        found += cidr_warnings(text, f"{field}.except[{index}]")
+    return found
+
+
+NETWORK_POLICIES = NetworkPolicies(Ways(counted=("spec",)))

@@ -1,0 +1,229 @@
+"""PersistentVolume and StorageClass; of the sources of a volume only one is judged to be there."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_objects.times import format_time
+from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.persistent_volume_claims import VOLUME_MODES, mode_errors
+from kube_sandbox.registry.builtin.quantities import parse
+from kube_sandbox.registry.builtin.resource_lists import round_up
+from kube_sandbox.registry.field_errors import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
+from kube_sandbox.registry.name_validation import dns_subdomain, qualified_name
+from kube_sandbox.registry.object_meta import immutable, label_key
+from kube_sandbox.registry.strategy import Errors, Occasion
+
+_RECLAIM = ("Delete", "Recycle", "Retain")
+# The sources there are, with what is filled in.
+_SOURCES: dict[str, dict[str, Any]] = {
+    "hostPath": {"type": ""},
+    "gcePersistentDisk": {},
+    "awsElasticBlockStore": {},
+    "glusterfs": {},
+    "flocker": {},
+    "nfs": {},
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "quobyte": {},
+    "cephfs": {},
+    "iscsi": {"iscsiInterface": "default"},
+    "cinder": {},
+    "fc": {},
+    "flexVolume": {},
+    "azureFile": {},
+    "vsphereVolume": {},
+    "photonPersistentDisk": {},
+    "portworxVolume": {},
+    "azureDisk": {
+        "cachingMode": "ReadWrite",
+        "fsType": "ext4",
+        "readOnly": False,
+        "kind": "Shared",
+    },
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+    "local": {},
+    "storageos": {},
+    "csi": {},
+}
+# As messages spell it.
+_SPELT = {"cephfs": "cephFS"}
+_MOST_PARAMETERS, _MOST_IN_PARAMETERS = 512, 256 * 1024
+
+Part = Mapping[str, Any]
+
+
+class Volumes(Plain):
+    """Some storage."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Hold a file system, and be kept."""
+        spec = obj.setdefault("spec", {})
+        spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
+        spec.setdefault("volumeMode", "Filesystem")
+        round_up(spec.get("capacity"))
+        for name, filled in _SOURCES.items():
+            for key, value in filled.items() if name in spec else ():
+                if spec[name].get(key) is None:
+                    spec[name][key] = value
+        obj.setdefault("status", {}).setdefault("phase", "Pending")
+
+    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+        """Wait."""
+        return {"phase": "Pending", "lastPhaseTransitionTime": format_time(occasion.now)}
+
+    def prepare_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> None:
+        """Note when the phase changes."""
+        super().prepare_update(new, old, subresource, occasion)
+        if subresource != "status":
+            return
+        status, before = new.setdefault("status", {}), old.get("status", {})
+        key = "lastPhaseTransitionTime"
+        if status.get("phase") == before.get("phase"):
+            if key not in status and key in before:
+                status[key] = before[key]
+        elif status.get(key) in (None, before.get(key)):
+            status[key] = format_time(occasion.now)
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge size, use and source."""
+        spec: Part = obj["spec"]
+        modes = list(spec.get("accessModes", ()))
+        found: Errors = [] if modes else [required("spec.accessModes")]
+        found += mode_errors(modes, "spec.accessModes") + _capacity_errors(spec.get("capacity", {}))
+        policy = spec.get("persistentVolumeReclaimPolicy", "")
+        if policy not in _RECLAIM:
+            found.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
+        found += _source_errors(spec)
+        name, mode = spec.get("storageClassName", ""), spec.get("volumeMode")
+        if name:
+            where = "spec.storageClassName"
+            found += [invalid(where, name, each) for each in dns_subdomain(name)]
+        if mode not in VOLUME_MODES:
+            found.append(not_supported("spec.volumeMode", mode, VOLUME_MODES))
+        return found
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> Errors:
+        """Judge a change; the source stays."""
+        if subresource == "status":
+            return self.changed_meta(new, old)
+        judged = self.checked_meta(new) + self.check(new)
+        spec, before = new["spec"], old["spec"]
+        found = judged + judged
+        if any(spec.get(name) != before.get(name) for name in _SOURCES):
+            told = "spec.persistentvolumesource is immutable after creation\n"
+            found.append(forbidden("spec.persistentvolumesource", told))
+        return found + immutable(spec.get("volumeMode"), before.get("volumeMode"), "volumeMode")
+
+
+def _source_errors(spec: Part) -> Errors:
+    sources = [name for name in _SOURCES if name in spec]
+    found: Errors = []
+    if not sources:
+        found.append(required("spec", "must specify a volume type"))
+    if "hostPath" in sources and not spec["hostPath"].get("path"):
+        found.append(required("spec.hostPath.path"))
+    told = "may not specify more than 1 volume type"
+    # One of them may stand beside others, nobody knows why.
+    others = [name for name in sources[1:] if name != "flexVolume"]
+    return found + [forbidden(f"spec.{_SPELT.get(name, name)}", told) for name in others]
+
+
+def _capacity_errors(capacity: Part) -> Errors:
+    field = "spec.capacity"
+    found: Errors = [] if capacity else [required(field)]
+    if list(capacity) != ["storage"]:
+        found.append(not_supported(field, dict(capacity) or None, ("storage",)))
+    for name, text in capacity.items():
+        if parse(text).whole < 0:
+            told = "must be a valid resource quantity"
+            found.append(invalid(f"{field}[{name}]", parse(text).whole, told))
+        if parse(text).sign <= 0:
+            found.append(invalid(f"{field}[{name}]", text, "must be greater than zero"))
+    return found
+
+
+class StorageClasses(Plain):
+    """How storage is made."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Be made at once, and not kept."""
+        obj.setdefault("reclaimPolicy", "Delete")
+        obj.setdefault("volumeBindingMode", "Immediate")
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge maker and parameters."""
+        maker, policy = obj.get("provisioner", ""), obj["reclaimPolicy"]
+        found: Errors = []
+        if not maker:
+            found.append(required("provisioner"))
+        else:
+            wrong = qualified_name(maker.lower())
+            found += [invalid("provisioner", maker.lower(), each) for each in wrong]
+        found += _parameter_errors(obj.get("parameters", {}))
+        if policy and policy not in ("Delete", "Retain"):
+            found.append(not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
+        modes = ("Immediate", "WaitForFirstConsumer")
+        if obj["volumeBindingMode"] not in modes:
+            found.append(not_supported("volumeBindingMode", obj["volumeBindingMode"], modes))
+        return found + _topology_errors(obj.get("allowedTopologies", ()))
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> Errors:
+        """Judge a change: next to nothing may."""
+        found = self.checked_meta(new) + self.check(new) + self.changed_meta(new, old)
+        for part in ("parameters", "provisioner", "reclaimPolicy"):
+            if new.get(part) != old.get(part):
+                found.append(forbidden(part, f"updates to {part} are forbidden."))
+        part = "volumeBindingMode"
+        return found + immutable(new.get(part), old.get(part), part)
+
+
+def _topology_errors(terms: Sequence[Part]) -> Errors:
+    found: Errors = []
+    # One that asks for nothing is taken for a repetition of as many that ask for nothing.
+    seen: list[dict[str, set[str]]] = [{} for _ in terms]
+    for index, term in enumerate(terms):
+        field = f"allowedTopologies[{index}].matchLabelExpressions"
+        wanted: dict[str, set[str]] = {}
+        for place, each in enumerate(term.get("matchLabelExpressions", ())):
+            where = f"{field}[{place}]"
+            key, values = each.get("key", ""), list(each.get("values") or ())
+            found += [] if values else [required(f"{where}.values")]
+            found += [
+                duplicate(f"{where}.values[{at}]", value)
+                for at, value in enumerate(values)
+                if value in values[:at]
+            ]
+            found += label_key(key, f"{where}.key")
+            if key in wanted:
+                found.append(duplicate(f"{where}.key", key))
+            wanted[key] = set(values)
+        found += [duplicate(field, "")] * seen.count(wanted)
+        seen.append(wanted)
+    return found
+
+
+def _parameter_errors(parameters: Mapping[str, str]) -> Errors:
+    if len(parameters) > _MOST_PARAMETERS:
+        return [too_long("parameters", _MOST_PARAMETERS)]
+    found = [invalid("parameters", "", "field can not be empty.") for key in parameters if not key]
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in parameters.items())
+    if size > _MOST_IN_PARAMETERS:
+        found.append(too_long("parameters", _MOST_IN_PARAMETERS))
+    return found
+
+
+VOLUMES = Volumes(Ways(namespaced=False, has_status=True))
+STORAGE_CLASSES = StorageClasses(Ways(namespaced=False))

@@ -1,0 +1,251 @@
+"""
+What is wrong with the containers of a pod.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.field_validation import (
+    Errors,
+    by_rule,
+    choice,
+    named,
+    needed_choice,
+)
+from kube_sandbox.registry.builtin.pods.env_validation import check_env, check_env_from
+from kube_sandbox.registry.builtin.pods.probe_validation import check_lifecycle, check_probes
+from kube_sandbox.registry.builtin.pods.resource_validation import check_container_resources
+from kube_sandbox.registry.builtin.pods.security_context_validation import check_container_security
+from kube_sandbox.registry.builtin.pods.volume_mount_validation import check_devices, check_mounts
+from kube_sandbox.registry.builtin.pods.volume_validation import PULL_POLICIES
+from kube_sandbox.registry.field_errors import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    required,
+    too_long,
+)
+from kube_sandbox.registry.name_validation import dns_label, port_name, port_number
+
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
+_NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
+_NEVER_EPHEMERAL = (
+    *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
+    *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
+)
+_MOST_RULES, _MOST_CODES = 20, 255
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the checks of a container must know of its pod."""
+
+    volumes: Mapping[str, KubeObject]
+    claims: Sequence[str]
+    grace: int
+    restart_policy: str
+    users_of_host: bool
+
+
+def check_containers(containers: Sequence[KubeObject], pod: Surroundings, at: str) -> Errors:
+    """Return what is wrong with the containers that do a pod's work."""
+    if not containers:
+        return [required(at)]
+    found: Errors = []
+    seen: set[str] = set()
+    for index, container in enumerate(containers):
+        where, name = f"{at}[{index}]", container.get("name", "")
+        found += _common(container, pod, where)
+        if name in seen:
+            found.append(duplicate(f"{where}.name", name))
+        seen.add(name)
+        if (lifecycle := container.get("lifecycle")) is not None:
+            found += check_lifecycle(lifecycle, pod.grace, f"{where}.lifecycle")
+        found += check_probes(container, pod.grace, where) + _restarts(container, where)
+    return found + _host_ports(containers, at)
+
+
+def check_init_containers(
+    containers: Sequence[KubeObject], regular: Iterable[KubeObject], pod: Surroundings, at: str
+) -> Errors:
+    """Return what is wrong with the containers that prepare a pod."""
+    found: Errors = []
+    seen = {each.get("name", "") for each in regular}
+    for index, container in enumerate(containers):
+        where, name = f"{at}[{index}]", container.get("name", "")
+        found += _common(container, pod, where)
+        is_sidecar = container.get("restartPolicy") == "Always"
+        if is_sidecar and container.get("restartPolicyRules"):
+            told = (
+                "restartPolicyRules are not allowed for init containers with restart policy Always"
+            )
+            found.append(forbidden(f"{where}.restartPolicyRules", told))
+        elif not is_sidecar:
+            found += _restarts(container, where)
+        if name in seen:
+            found.append(duplicate(f"{where}.name", name))
+        elif name:
+            seen.add(name)
+        found += _host_ports([container], at)
+        found += _sidecar(container, pod, where) if is_sidecar else _no_sidecar(container, where)
+    return found
+
+
+def _sidecar(container: KubeObject, pod: Surroundings, at: str) -> Errors:
+    lifecycle = container.get("lifecycle")
+    found = check_lifecycle(lifecycle, pod.grace, f"{at}.lifecycle") if lifecycle else []
+    return found + check_probes(container, pod.grace, at)
+
+
+def _no_sidecar(container: KubeObject, at: str) -> Errors:
+    names = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+    return [forbidden(f"{at}.{name}", _ONLY_SIDECARS) for name in names if name in container]
+
+
+def check_ephemeral_containers(
+    containers: Sequence[KubeObject], others: Iterable[KubeObject], pod: Surroundings, at: str
+) -> Errors:
+    """Return what is wrong with the containers that look into a running pod."""
+    found: Errors = []
+    names = {each.get("name", "") for each in others}
+    seen = set(names)
+    for index, container in enumerate(containers):
+        where, name = f"{at}[{index}]", container.get("name", "")
+        found += _common(container, pod, where) + check_image(container, where)
+        if name in seen:
+            found.append(duplicate(f"{where}.name", name))
+        seen.add(name)
+        target = container.get("targetContainerName")
+        if target and target not in names:
+            found.append(not_found(f"{where}.targetContainerName", target))
+        found += [
+            forbidden(f"{where}.{key}", _NOT_EPHEMERAL)
+            for key in _NEVER_EPHEMERAL
+            if container.get(key)
+        ]
+        for at_mount, mount in enumerate(container.get("volumeMounts", ())):
+            for key in ("subPath", "subPathExpr"):
+                if mount.get(key):
+                    told = forbidden(f"{where}.volumeMounts[{at_mount}].{key}", _NOT_EPHEMERAL)
+                    found.append(told)
+    return found
+
+
+def check_image(container: KubeObject, at: str) -> Errors:
+    """Return what is wrong with an image of a pod; templates may have spaces around theirs."""
+    image = container.get("image", "")
+    if image == image.strip():
+        return []
+    return [invalid(f"{at}.image", image, "must not have leading or trailing whitespace")]
+
+
+def _common(container: KubeObject, pod: Surroundings, at: str) -> Errors:
+    found = named(container.get("name", ""), f"{at}.name", dns_label)
+    if not container.get("image"):
+        found.append(required(f"{at}.image"))
+    policy = container.get("terminationMessagePolicy")
+    policies = ("File", "FallbackToLogsOnError")
+    found += needed_choice(policy, policies, f"{at}.terminationMessagePolicy")
+    for key, check in _LISTS.items():
+        if values := container.get(key):
+            found += check(values, f"{at}.{key}")
+    found += check_mounts(container, pod.volumes, f"{at}.volumeMounts")
+    found += check_devices(container, pod.volumes, f"{at}.volumeDevices")
+    pull = container.get("imagePullPolicy")
+    found += needed_choice(pull, PULL_POLICIES, f"{at}.imagePullPolicy")
+    resources = container.get("resources", {})
+    found += check_container_resources(resources, pod.claims, f"{at}.resources")
+    found += _resizes(container.get("resizePolicy", ()), pod.restart_policy, f"{at}.resizePolicy")
+    context = container.get("securityContext")
+    where = f"{at}.securityContext"
+    return found + check_container_security(context, where, on_host=pod.users_of_host)
+
+
+def _ports(ports: Sequence[Mapping[str, Any]], at: str) -> Errors:
+    found: Errors = []
+    seen: set[str] = set()
+    for index, port in enumerate(ports):
+        where = f"{at}[{index}]"
+        if name := port.get("name"):
+            wrong = by_rule(name, f"{where}.name", port_name)
+            if not wrong and name in seen:
+                wrong = [duplicate(f"{where}.name", name)]
+            found += wrong
+            seen.add(name)
+        number = port.get("containerPort", 0)
+        if not number:
+            found.append(required(f"{where}.containerPort"))
+        else:
+            found += [invalid(f"{where}.containerPort", number, e) for e in port_number(number)]
+        if host := port.get("hostPort"):
+            found += [invalid(f"{where}.hostPort", host, each) for each in port_number(host)]
+        found += needed_choice(port.get("protocol"), _PROTOCOLS, f"{where}.protocol")
+    return found
+
+
+def _host_ports(containers: Iterable[KubeObject], at: str) -> Errors:
+    found: Errors = []
+    seen: set[str] = set()
+    for index, container in enumerate(containers):
+        for at_port, port in enumerate(container.get("ports", ())):
+            if not (number := port.get("hostPort")):
+                continue
+            text = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{number}"
+            if text in seen:
+                found.append(duplicate(f"{at}[{index}].ports[{at_port}].hostPort", text))
+            seen.add(text)
+    return found
+
+
+def _resizes(policies: Iterable[Mapping[str, Any]], restart_policy: str, at: str) -> Errors:
+    found: Errors = []
+    seen: set[str] = set()
+    for index, policy in enumerate(policies):
+        name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
+        if name in seen:
+            found.append(duplicate(f"{at}[{index}]", name))
+        seen.add(name)
+        found += needed_choice(name, ("cpu", "memory"), at)
+        found += needed_choice(restart, ("NotRequired", "RestartContainer"), at)
+        if restart_policy == "Never" and restart != "NotRequired":
+            told = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            found.append(invalid(at, restart, told))
+    return found
+
+
+def _restarts(container: KubeObject, at: str) -> Errors:
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
+    if policy is None and not rules:
+        return []
+    where = f"{at}.restartPolicy"
+    if policy is None:
+        found = [required(where, "must specify restartPolicy when restart rules are used")]
+    else:
+        found = choice(policy, ("Always", "Never", "OnFailure"), where)
+    if len(rules) > _MOST_RULES:
+        found.append(too_long(f"{at}.restartPolicyRules", _MOST_RULES))
+    for index, rule in enumerate(rules):
+        found += _restart_rule(rule, f"{at}.restartPolicyRules[{index}]")
+    return found
+
+
+def _restart_rule(rule: Mapping[str, Any], at: str) -> Errors:
+    found = choice(rule.get("action", ""), ("Restart",), f"{at}.action")
+    codes = rule.get("exitCodes")
+    if codes is None:
+        return [*found, required(f"{at}.exitCodes", "must be specified")]
+    found += choice(codes.get("operator", ""), ("In", "NotIn"), f"{at}.exitCodes.operator")
+    if len(codes.get("values", ())) > _MOST_CODES:
+        found.append(too_long(f"{at}.exitCodes.values", _MOST_CODES))
+    return found
+
+
+_LISTS: Mapping[str, Callable[[Any, str], Errors]] = {
+    "ports": _ports,
+    "env": check_env,
+    "envFrom": check_env_from,
+}

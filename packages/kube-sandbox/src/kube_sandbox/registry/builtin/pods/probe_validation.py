@@ -1,0 +1,110 @@
+"""
+What is wrong with the probes and the lifecycle of a container.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kube_sandbox.registry.builtin.field_validation import Errors, by_rule, choice, nonnegatives
+from kube_sandbox.registry.field_errors import forbidden, invalid, required
+from kube_sandbox.registry.name_validation import http_header, port_name, port_number
+
+_NUMBERS = (
+    *("initialDelaySeconds", "timeoutSeconds", "periodSeconds"),
+    *("successThreshold", "failureThreshold"),
+)
+_GRACE = "terminationGracePeriodSeconds"
+_SUCCESSES = "successThreshold"
+
+Check = Callable[[Mapping[str, Any], int, str], Errors]
+
+
+def check_probes(container: Mapping[str, Any], grace: int, at: str) -> Errors:
+    """Return what is wrong with the three probes of a container."""
+    found: Errors = []
+    if (probe := container.get("livenessProbe")) is not None:
+        found += _probe(probe, grace, f"{at}.livenessProbe") + _once(probe, f"{at}.livenessProbe")
+    if (probe := container.get("readinessProbe")) is not None:
+        where = f"{at}.readinessProbe"
+        found += _probe(probe, grace, where)
+        if _GRACE in probe:
+            told = "must not be set for readinessProbes"
+            found.append(invalid(f"{where}.{_GRACE}", probe[_GRACE], told))
+    if (probe := container.get("startupProbe")) is not None:
+        found += _probe(probe, grace, f"{at}.startupProbe") + _once(probe, f"{at}.startupProbe")
+    return found
+
+
+def _once(probe: Mapping[str, Any], at: str) -> Errors:
+    successes = probe.get(_SUCCESSES, 0)
+    return [] if successes == 1 else [invalid(f"{at}.{_SUCCESSES}", successes, "must be 1")]
+
+
+def _probe(probe: Mapping[str, Any], grace: int, at: str) -> Errors:
+    found = _handler(probe, grace, at) + nonnegatives(probe, _NUMBERS, at)
+    if probe.get(_GRACE, 1) <= 0:
+        found.append(invalid(f"{at}.{_GRACE}", probe[_GRACE], "must be greater than 0"))
+    return found
+
+
+def check_lifecycle(lifecycle: Mapping[str, Any], grace: int, at: str) -> Errors:
+    """Return what is wrong with what is to happen when a container starts and stops."""
+    found: Errors = []
+    for name in ("postStart", "preStop"):
+        if (handler := lifecycle.get(name)) is not None:
+            found += _handler(handler, grace, f"{at}.{name}")
+    return found
+
+
+def _handler(handler: Mapping[str, Any], grace: int, at: str) -> Errors:
+    found: Errors = []
+    count = 0
+    for name, check in _HANDLERS.items():
+        action = handler.get(name)
+        if action is None:
+            continue
+        if count:
+            found.append(forbidden(f"{at}.{name}", "may not specify more than 1 handler type"))
+        else:
+            found += check(action, grace, f"{at}.{name}")
+        count += 1
+    return found if count else [required(at, "must specify a handler type")]
+
+
+def _exec(action: Mapping[str, Any], grace: int, at: str) -> Errors:
+    return [] if action.get("command") else [required(f"{at}.command")]
+
+
+def _http_get(action: Mapping[str, Any], grace: int, at: str) -> Errors:
+    found = [] if action.get("path") else [required(f"{at}.path")]
+    found += _port(action.get("port", 0), f"{at}.port")
+    found += choice(action.get("scheme", ""), ("HTTP", "HTTPS"), f"{at}.scheme")
+    for header in action.get("httpHeaders", ()):
+        found += by_rule(header.get("name", ""), f"{at}.httpHeaders", http_header)
+    return found
+
+
+def _tcp_socket(action: Mapping[str, Any], grace: int, at: str) -> Errors:
+    return _port(action.get("port", 0), f"{at}.port")
+
+
+def _sleep(action: Mapping[str, Any], grace: int, at: str) -> Errors:
+    seconds = action.get("seconds", 0)
+    if 0 <= seconds <= grace:
+        return []
+    told = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+    return [invalid(at, seconds, told)]
+
+
+def _port(port: int | str, at: str) -> Errors:
+    told = port_number(port) if isinstance(port, int) else port_name(port)
+    return [invalid(at, port, each) for each in told]
+
+
+_HANDLERS: Mapping[str, Check] = {
+    "exec": _exec,
+    "httpGet": _http_get,
+    "tcpSocket": _tcp_socket,
+    "grpc": _tcp_socket,
+    "sleep": _sleep,
+}

@@ -1,0 +1,168 @@
+"""
+Profiles of seccomp and AppArmor that annotations of a pod name, as before there were fields.
+
+Those of seccomp do nothing any more; those of AppArmor become fields of a new pod.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.field_validation import Errors, descending
+from kube_sandbox.registry.builtin.pods.security_context_validation import (
+    check_app_armor,
+    containers_of,
+)
+from kube_sandbox.registry.field_errors import forbidden, invalid, quoted
+
+_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_LOCAL = "localhost/"
+_SORTS = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
+_SECCOMP_SORTS = {**_SORTS, "docker/default": "RuntimeDefault"}
+
+Profile = Mapping[str, Any]
+
+
+def check_profile_annotations(
+    values: Mapping[str, str], spec: Mapping[str, Any], at: str
+) -> Errors:
+    """Return which annotations do not name a profile, or one of no container."""
+    found: Errors = []
+    for key in (_POD, *(key for key in values if key.startswith(_CONTAINER))):
+        if key in values:
+            found += _check_seccomp(values[key], f"{at}.{key}")
+    names = {container.get("name") for container, _ in containers_of(dict(spec), "")}
+    for key, value in values.items():
+        if not key.startswith(_APP_ARMOR):
+            continue
+        name = key.removeprefix(_APP_ARMOR)
+        if name not in names:
+            found.append(invalid(f"{at}[{key}]", name, "container not found"))
+        if value and value not in _SORTS and not value.startswith(_LOCAL):
+            told = f"invalid AppArmor profile name: {quoted(value)}"
+            found.append(invalid(f"{at}[{key}]", value, told))
+    return found
+
+
+def _check_seccomp(value: str, at: str) -> Errors:
+    if value in _SECCOMP_SORTS:
+        return []
+    if value.startswith(_LOCAL):
+        return descending(value.removeprefix(_LOCAL), at)
+    return [invalid(at, value, "must be a valid seccomp profile")]
+
+
+def check_same_profiles(meta: Mapping[str, Any], spec: KubeObject, at: str) -> Errors:
+    """Return which profiles are not those that annotations name, too."""
+    values = meta.get("annotations") or {}
+    if not values:
+        return []
+    containers = list(containers_of(spec, at))
+    of_pod = _profile(spec, "seccompProfile")
+    found = _compare(of_pod, values.get(_POD), f"{at}.securityContext", "seccomp")
+    for container, where in containers:
+        profile = _profile(container, "seccompProfile")
+        value = values.get(f"{_CONTAINER}{container.get('name')}")
+        found += _compare(profile, value, f"{where}.securityContext", "seccomp")
+    if (spec.get("os") or {}).get("name") == "windows":
+        return found
+    for container, where in containers:
+        profile = _profile(container, "appArmorProfile") or _profile(spec, "appArmorProfile")
+        value = values.get(f"{_APP_ARMOR}{container.get('name')}")
+        found += _compare(profile, value, f"{where}.securityContext", "apparmor")
+    return found
+
+
+def _profile(one: Mapping[str, Any], field: str) -> Profile | None:
+    found: Profile | None = (one.get("securityContext") or {}).get(field)
+    return found
+
+
+def _compare(profile: Profile | None, value: str | None, at: str, system: str) -> Errors:
+    if profile is None or value is None:
+        return []
+    is_seccomp = system == "seccomp"
+    where = f"{at}.{'seccompProfile' if is_seccomp else 'appArmorProfile'}"
+    sorts = _SECCOMP_SORTS if is_seccomp else _SORTS
+    sort = "Localhost" if value.startswith(_LOCAL) else sorts.get(value)
+    if sort != profile.get("type"):
+        told = f"{system} type in annotation and field must match"
+        return [forbidden(f"{where}.type", told)]
+    if sort == "Localhost" and value.removeprefix(_LOCAL) != profile.get("localhostProfile"):
+        told = f"{system} profile in annotation and field must match"
+        return [forbidden(f"{where}.localhostProfile", told)]
+    return []
+
+
+def check_profile_changes(after: Mapping[str, str], before: Mapping[str, str], at: str) -> Errors:
+    """Return which annotations of a pod that is there may not change."""
+    gone = [key for key, value in before.items() if after.get(key) != value]
+    new = [key for key in after if key not in before]
+    return [
+        *(
+            forbidden(f"{at}[{key}]", "may not remove or update AppArmor annotations")
+            for key in gone
+            if key.startswith(_APP_ARMOR)
+        ),
+        *(
+            forbidden(f"{at}[{key}]", "may not add AppArmor annotations")
+            for key in new
+            if key.startswith(_APP_ARMOR)
+        ),
+    ]
+
+
+def take_profiles(pod: KubeObject) -> None:
+    """Give containers of a new pod the AppArmor profiles that annotations name."""
+    values, spec = pod["metadata"].get("annotations") or {}, pod["spec"]
+    if not values or (spec.get("os") or {}).get("name") == "windows":
+        return
+    for container, _ in containers_of(spec, ""):
+        value = values.get(f"{_APP_ARMOR}{container.get('name')}")
+        if value is None or _profile(container, "appArmorProfile") is not None:
+            continue
+        profile = _named(value)
+        if profile is not None and profile != _profile(spec, "appArmorProfile"):
+            context = container.get("securityContext") or {}
+            container["securityContext"] = {**context, "appArmorProfile": profile}
+
+
+def _named(value: str) -> KubeObject | None:
+    """Return the profile that an annotation names, if it is one."""
+    if value in _SORTS:
+        return {"type": _SORTS[value]}
+    profile = {"type": "Localhost", "localhostProfile": value.removeprefix(_LOCAL)}
+    is_one = value.startswith(_LOCAL) and not check_app_armor(profile, "")
+    return profile if is_one else None
+
+
+def pod_profile_warnings(
+    meta: Mapping[str, Any], spec: Mapping[str, Any], prefix: str
+) -> Iterator[str]:
+    """Warn of an annotation for the whole pod that does nothing."""
+    if _POD in (meta.get("annotations") or ()) and _profile(spec, "seccompProfile") is None:
+        yield _does_nothing(prefix, _POD)
+
+
+def container_profile_warnings(
+    container: Mapping[str, Any], meta: Mapping[str, Any], spec: Mapping[str, Any], prefix: str
+) -> Iterator[str]:
+    """Warn of annotations for a container that do nothing, or will not for long."""
+    values, name = meta.get("annotations") or {}, container.get("name")
+    key = f"{_CONTAINER}{name}"
+    if key in values and _profile(container, "seccompProfile") is None:
+        yield _does_nothing(prefix, key)
+    key = f"{_APP_ARMOR}{name}"
+    if not prefix or key not in values or _profile(container, "appArmorProfile") is not None:
+        return  # a pod has got its profile
+    of_pod = _profile(spec, "appArmorProfile")
+    if of_pod is None or of_pod != _named(values[key]):
+        told = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+        yield f"{prefix}metadata.annotations[{key}]: {told}"
+
+
+def _does_nothing(prefix: str, key: str) -> str:
+    told = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+    return f"{prefix}metadata.annotations[{key}]: {told}"

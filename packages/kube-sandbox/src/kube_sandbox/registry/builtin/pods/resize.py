@@ -1,0 +1,135 @@
+"""
+How much a running pod may take can change by a subresource of its own, and nothing else by it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.field_validation import Errors
+from kube_sandbox.registry.field_errors import forbidden, invalid
+
+RESIZE = "resize"
+_LISTS = ("containers", "initContainers")
+_RESIZED = ("resources", "resizePolicy")
+_COMPUTE = ("cpu", "memory")
+_WHOLE = "[]"  # how a path without a name is printed
+_ONLY = "only cpu and memory resources are mutable"
+_ONLY_OF_SIDECARS = "only cpu and memory resources for sidecar containers are mutable"
+_LEVEL = (
+    "resize of pods with pod-level resources is forbidden when "
+    "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
+)
+
+
+def resized_spec(new: KubeObject, old: KubeObject) -> KubeObject | None:
+    """Return the old spec with the resources of the new one; `None` if containers differ."""
+    found = dict(old)
+    for name in _LISTS:
+        after, before = new.get(name) or [], old.get(name) or []
+        if len(after) != len(before):
+            return None
+        if any(one.get("name") != two.get("name") for one, two in zip(after, before, strict=True)):
+            found[name] = after
+        elif after:
+            found[name] = [_merged(*each) for each in zip(after, before, strict=True)]
+    return found
+
+
+def _merged(container: KubeObject, before: KubeObject) -> KubeObject:
+    kept = {key: value for key, value in before.items() if key not in _RESIZED}
+    return kept | {key: container[key] for key in _RESIZED if key in container}
+
+
+def check_resize(new: KubeObject, old: KubeObject, qos: str) -> Errors:
+    """Return what is wrong with a resize; `qos` is the class that the pod would have by it."""
+    spec, before = new["spec"], old["spec"]
+    if before.get("os", {}).get("name") == "windows":
+        return [forbidden(_WHOLE, "windows pods cannot be resized")]
+    found: Errors = []
+    known = old.get("status", {}).get("qosClass", qos)
+    if known != qos:
+        told = "Pod QOS Class may not change as a result of resizing"
+        found.append(invalid("spec", known, told))
+    if not _is_supported(old):
+        found.append(forbidden("spec", "Pod running on node without support for resize"))
+    if any(each.get("resources") for each in (spec, before)):
+        return [*found, forbidden(_WHOLE, _LEVEL)]
+    wrong = _order(spec, before)
+    if wrong:
+        return found + wrong
+    found += _removed(spec, before) + _others(spec, before)
+    return found
+
+
+def _is_supported(pod: KubeObject) -> bool:
+    for status in pod.get("status", {}).get("containerStatuses", ()):
+        if "running" in status.get("state", {}):
+            return "resources" in status
+    return True
+
+
+def _order(spec: KubeObject, before: KubeObject) -> Errors:
+    found: Errors = []
+    for name in _LISTS:
+        after, former = spec.get(name) or [], before.get(name) or []
+        if len(after) != len(former):
+            told = f"{name} may not be added or removed on resize"
+            found.append(forbidden(f"spec.{name}", told))
+            continue
+        found += [
+            forbidden(
+                f"spec.{name}[{index}].name", f"{name} may not be renamed or reordered on resize"
+            )
+            for index, (one, two) in enumerate(zip(after, former, strict=True))
+            if one.get("name") != two.get("name")
+        ]
+    return found
+
+
+def _removed(spec: KubeObject, before: KubeObject) -> Errors:
+    found: Errors = []
+    for name in reversed(_LISTS):
+        former = before.get(name) or []
+        for index, (one, two) in enumerate(zip(spec.get(name) or [], former, strict=True)):
+            if name == "initContainers" and two.get("restartPolicy") != "Always":
+                continue
+            for part in ("requests", "limits"):
+                had, has = (each.get("resources", {}).get(part, {}) for each in (two, one))
+                if not had.keys() <= has.keys():
+                    where = f"spec.{name}[{index}].resources.{part}"
+                    found.append(forbidden(where, f"resource {part} cannot be removed"))
+    return found
+
+
+def _others(spec: KubeObject, before: KubeObject) -> Errors:
+    found: Errors = []
+    for name, told in ((_LISTS[0], _ONLY), (_LISTS[1], _ONLY_OF_SIDECARS)):
+        former = before.get(name) or []
+        for one, two in zip(spec.get(name) or [], former, strict=True):
+            if name == "initContainers" and one.get("restartPolicy") != "Always":
+                if one != two:
+                    text = "resources for non-sidecar init containers are immutable"
+                    found.append(forbidden("spec", text))
+            elif _undone(one, two) != two:
+                found.append(forbidden("spec", told))
+    return found
+
+
+def _undone(container: KubeObject, before: KubeObject) -> KubeObject:
+    """Return a container with the processors and the memory that it had."""
+    resources: dict[str, Any] = {}
+    for part in ("limits", "requests"):
+        had, has = (each.get("resources", {}).get(part) for each in (before, container))
+        amounts = _without_compute(has or {}) | _compute(had or {})
+        if amounts:
+            resources[part] = amounts
+    return {**container, "resources": resources}
+
+
+def _without_compute(amounts: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in amounts.items() if name not in _COMPUTE}
+
+
+def _compute(amounts: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in amounts.items() if name in _COMPUTE}

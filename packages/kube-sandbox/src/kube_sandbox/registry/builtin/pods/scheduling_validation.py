@@ -1,0 +1,230 @@
+"""
+What is wrong with where a pod wants to run: affinities, tolerations, spreading.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.field_validation import Errors, by_rule, choice, positive
+from kube_sandbox.registry.field_errors import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from kube_sandbox.registry.name_validation import (
+    dns_label,
+    dns_subdomain,
+    label_value,
+    qualified_name,
+)
+from kube_sandbox.registry.object_meta import label_key, label_selector
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_WEIGHT = "must be in the range 1-100"
+_NO_SELECTOR = "must not be specified when labelSelector is not set"
+_NO_OPERATOR = "not a valid selector operator"
+
+
+def check_affinity(affinity: Mapping[str, Any] | None, at: str) -> Errors:
+    """Return what is wrong with what a pod wants to be near to, or far from."""
+    if not affinity:
+        return []
+    found: Errors = []
+    if (node := affinity.get("nodeAffinity")) is not None:
+        found += _node_affinity(node, f"{at}.nodeAffinity")
+    for name in ("podAffinity", "podAntiAffinity"):
+        pods = affinity.get(name) or {}
+        for index, term in enumerate(pods.get(_REQUIRED, ())):
+            found += _pod_term(term, f"{at}.{name}.{_REQUIRED}[{index}]")
+        for index, weighted in enumerate(pods.get(_PREFERRED, ())):
+            where = f"{at}.{name}.{_PREFERRED}[{index}]"
+            found += _weight(weighted, where)
+            found += _pod_term(weighted.get("podAffinityTerm", {}), f"{where}.podAffinityTerm")
+    return found
+
+
+def _weight(term: Mapping[str, Any], at: str) -> Errors:
+    weight = term.get("weight", 0)
+    return [] if 1 <= weight <= 100 else [invalid(f"{at}.weight", weight, _WEIGHT)]
+
+
+def _node_affinity(affinity: Mapping[str, Any], at: str) -> Errors:
+    found: Errors = []
+    if (selector := affinity.get(_REQUIRED)) is not None:
+        where = f"{at}.{_REQUIRED}.nodeSelectorTerms"
+        terms = selector.get("nodeSelectorTerms") or ()
+        if not terms:
+            found.append(required(where, "must have at least one node selector term"))
+        for index, term in enumerate(terms):
+            found += _node_term(term, f"{where}[{index}]", checks_values=True)
+    for index, weighted in enumerate(affinity.get(_PREFERRED, ())):
+        where = f"{at}.{_PREFERRED}[{index}]"
+        found += _weight(weighted, where)
+        term = weighted.get("preference", {})
+        found += _node_term(term, f"{where}.preference", checks_values=False)
+    return found
+
+
+def _node_term(term: Mapping[str, Any], at: str, *, checks_values: bool) -> Errors:
+    found: Errors = []
+    for index, each in enumerate(term.get("matchExpressions", ())):
+        found += _node_requirement(each, f"{at}.matchExpressions[{index}]", checks_values)
+    for index, each in enumerate(term.get("matchFields", ())):
+        found += _node_field(each, f"{at}.matchFields[{index}]")
+    return found
+
+
+def _node_requirement(requirement: Mapping[str, Any], at: str, checks_values: bool) -> Errors:
+    operator, values = requirement.get("operator", ""), requirement.get("values", ())
+    found: Errors = []
+    if operator in ("In", "NotIn"):
+        if not values:
+            told = "must be specified when `operator` is 'In' or 'NotIn'"
+            found.append(required(f"{at}.values", told))
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            found.append(forbidden(f"{at}.values", told))
+    elif operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            told = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            found.append(required(f"{at}.values", told))
+    else:
+        found.append(invalid(f"{at}.operator", operator, _NO_OPERATOR))
+    found += label_key(requirement.get("key", ""), f"{at}.key")
+    if checks_values:
+        for index, value in enumerate(values):
+            found += by_rule(value, f"{at}.values[{index}]", label_value)
+    return found
+
+
+def _node_field(requirement: Mapping[str, Any], at: str) -> Errors:
+    operator, values = requirement.get("operator", ""), requirement.get("values", ())
+    found: Errors = []
+    if operator not in ("In", "NotIn"):
+        found.append(invalid(f"{at}.operator", operator, _NO_OPERATOR))
+    elif len(values) != 1:
+        told = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        found.append(required(f"{at}.values", told))
+    key = requirement.get("key", "")
+    if key != "metadata.name":
+        return [*found, invalid(f"{at}.key", key, "not a valid field selector key")]
+    for index, value in enumerate(values):
+        found += by_rule(value, f"{at}.values[{index}]", dns_subdomain)
+    return found
+
+
+def _pod_term(term: Mapping[str, Any], at: str) -> Errors:
+    found = label_selector(term.get("labelSelector"), f"{at}.labelSelector")
+    found += label_selector(term.get("namespaceSelector"), f"{at}.namespaceSelector")
+    for name in term.get("namespaces", ()):
+        found += by_rule(name, f"{at}.namespace", dns_label)
+    found += _label_keys(term, at)
+    topology = term.get("topologyKey", "")
+    if not topology:
+        found.append(required(f"{at}.topologyKey", "can not be empty"))
+    return found + label_key(topology, f"{at}.topologyKey")
+
+
+def _label_keys(term: Mapping[str, Any], at: str) -> Errors:
+    """Return what is wrong with labels whose values are to be those of the pod itself."""
+    selector = term.get("labelSelector")
+    keys, others = term.get("matchLabelKeys", ()), term.get("mismatchLabelKeys", ())
+    found: Errors = []
+    for name, listed in (("matchLabelKeys", keys), ("mismatchLabelKeys", others)):
+        if listed and selector is None:
+            found.append(forbidden(f"{at}.{name}", _NO_SELECTOR))
+        elif listed:
+            for index, key in enumerate(listed):
+                found += by_rule(key, f"{at}.{name}[{index}]", qualified_name)
+    seen = set((selector or {}).get("matchLabels", ()))
+    for expression in (selector or {}).get("matchExpressions", ()):
+        key = expression.get("key", "")
+        if key in keys and key in seen:
+            where = f"{at}[{list(keys).index(key)}]"
+            found.append(invalid(where, key, "exists in both matchLabelKeys and labelSelector"))
+        seen.add(key)
+    told = "exists in both matchLabelKeys and mismatchLabelKeys"
+    return found + [
+        invalid(f"{at}.matchLabelKeys[{index}]", key, told)
+        for index, key in enumerate(keys)
+        if key in others
+    ]
+
+
+def check_tolerations(tolerations: Iterable[KubeObject], at: str) -> Errors:
+    """Return what is wrong with the taints of nodes that a pod puts up with."""
+    found: Errors = []
+    for index, toleration in enumerate(tolerations):
+        where, key = f"{at}[{index}]", toleration.get("key", "")
+        operator, effect = toleration.get("operator", ""), toleration.get("effect", "")
+        if key:
+            found += label_key(key, f"{where}.key")
+        elif operator != "Exists":
+            told = (
+                "operator must be Exists when `key` is empty, which means "
+                '"match all values and all keys"'
+            )
+            found.append(invalid(f"{where}.operator", operator, told))
+        if "tolerationSeconds" in toleration and effect != "NoExecute":
+            told = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            found.append(invalid(f"{where}.effect", effect, told))
+        found += _operator(operator, toleration.get("value", ""), f"{where}.operator")
+        if effect:
+            found += choice(effect, _EFFECTS, f"{where}.effect")
+    return found
+
+
+def _operator(operator: str, value: str, at: str) -> Errors:
+    if operator in ("", "Equal"):
+        wrong = label_value(value)
+        return [invalid(at, value, ";".join(wrong))] if wrong else []
+    if operator == "Exists":
+        told = "value must be empty when `operator` is 'Exists'"
+        return [invalid(at, value, told)] if value else []
+    known = ("Equal", "Exists", "Lt", "Gt") if operator in ("Lt", "Gt") else ("Equal", "Exists")
+    return [not_supported(at, operator, known)]
+
+
+def check_spreading(constraints: Sequence[KubeObject], at: str) -> Errors:
+    """Return what is wrong with how pods are to be spread."""
+    found: Errors = []
+    for index, constraint in enumerate(constraints):
+        where = f"{at}[{index}]"
+        topology = constraint.get("topologyKey", "")
+        action = constraint.get("whenUnsatisfiable", "")
+        found += positive(constraint.get("maxSkew", 0), f"{where}.maxSkew")
+        if not topology:
+            found.append(required(f"{where}.topologyKey", "can not be empty"))
+        actions = ("DoNotSchedule", "ScheduleAnyway")
+        found += choice(action, actions, f"{where}.whenUnsatisfiable")
+        for other in constraints[index + 1 :]:
+            if _pair(other) == (topology, action):
+                pair = f"{{{topology}, {action}}}"
+                found.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", pair))
+                break
+        found += _domains(constraint.get("minDomains"), action, f"{where}.minDomains")
+        for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            found += choice(constraint.get(name), ("Honor", "Ignore"), f"{where}.{name}")
+        found += _label_keys(constraint, where)
+        found += label_selector(constraint.get("labelSelector"), f"{where}.labelSelector")
+    return found
+
+
+def _pair(constraint: Mapping[str, Any]) -> tuple[str, str]:
+    return constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
+
+
+def _domains(count: int | None, action: str, at: str) -> Errors:
+    if count is None:
+        return []
+    found = positive(count, at)
+    if action != "DoNotSchedule":
+        told = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        found.append(invalid(at, count, told))
+    return found

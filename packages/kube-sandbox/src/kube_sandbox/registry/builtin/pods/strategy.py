@@ -1,0 +1,243 @@
+"""Pod."""
+
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.base_strategy import Plain
+from kube_sandbox.registry.builtin.internal_json import difference
+from kube_sandbox.registry.builtin.nano_amounts import nanos
+from kube_sandbox.registry.builtin.pods.container_validation import check_image
+from kube_sandbox.registry.builtin.pods.defaults import default_pod
+from kube_sandbox.registry.builtin.pods.profile_annotations import (
+    check_same_profiles,
+    take_profiles,
+)
+from kube_sandbox.registry.builtin.pods.resize import RESIZE, check_resize, resized_spec
+from kube_sandbox.registry.builtin.pods.update_validation import (
+    check_annotation_changes,
+    check_spec_changes,
+    check_status_changes,
+)
+from kube_sandbox.registry.builtin.pods.validation import check_pod_annotations, check_pod_spec
+from kube_sandbox.registry.builtin.pods.warnings import pod_warnings
+from kube_sandbox.registry.field_errors import forbidden
+from kube_sandbox.registry.name_validation import dns_label
+from kube_sandbox.registry.strategy import (
+    Errors,
+    Fields,
+    Occasion,
+    counts_generation,
+    keep,
+    set_generation,
+)
+
+EPHEMERAL = "ephemeralcontainers"
+_EPHEMERAL_FIELD = "ephemeralContainers"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+_COMPUTE = ("cpu", "memory")
+# What of the metadata only a write of the whole object reaches.
+_META_OF_MAIN = ("labels", "annotations", "finalizers", "ownerReferences")
+
+
+class Pods(Plain):
+    """A pod; two subresources reach what nobody else may change of one that runs."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Fill in what is left out."""
+        default_pod(obj)
+
+    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+        """Begin pending, with what its own labels add to it."""
+        super().prepare_create(obj, occasion)
+        _merge_label_keys(obj)
+        take_profiles(obj)
+
+    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+        """Return the status of a new pod."""
+        given = obj.get("status", {}).get("qosClass")
+        found: KubeObject = {"phase": "Pending", "qosClass": given or qos_class(obj["spec"])}
+        if obj["spec"].get("schedulingGates"):
+            moment = occasion.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+            found["conditions"] = [{**_GATED, "lastProbeTime": None, "lastTransitionTime": moment}]
+        return found
+
+    def prepare_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> None:
+        """Keep what this write does not reach, and count changes of the spec."""
+        if subresource == "status":
+            self._prepare_status(new, old)
+            return
+        if subresource in (EPHEMERAL, RESIZE):
+            _keep_others(new, old, subresource)
+        keep(new, old, "status")
+        counts_generation(new, old, "spec")
+
+    def _prepare_status(self, new: KubeObject, old: KubeObject) -> None:
+        keep(new, old, "spec")
+        keep(new["metadata"], old["metadata"], "ownerReferences")
+        set_generation(new, old["metadata"].get("generation", 0))
+        status, before = new.setdefault("status", {}), old.get("status", {})
+        for key in ("qosClass", "observedGeneration"):
+            if key in before and not status.get(key):
+                status[key] = before[key]
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge a pod by itself."""
+        meta, spec = obj["metadata"], obj["spec"]
+        found = check_pod_annotations(meta.get("annotations"), spec, "metadata.annotations")
+        found += check_pod_spec(spec, "spec", is_pod=True, pod_name=meta.get("name", ""))
+        if not spec.get("serviceAccountName"):
+            found += _tokens(spec)
+        for name in ("containers", "initContainers"):
+            for index, container in enumerate(spec.get(name) or ()):
+                found += check_image(container, f"spec.{name}[{index}]")
+        return found
+
+    def validate_create(self, obj: KubeObject, occasion: Occasion) -> Errors:
+        """Return what is wrong with a new pod."""
+        found = self.checked_meta(obj) + self.check(obj)
+        spec = obj["spec"]
+        if spec.get(_EPHEMERAL_FIELD):
+            found.append(forbidden(f"spec.{_EPHEMERAL_FIELD}", "cannot be set on create"))
+        if spec.get("nodeName") and spec.get("schedulingGates"):
+            told = "cannot be set until all schedulingGates have been cleared"
+            found.append(forbidden("spec.nodeName", told))
+        return found + check_same_profiles(obj["metadata"], spec, "spec")
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> Errors:
+        """Return what is wrong with a changed pod."""
+        found = self.changed_meta(new, old)
+        if subresource == "status":
+            return found + check_annotation_changes(new, old) + check_status_changes(new, old)
+        found += self.checked_meta(new) + self.check(new)
+        if subresource == EPHEMERAL:
+            return found + _ephemeral_changes(new, old)
+        if subresource == RESIZE:
+            return found + check_resize(new, old, qos_class(new["spec"]))
+        return found + check_annotation_changes(new, old) + check_spec_changes(new, old)
+
+    def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
+        """Warn of new pods only."""
+        if old is not None:
+            return []
+        wrong = dns_label(obj["metadata"].get("name", ""))
+        if not wrong:
+            return pod_warnings(obj)
+        told = (
+            "metadata.name: this is used in the Pod's hostname, which can result in surprising "
+            f"behavior; a DNS label is recommended: [{' '.join(wrong)}]"
+        )
+        return [told, *pod_warnings(obj)]
+
+    def reset_fields(self, subresource: str) -> Fields:
+        """Return what a write does not reach."""
+        if subresource != "status":
+            return (("status",),)
+        meta = "metadata"
+        return (("spec",), (meta, "deletionTimestamp"), (meta, "ownerReferences"))
+
+
+def qos_class(spec: KubeObject) -> str:
+    """Return how a pod is served when a node runs short."""
+    if resources := spec.get("resources"):
+        parts = [resources]
+    else:
+        containers = (*(spec.get("containers") or ()), *spec.get("initContainers", ()))
+        parts = [each.get("resources", {}) for each in containers]
+    requests, limits = _sums(parts, "requests"), _sums(parts, "limits")
+    if not requests and not limits:
+        return "BestEffort"
+    for part in parts:
+        given = part.get("limits", {})
+        if any(nanos(given.get(name, "0")) <= 0 for name in _COMPUTE):
+            return "Burstable"
+    return "Guaranteed" if requests == limits else "Burstable"
+
+
+def _sums(parts: Iterable[dict[str, Any]], key: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for part in parts:
+        for name in _COMPUTE:
+            amount = nanos(part.get(key, {}).get(name, "0"))
+            if amount > 0:
+                found[name] = found.get(name, 0) + amount
+    return found
+
+
+def _tokens(spec: KubeObject) -> Errors:
+    told = "must not be specified when serviceAccountName is not set"
+    return [
+        forbidden(f"spec.volumes[{index}].projected.sources[{at}].serviceAccountToken", told)
+        for index, volume in enumerate(spec.get("volumes", ()))
+        for at, source in enumerate(volume.get("projected", {}).get("sources") or ())
+        if "serviceAccountToken" in source
+    ]
+
+
+def _keep_others(new: KubeObject, old: KubeObject, subresource: str) -> None:
+    """Keep all but what a lesser subresource is for."""
+    if subresource == RESIZE:
+        spec = resized_spec(new["spec"], old["spec"])
+        if spec is None:
+            return  # what is wrong with it is told later, as it came
+    else:
+        spec = {key: value for key, value in old["spec"].items() if key != _EPHEMERAL_FIELD}
+        if added := new["spec"].get(_EPHEMERAL_FIELD):
+            spec[_EPHEMERAL_FIELD] = added
+    new["spec"] = spec
+    for key in _META_OF_MAIN:
+        keep(new["metadata"], old["metadata"], key)
+
+
+def _ephemeral_changes(new: KubeObject, old: KubeObject) -> Errors:
+    after = {each.get("name"): each for each in new["spec"].get(_EPHEMERAL_FIELD, ())}
+    found = check_annotation_changes(new, old)
+    for container in old["spec"].get(_EPHEMERAL_FIELD, ()):
+        name = container["name"]
+        told = f'existing ephemeral containers "{name}" may not be'
+        if name not in after:
+            found.append(forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{told} removed\n"))
+        elif after[name] != container:
+            lines = difference(container, after[name], "core.EphemeralContainer")
+            found.append(forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{told} changed\n{lines}"))
+    return found
+
+
+def _merge_label_keys(pod: KubeObject) -> None:
+    """Add the values that labels of the pod have to the selectors that ask for them."""
+    labels, spec = pod["metadata"].get("labels", {}), pod["spec"]
+    for constraint in spec.get("topologySpreadConstraints", ()):
+        _merge(constraint, labels)
+    for name in ("podAffinity", "podAntiAffinity"):
+        pods = spec.get("affinity", {}).get(name, {})
+        for weighted in pods.get(_PREFERRED, ()):
+            _merge(weighted.get("podAffinityTerm", {}), labels)
+        for term in pods.get(_REQUIRED, ()):
+            _merge(term, labels)
+
+
+def _merge(term: KubeObject, labels: dict[str, str]) -> None:
+    if "labelSelector" not in term:
+        return
+    for name, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        added = [
+            {"key": key, "operator": operator, "values": [labels[key]]}
+            for key in term.get(name, ())
+            if key in labels
+        ]
+        if added:
+            selector = deepcopy(term["labelSelector"])
+            selector["matchExpressions"] = [*selector.get("matchExpressions", ()), *added]
+            term["labelSelector"] = selector

@@ -1,0 +1,232 @@
+"""
+What may change of a pod once it is there: images, more tolerations, a shorter deadline.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.field_validation import Errors, by_rule
+from kube_sandbox.registry.builtin.internal_json import difference, shown_internal
+from kube_sandbox.registry.builtin.ip_validation import ip_errors, parse_ip
+from kube_sandbox.registry.builtin.pods.container_validation import check_image
+from kube_sandbox.registry.builtin.pods.profile_annotations import check_profile_changes
+from kube_sandbox.registry.builtin.pods.scheduling_validation import check_tolerations
+from kube_sandbox.registry.builtin.pods.validation import check_pod_annotations
+from kube_sandbox.registry.field_errors import forbidden, invalid, required
+from kube_sandbox.registry.name_validation import dns_subdomain, in_range, qualified_name
+from kube_sandbox.registry.object_meta import IMMUTABLE
+
+_DEADLINE = "activeDeadlineSeconds"
+_GRACE = "terminationGracePeriodSeconds"
+_MOST_SECONDS = 2**31 - 1
+_MIRROR = "kubernetes.io/config.mirror"
+_SYSTEM_CONDITIONS = frozenset(("PodScheduled", "Ready", "Initialized"))
+_CHANGEABLE = ",".join(
+    (
+        "`spec.containers[*].image`",
+        "`spec.initContainers[*].image`",
+        "`spec.activeDeadlineSeconds`",
+        "`spec.tolerations` (only additions to existing tolerations)",
+        "`spec.terminationGracePeriodSeconds` "
+        "(allow it to be set to 1 if it was previously negative)",
+    )
+)
+_TOLERATION = "existing toleration can not be modified except its tolerationSeconds"
+
+
+def check_annotation_changes(new: KubeObject, old: KubeObject) -> Errors:
+    """Return which annotations of a pod may not change."""
+    after, before = (each["metadata"].get("annotations", {}) for each in (new, old))
+    at = "metadata.annotations"
+    found: Errors = []
+    if _MIRROR in before and after.get(_MIRROR) != before[_MIRROR]:
+        told = "may not remove or update mirror pod annotation"
+        found.append(forbidden(f"{at}[{_MIRROR}]", told))
+    elif _MIRROR in after and _MIRROR not in before:
+        found.append(forbidden(f"{at}[{_MIRROR}]", "may not add mirror pod annotation"))
+    found += check_profile_changes(after, before, at)
+    return found + check_pod_annotations(after, new["spec"], at)
+
+
+def check_spec_changes(new: KubeObject, old: KubeObject) -> Errors:
+    """Return which changes of a pod's spec are not allowed."""
+    spec, before = new["spec"], old["spec"]
+    found: Errors = []
+    for name in ("containers", "initContainers"):
+        after, former = spec.get(name) or (), before.get(name) or ()
+        if len(after) != len(former):
+            told = "pod updates may not add or remove containers"
+            return [*found, forbidden(f"spec.{name}", told)]
+        for index, container in enumerate(after):
+            where = f"spec.{name}[{index}]"
+            if not container.get("image"):
+                found.append(required(f"{where}.image"))
+            found += check_image(container, where)
+    wrong, goes_on = _deadline(spec.get(_DEADLINE), before.get(_DEADLINE))
+    found += wrong
+    if not goes_on:
+        return found
+    found += _tolerations(spec.get("tolerations", ()), before.get("tolerations", ()))
+    found += _gates(spec.get("schedulingGates", ()), before.get("schedulingGates", ()))
+    return found if spec == before else found + _others(spec, before)
+
+
+def _deadline(deadline: int | None, before: int | None) -> tuple[Errors, bool]:
+    """Return what is wrong with a deadline, and whether the rest is still looked at."""
+    at = f"spec.{_DEADLINE}"
+    if deadline is None:
+        if before is None:
+            return [], True
+        return [invalid(at, None, "must not update from a positive integer to nil value")], True
+    wrong = in_range(deadline, 0, _MOST_SECONDS)
+    if wrong:
+        return [invalid(at, deadline, wrong[0])], False
+    if before is not None and before < deadline:
+        told = "must be less than or equal to previous value"
+        return [invalid(at, deadline, told)], False
+    return [], True
+
+
+def _tolerations(after: Sequence[KubeObject], before: Sequence[KubeObject]) -> Errors:
+    kept = [_timeless(each) for each in after]
+    if any(_timeless(each) not in kept for each in before):
+        return [forbidden("spec.tolerations", _TOLERATION)]
+    return check_tolerations(after, "spec.tolerations")
+
+
+def _timeless(toleration: KubeObject) -> KubeObject:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+
+
+def _gates(after: Sequence[KubeObject], before: Sequence[KubeObject]) -> Errors:
+    known = {each.get("name") for each in before}
+    # One that stands twice is told once, where it stands last.
+    added = {each.get("name", ""): index for index, each in enumerate(after)}
+    return [
+        forbidden(
+            f"spec.schedulingGates[{index}].name",
+            f"only deletion is allowed, but found new scheduling gate '{name}'",
+        )
+        for name, index in added.items()
+        if name not in known
+    ]
+
+
+def _others(spec: KubeObject, before: KubeObject) -> Errors:
+    """Refuse other changes; those that are allowed are undone for a comparison."""
+    undone = dict(spec)
+    for name in ("containers", "initContainers"):
+        if spec.get(name):
+            undone[name] = [
+                {**each, "image": former.get("image", "")}
+                for each, former in zip(spec[name], before[name], strict=True)
+            ]
+    for key in (_DEADLINE, "schedulingGates", "tolerations"):
+        undone.pop(key, None)
+        if key in before:
+            undone[key] = before[key]
+    if before.get(_GRACE, 0) < 0 and undone.get(_GRACE) == 1:
+        undone[_GRACE] = before[_GRACE]
+    found = _undo_scheduling(undone, before) if before.get("schedulingGates") else []
+    if undone == before:
+        return found
+    told = f"pod updates may not change fields other than {_CHANGEABLE}"
+    lines = difference(before, undone, "core.PodSpec")
+    return [*found, forbidden("spec", f"{told}\n{lines}")]
+
+
+def _undo_scheduling(undone: KubeObject, before: KubeObject) -> Errors:
+    """Undo what may change of a pod that is not to be scheduled yet: to fewer nodes only."""
+    found: Errors = []
+    selector, former = undone.pop("nodeSelector", None), before.get("nodeSelector")
+    if not (former or {}).items() <= (selector or {}).items():
+        told = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        found.append(invalid("spec.nodeSelector", selector, told))
+    if former:
+        undone["nodeSelector"] = former
+    affinity, known = undone.get("affinity"), before.get("affinity")
+    node, its_node = ((each or {}).get("nodeAffinity") for each in (affinity, known))
+    if node == its_node:
+        return found
+    found += _narrower(node or {}, its_node or {})
+    others = {key: value for key, value in (affinity or {}).items() if key != "nodeAffinity"}
+    if its_node is not None:
+        others["nodeAffinity"] = its_node
+    undone.pop("affinity", None)
+    if others or known is not None:
+        undone["affinity"] = others
+    return found
+
+
+def _narrower(node: Mapping[str, Any], before: Mapping[str, Any]) -> Errors:
+    """Refuse what would let a pod run on more nodes than it could."""
+    key = "requiredDuringSchedulingIgnoredDuringExecution"
+    at = f"spec.affinity.nodeAffinity.{key}.nodeSelectorTerms"
+    terms, former = (
+        (each.get(key) or {}).get("nodeSelectorTerms") or [] for each in (node, before)
+    )
+    shown = [shown_internal(each, "core.NodeSelectorTerm") for each in terms]
+    if former and len(former) != len(terms):
+        told = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        return [invalid(at, shown or None, told)]
+    told = "only additions are allowed (no mutations or deletions)"
+    return [
+        invalid(f"{at}[{index}]", shown[index], told)
+        for index, (term, its_term) in enumerate(zip(terms, former, strict=False))
+        if not _only_adds(term, its_term)
+    ]
+
+
+def _only_adds(term: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    parts = [
+        (before.get(key, []), term.get(key, [])) for key in ("matchExpressions", "matchFields")
+    ]
+    if not any(old for old, _ in parts) and any(new for _, new in parts):
+        return False
+    return all(new[: len(old)] == old for old, new in parts)
+
+
+def check_status_changes(new: KubeObject, old: KubeObject) -> Errors:
+    """Return what is wrong with a pod's changed status."""
+    status, before = new.get("status", {}), old.get("status", {})
+    found = _conditions(status.get("conditions", ()), "status.conditions")
+    node = status.get("nominatedNodeName", "")
+    if node and node != before.get("nominatedNodeName"):
+        where = "status.nominatedNodeName"
+        found += by_rule(node, where, dns_subdomain)
+        if old["spec"].get("nodeName"):
+            told = "may not be set on pods that are already bound to a node"
+            found.append(forbidden(where, told))
+    if status.get("qosClass") != before.get("qosClass"):
+        found.append(invalid("status.qosClass", status.get("qosClass", ""), IMMUTABLE))
+    found += _addresses(status.get("podIPs", ()), "status.podIPs")
+    hosts = status.get("hostIPs", ())
+    if hosts and status.get("hostIP", "") != hosts[0].get("ip", ""):
+        told = "must be equal to `hostIP`"
+        found.append(invalid("status.hostIPs[0].ip", hosts[0].get("ip", ""), told))
+    return found + _addresses(hosts, "status.hostIPs")
+
+
+def _conditions(conditions: Sequence[Mapping[str, Any]], at: str) -> Errors:
+    found: Errors = []
+    for index, condition in enumerate(conditions):
+        if condition.get("observedGeneration", 0) < 0:
+            where, told = f"{at}[{index}].observedGeneration", "must be a non-negative integer"
+            found.append(invalid(where, condition["observedGeneration"], told))
+        kind = condition.get("type", "")
+        if kind not in _SYSTEM_CONDITIONS:
+            found += by_rule(kind, f"{at}[{index}].Type", qualified_name)
+    return found
+
+
+def _addresses(addresses: Sequence[Mapping[str, Any]], at: str) -> Errors:
+    found: Errors = []
+    for index, each in enumerate(addresses):
+        found += ip_errors(each.get("ip", ""), f"{at}[{index}]")
+    versions = [getattr(parse_ip(each.get("ip", "")), "version", 0) for each in addresses]
+    if len(versions) > 1 and len(set(versions)) != len(versions):
+        shown = [{"IP": each.get("ip", "")} for each in addresses]
+        told = "may specify no more than one IP for each IP family"
+        found.append(invalid(at, shown, told))
+    return found

@@ -1,0 +1,101 @@
+"""
+What the author of a pod should know of its volumes: which are gone, which files hide others.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.field_errors import quoted
+
+_DEPRECATED = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+# How some of them are spelled in warnings, and nowhere else.
+_SPELLED = {"storageos": "storageOS"}
+
+File = tuple[str, str]  # its path, and whose it is
+
+
+def volume_warnings(volumes: Iterable[KubeObject], at: str) -> list[str]:
+    """Return warnings about volumes."""
+    given = list(volumes)
+    found = [
+        f"{at}.volumes[{index}].{_SPELLED.get(name, name)}: {told}"
+        for index, volume in enumerate(given)
+        for name, told in _DEPRECATED.items()
+        if name in volume
+    ]
+    for volume in given:
+        found += _overlaps(volume)
+    return found
+
+
+def _overlaps(volume: KubeObject) -> Iterator[str]:
+    name = quoted(volume.get("name", ""))
+    for described, files in _files(volume):
+        for told in _collisions(files):
+            yield f"volume {name} ({described}): overlapping paths: {told}"
+    if "projected" not in volume:
+        return
+    files = []
+    for source in volume["projected"].get("sources") or ():
+        if not source:
+            yield f"volume {name} (Projected) has no sources provided"
+        files += _projected(source)
+    for told in _collisions(files):
+        yield f"volume {name} (Projected): overlapping paths: {told}"
+
+
+def _files(volume: KubeObject) -> Iterator[tuple[str, list[File]]]:
+    if (source := volume.get("configMap")) is not None:
+        yield f"ConfigMap {quoted(source.get('name', ''))}", _items(source, "")
+    if (source := volume.get("secret")) is not None:
+        yield f"Secret {quoted(source.get('secretName', ''))}", _items(source, "")
+    if (source := volume.get("downwardAPI")) is not None:
+        yield "DownwardAPI", _items(source, "")
+
+
+def _projected(source: Mapping[str, Any]) -> list[File]:
+    for key, word in (("configMap", "ConfigMap"), ("secret", "Secret")):
+        if (part := source.get(key)) is not None and "items" in part:
+            return _items(part, f"{word} {quoted(part.get('name', ''))}")
+    if (part := source.get("downwardAPI")) is not None and "items" in part:
+        return _items(part, "DownwardAPI")
+    if (part := source.get("serviceAccountToken")) is not None:
+        return [(part.get("path", ""), "ServiceAccountToken")]
+    return []
+
+
+def _items(source: Mapping[str, Any], owner: str) -> list[File]:
+    return [(each.get("path", ""), owner) for each in source.get("items", ())]
+
+
+def _collisions(files: Iterable[File]) -> Iterator[str]:
+    seen: list[File] = []
+    for path, owner in files:
+        file = path.rstrip("/"), owner
+        for other in seen:
+            if _collide(file, other):
+                yield f"{_shown(file)} with {_shown(other)}"
+        seen.append(file)
+
+
+def _collide(file: File, other: File) -> bool:
+    path, its_path = f"{file[0]}/", f"{other[0]}/"
+    if path == "/" or its_path == "/":
+        return False
+    return path.startswith(its_path) or its_path.startswith(path)
+
+
+def _shown(file: File) -> str:
+    path, owner = file
+    return f"{quoted(path)} ({owner})" if owner else quoted(path)

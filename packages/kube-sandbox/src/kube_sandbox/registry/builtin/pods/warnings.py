@@ -1,0 +1,238 @@
+"""
+What the author of a pod or a template should know though it is accepted.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.ip_validation import ip_warnings
+from kube_sandbox.registry.builtin.nano_amounts import is_whole
+from kube_sandbox.registry.builtin.pods.profile_annotations import (
+    container_profile_warnings,
+    pod_profile_warnings,
+)
+from kube_sandbox.registry.builtin.pods.security_context_validation import containers_of
+from kube_sandbox.registry.builtin.pods.volume_warnings import volume_warnings
+from kube_sandbox.registry.field_errors import quoted
+from kube_sandbox.registry.name_validation import label_value
+
+_NODE_LABELS = {
+    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    "failure-domain.beta.kubernetes.io/region": (
+        'deprecated since v1.17; use "topology.kubernetes.io/region" instead'
+    ),
+    "failure-domain.beta.kubernetes.io/zone": (
+        'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
+    ),
+    "beta.kubernetes.io/instance-type": (
+        'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'
+    ),
+    "app.kubernetes.io/created-by": "deprecated since v1.9",
+    "scheduler.alpha.kubernetes.io/preferAvoidPods": (
+        "deprecated since v1.22; use Taints and Tolerations instead"
+    ),
+    "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
+}
+_ANNOTATIONS = {
+    "scheduler.alpha.kubernetes.io/critical-pod": (
+        'non-functional in v1.16+; use the "priorityClassName" field instead'
+    ),
+    "security.alpha.kubernetes.io/sysctls": (
+        'non-functional in v1.11+; use the "sysctls" field instead'
+    ),
+    "security.alpha.kubernetes.io/unsafe-sysctls": (
+        'non-functional in v1.11+; use the "sysctls" field instead'
+    ),
+}
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_NULL_SELECTOR = "a null labelSelector results in matching no pod"
+_BYTES = ("memory", "ephemeral-storage")
+
+
+def template_warnings(template: Mapping[str, Any], at: str) -> list[str]:
+    """Return warnings about a template."""
+    return _warnings(template.get("metadata", {}), template.get("spec", {}), f"{at}.")
+
+
+def pod_warnings(pod: KubeObject) -> list[str]:
+    """Return warnings about a pod."""
+    return _warnings(pod["metadata"], pod["spec"], "")
+
+
+def _warnings(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> list[str]:
+    at = f"{prefix}spec"
+    return [
+        *_node_labels(spec, at),
+        *_spreading(spec, at),
+        *(
+            f"{prefix}metadata.annotations[{key}]: {told}"
+            for key, told in _ANNOTATIONS.items()
+            if key in meta.get("annotations", ())
+        ),
+        *volume_warnings(spec.get("volumes", ()), at),
+        *_doubles(spec, at),
+        *_fractions({"overhead": spec.get("overhead", {})}, at, ("overhead",)),
+        *pod_profile_warnings(meta, spec, prefix),
+        *_containers(meta, spec, prefix),
+        *_ports(spec, at),
+        *_port_names(spec, at),
+        *_grace(spec, at),
+        *_affinities(spec, at),
+        *_addresses(spec, at),
+    ]
+
+
+def _node_labels(spec: KubeObject, at: str) -> Iterator[str]:
+    for key in spec.get("nodeSelector", ()):
+        if key in _NODE_LABELS:
+            yield f"{at}.nodeSelector[{key}]: {_NODE_LABELS[key]}"
+    affinity = spec.get("affinity", {}).get("nodeAffinity", {})
+    where = f"{at}.affinity.nodeAffinity"
+    for index, term in enumerate(affinity.get(_REQUIRED, {}).get("nodeSelectorTerms") or ()):
+        yield from _term(term, f"{where}.{_REQUIRED}.nodeSelectorTerms[{index}]")
+    for index, weighted in enumerate(affinity.get(_PREFERRED, ())):
+        term = weighted.get("preference", {})
+        yield from _term(term, f"{where}.{_PREFERRED}[{index}].preference", judges_values=True)
+
+
+def _term(term: Mapping[str, Any], at: str, *, judges_values: bool = False) -> Iterator[str]:
+    for index, each in enumerate(term.get("matchExpressions", ())):
+        key, where = each.get("key", ""), f"{at}.matchExpressions[{index}]"
+        if key in _NODE_LABELS:
+            yield f"{where}.key: {key} is {_NODE_LABELS[key]}"
+        for at_value, value in enumerate(each.get("values", ()) if judges_values else ()):
+            for told in label_value(value):
+                yield f"{where}.values[{at_value}]: {value} is invalid, {told}"
+
+
+def _spreading(spec: KubeObject, at: str) -> Iterator[str]:
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
+        where, key = f"{at}.topologySpreadConstraints[{index}]", constraint.get("topologyKey", "")
+        if key in _NODE_LABELS:
+            yield f"{where}.topologyKey: {key} is {_NODE_LABELS[key]}"
+        if constraint.get("labelSelector") is None:
+            yield f"{where}.labelSelector: {_NULL_SELECTOR}"
+
+
+def _doubles(spec: KubeObject, at: str) -> Iterator[str]:
+    seen: set[str] = set()
+    for index, alias in enumerate(spec.get("hostAliases", ())):
+        ip = alias.get("ip", "")
+        if ip in seen:
+            yield f"{at}.hostAliases[{index}].ip: duplicate ip {quoted(ip)}"
+        seen.add(ip)
+    secrets = spec.get("imagePullSecrets", ())
+    names: set[str] = set()
+    for index, secret in enumerate(secrets):
+        name = secret.get("name", "")
+        if name in names:
+            yield f"{at}.imagePullSecrets[{index}].name: duplicate name {quoted(name)}"
+        names.add(name)
+    for index, secret in enumerate(secrets):
+        if not secret.get("name"):
+            yield f'{at}.imagePullSecrets[{index}].name: invalid empty name ""'
+
+
+def _fractions(
+    amounts: Mapping[str, Mapping[str, str]], at: str, parts: Iterable[str]
+) -> Iterator[str]:
+    for name in _BYTES:
+        for part in parts:
+            text = amounts.get(part, {}).get(name)
+            if text is not None and not is_whole(text):
+                told = f"fractional byte value {quoted(text)} is invalid, must be an integer"
+                yield f"{at}.{part}[{name}]: {told}"
+
+
+def _containers(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> Iterator[str]:
+    for container, where in containers_of(spec, f"{prefix}spec"):
+        yield from container_profile_warnings(container, meta, spec, prefix)
+        resources = container.get("resources", {})
+        yield from _fractions(resources, f"{where}.resources", ("limits", "requests"))
+        seen: set[str] = set()
+        for index, variable in enumerate(container.get("env", ())):
+            name, value = variable.get("name", ""), variable.get("value", "")
+            if name not in seen:
+                seen.add(name)
+                continue
+            reference = f"$({name})"
+            if "valueFrom" in variable or value == reference or reference not in value:
+                told = f"hides previous definition of {quoted(name)}"
+                yield f"{where}.env[{index}]: {told}, which may be dropped when using apply"
+
+
+def _all_ports(spec: KubeObject, at: str) -> Iterator[tuple[KubeObject, str]]:
+    for container, where in containers_of(spec, at):
+        for index, port in enumerate(container.get("ports", ())):
+            yield port, f"{where}.ports[{index}]"
+
+
+def _ports(spec: KubeObject, at: str) -> Iterator[str]:
+    known: dict[tuple[int, str], list[tuple[KubeObject, str]]] = {}
+    for port, where in _all_ports(spec, at):
+        ip, number = port.get("hostIP", ""), port.get("hostPort", 0)
+        if ip and not number:
+            yield f"{where}: hostIP set without hostPort: {_go_port(port)}"
+        others = known.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
+        for other, at_other in others:
+            its_ip, its_number = other.get("hostIP", ""), other.get("hostPort", 0)
+            if (ip, number) == (its_ip, its_number):
+                yield f"{where}: duplicate port definition with {at_other}"
+            elif not number or not its_number:
+                yield f"{where}: overlapping port definition with {at_other}"
+            elif number == its_number and bool(ip) != bool(its_ip):
+                yield f"{where}: dangerously ambiguous port definition with {at_other}"
+        others.append((port, where))
+
+
+def _go_port(port: KubeObject) -> str:
+    """Print a port as Go's %+v does."""
+    return (
+        f"{{Name:{port.get('name', '')} HostPort:{port.get('hostPort', 0)} "
+        f"ContainerPort:{port.get('containerPort', 0)} Protocol:{port.get('protocol', '')} "
+        f"HostIP:{port.get('hostIP', '')}}}"
+    )
+
+
+def _port_names(spec: KubeObject, at: str) -> Iterator[str]:
+    known: dict[str, str] = {}
+    for port, where in _all_ports(spec, at):
+        name = port.get("name")
+        if not name:
+            continue
+        if name in known:
+            first = known[name]
+            yield (
+                f"{where}: duplicate port name {quoted(name)} with {first}, "
+                f"services and probes that select ports by name will use {first}"
+            )
+        known.setdefault(name, where)
+
+
+def _grace(spec: KubeObject, at: str) -> Iterator[str]:
+    if spec.get("terminationGracePeriodSeconds", 0) < 0:
+        told = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield f"{at}.terminationGracePeriodSeconds: {told}"
+
+
+def _affinities(spec: KubeObject, at: str) -> Iterator[str]:
+    affinity = spec.get("affinity", {})
+    for name in ("podAffinity", "podAntiAffinity"):
+        where, pods = f"{at}.affinity.{name}", affinity.get(name, {})
+        for index, term in enumerate(pods.get(_REQUIRED, ())):
+            if term.get("labelSelector") is None:
+                yield f"{where}.{_REQUIRED}[{index}].labelSelector: {_NULL_SELECTOR}"
+        for index, weighted in enumerate(pods.get(_PREFERRED, ())):
+            if weighted.get("podAffinityTerm", {}).get("labelSelector") is None:
+                field = f"{where}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector"
+                yield f"{field}: {_NULL_SELECTOR}"
+
+
+def _addresses(spec: KubeObject, at: str) -> Iterator[str]:
+    for index, server in enumerate(spec.get("dnsConfig", {}).get("nameservers", ())):
+        yield from ip_warnings(server, f"{at}.dnsConfig.nameservers[{index}]")
+    for index, alias in enumerate(spec.get("hostAliases", ())):
+        yield from ip_warnings(alias.get("ip", ""), f"{at}.hostAliases[{index}].ip")

@@ -1,0 +1,61 @@
+"""PriorityClass."""
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.field_errors import forbidden, not_supported, required
+from kube_sandbox.registry.object_meta import immutable
+from kube_sandbox.registry.strategy import Errors, Occasion
+
+_SYSTEM = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+_PREFIX = "system-"
+_HIGHEST = 1000000000
+_POLICIES = ("PreemptLowerPriority", "Never")
+
+
+class PriorityClasses(Plain):
+    """What is more important than what."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Push others out of the way."""
+        obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge name, value and policy."""
+        found = _system_errors(obj)
+        policy = obj.get("preemptionPolicy")
+        if policy == "":
+            found.append(required("preemptionPolicy"))
+        elif policy not in _POLICIES:
+            found.append(not_supported("preemptionPolicy", policy, _POLICIES))
+        return found
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> Errors:
+        """Judge a change: the value stays."""
+        found = self.changed_meta(new, old)
+        if new.get("value", 0) != old.get("value", 0):
+            found.append(forbidden("value", "may not be changed in an update."))
+        part = "preemptionPolicy"
+        return found + immutable(new.get(part), old.get(part), part)
+
+
+def _system_errors(obj: KubeObject) -> Errors:
+    name, value = obj["metadata"].get("name", ""), obj.get("value", 0)
+    if not name.startswith(_PREFIX):
+        if value <= _HIGHEST:
+            return []
+        told = f"maximum allowed value of a user defined priority is {_HIGHEST}"
+        return [forbidden("value", told)]
+    why = ""
+    if name not in _SYSTEM:
+        why = f"{name} is not a known system priority class"
+    elif value != _SYSTEM[name]:
+        why = f"value of {name} PriorityClass must be {_SYSTEM[name]}"
+    elif obj.get("globalDefault"):
+        why = f"globalDefault of {name} PriorityClass must be false"
+    told = f"priority class names with '{_PREFIX}' prefix are reserved for system use only. error: "
+    return [forbidden("metadata.name", told + why)] if why else []
+
+
+PRIORITY_CLASSES = PriorityClasses(Ways(namespaced=False, counted=("value",)))

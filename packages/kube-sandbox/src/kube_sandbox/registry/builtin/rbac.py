@@ -1,0 +1,149 @@
+"""Roles and their bindings."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.field_errors import invalid, not_supported, required
+from kube_sandbox.registry.name_validation import name_is_subdomain, path_segment
+from kube_sandbox.registry.object_meta import label_selector
+from kube_sandbox.registry.strategy import Errors, Occasion
+
+GROUP = "rbac.authorization.k8s.io"
+# As a message shows a reference.
+_REFERENCE = (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))
+
+
+def _name_rule(name: str, is_prefix: bool) -> list[str]:
+    # A prefix is judged like a name.
+    return path_segment(name)
+
+
+class _Rbac(Plain):
+    """In this group the update's own checks come after those of the whole."""
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> Errors:
+        """Judge a change."""
+        found = self.checked_meta(new) + self.check(new)
+        return found + self.changed_meta(new, old) + self.check_update(new, old)
+
+
+class Roles(_Rbac):
+    """What somebody may do."""
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge the rules, and whose rules are taken over."""
+        found: Errors = []
+        for index, rule in enumerate(obj.get("rules") or ()):
+            found += _rule_errors(rule, f"rules[{index}]", self.ways.namespaced)
+        return found + _aggregation_errors(obj.get("aggregationRule"))
+
+
+def _rule_errors(rule: Mapping[str, Any], field: str, namespaced: bool) -> Errors:
+    found = []
+    if not rule.get("verbs"):
+        found.append(required(f"{field}.verbs", "verbs must contain at least one value"))
+    urls = rule.get("nonResourceURLs")
+    if urls:
+        where = f"{field}.nonResourceURLs"
+        if namespaced:
+            told = "namespaced rules cannot apply to non-resource URLs"
+            found.append(invalid(where, urls, told))
+        if any(rule.get(part) for part in ("apiGroups", "resources", "resourceNames")):
+            told = "rules cannot apply to both regular resources and non-resource URLs"
+            found.append(invalid(where, urls, told))
+        return found
+    if not rule.get("apiGroups"):
+        told = "resource rules must supply at least one api group"
+        found.append(required(f"{field}.apiGroups", told))
+    if not rule.get("resources"):
+        told = "resource rules must supply at least one resource"
+        found.append(required(f"{field}.resources", told))
+    return found
+
+
+def _aggregation_errors(rule: Mapping[str, Any] | None) -> Errors:
+    if rule is None:
+        return []
+    field = "aggregationRule.clusterRoleSelectors"
+    selectors = rule.get("clusterRoleSelectors", ())
+    if not selectors:
+        told = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        return [required(field, told)]
+    found: Errors = []
+    for index, selector in enumerate(selectors):
+        wrong = label_selector(selector, f"{field}[{index}]")
+        found += wrong
+        if wrong:
+            found.append(invalid(f"{field}[{index}]", None, "invalid label selector."))
+    return found
+
+
+class Bindings(_Rbac):
+    """Who may do it."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Fill in the groups."""
+        reference = obj.setdefault("roleRef", {})
+        if not reference.get("apiGroup"):
+            reference["apiGroup"] = GROUP
+        for subject in obj.get("subjects", ()):
+            if not subject.get("apiGroup") and subject.get("kind") in ("User", "Group"):
+                subject["apiGroup"] = GROUP
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge the role's name and the subjects."""
+        kinds = ("Role", "ClusterRole") if self.ways.namespaced else ("ClusterRole",)
+        reference = obj["roleRef"]
+        group, kind = reference.get("apiGroup", ""), reference.get("kind", "")
+        found: Errors = []
+        if group != GROUP:
+            found.append(not_supported("roleRef.apiGroup", group, [GROUP]))
+        if kind not in kinds:
+            found.append(not_supported("roleRef.kind", kind, kinds))
+        name = reference.get("name", "")
+        if not name:
+            found.append(required("roleRef.name"))
+        else:
+            found += [invalid("roleRef.name", name, each) for each in path_segment(name)]
+        for index, subject in enumerate(obj.get("subjects", ())):
+            found += _subject_errors(subject, f"subjects[{index}]", self.ways.namespaced)
+        return found
+
+    def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
+        """Let the role not change: what a binding gave would change under its name."""
+        if new["roleRef"] == old["roleRef"]:
+            return []
+        reference = new["roleRef"]
+        shown = {name: reference.get(key, "") for name, key in _REFERENCE}
+        return [invalid("roleRef", shown, "cannot change roleRef")]
+
+
+def _subject_errors(subject: Mapping[str, Any], field: str, namespaced: bool) -> Errors:
+    name, kind = subject.get("name", ""), subject.get("kind", "")
+    group = subject.get("apiGroup", "")
+    found = [] if name else [required(f"{field}.name")]
+    if kind == "ServiceAccount":
+        if name:
+            wrong = name_is_subdomain(name, False)
+            found += [invalid(f"{field}.name", name, each) for each in wrong]
+        if group:
+            found.append(not_supported(f"{field}.apiGroup", group, [""]))
+        if not namespaced and not subject.get("namespace"):
+            found.append(required(f"{field}.namespace"))
+    elif kind in ("User", "Group"):
+        if group != GROUP:
+            found.append(not_supported(f"{field}.apiGroup", group, [GROUP]))
+    else:
+        kinds = ("ServiceAccount", "User", "Group")
+        found.append(not_supported(f"{field}.kind", kind, kinds))
+    return found
+
+
+_NAMESPACED = Ways(name_rule=_name_rule, creates_on_update=True)
+_CLUSTER = Ways(namespaced=False, name_rule=_name_rule, creates_on_update=True)
+ROLES, CLUSTER_ROLES = Roles(_NAMESPACED), Roles(_CLUSTER)
+ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS = Bindings(_NAMESPACED), Bindings(_CLUSTER)

@@ -1,0 +1,77 @@
+"""
+The scale of a workload: how many pods it is to have and has, as an object of its own.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.field_validation import nonnegative
+from kube_sandbox.registry.strategy import Errors
+
+_META = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+# The kinds that have one, by plural with group.
+SCALED = frozenset(
+    (
+        "deployments.apps",
+        "replicasets.apps",
+        "statefulsets.apps",
+        "replicationcontrollers",
+    )
+)
+
+
+def scale_of(obj: KubeObject) -> KubeObject:
+    """Return the scale of a Deployment, ReplicaSet, StatefulSet or ReplicationController."""
+    spec, status = obj.get("spec", {}), obj.get("status", {})
+    shown: KubeObject = {"replicas": status.get("replicas", 0)}
+    if text := selector_text(spec.get("selector")):
+        shown["selector"] = text
+    replicas = spec.get("replicas", 0)
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {key: obj["metadata"][key] for key in _META if key in obj["metadata"]},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": shown,
+    }
+
+
+def scaled(obj: KubeObject, scale: KubeObject) -> KubeObject:
+    """Return an object with the number of pods that a scale wants."""
+    found = deepcopy(obj)
+    found.setdefault("spec", {})["replicas"] = scale.get("spec", {}).get("replicas", 0)
+    version = scale.get("metadata", {}).get("resourceVersion")
+    if version:
+        found["metadata"]["resourceVersion"] = version
+    return found
+
+
+def check_scale(scale: KubeObject) -> Errors:
+    """Return what is wrong with a scale beside its metadata."""
+    return nonnegative(scale.get("spec", {}).get("replicas"), "spec.replicas")
+
+
+def selector_text(selector: Mapping[str, Any] | None) -> str:
+    """Print a selector, or labels, in the notation of queries; in the order of the keys."""
+    if not selector:
+        return ""
+    if not selector.keys() <= {"matchLabels", "matchExpressions"}:
+        return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
+    found = [(key, f"{key}={value}") for key, value in selector.get("matchLabels", {}).items()]
+    found += [(each["key"], _expression(each)) for each in selector.get("matchExpressions", ())]
+    return ",".join(text for _, text in sorted(found, key=lambda pair: pair[0]))
+
+
+def _expression(expression: Mapping[str, Any]) -> str:
+    key, values = expression["key"], ",".join(sorted(set(expression.get("values", ()))))
+    match expression["operator"]:
+        case "In":
+            return f"{key} in ({values})"
+        case "NotIn":
+            return f"{key} notin ({values})"
+        case "Exists":
+            return str(key)
+        case _:
+            return f"!{key}"

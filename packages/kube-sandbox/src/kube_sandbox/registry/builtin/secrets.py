@@ -1,0 +1,119 @@
+"""Secret: what its types ask for, and how `stringData` becomes `data`."""
+
+import json
+from binascii import a2b_base64, b2a_base64
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.config_maps import (
+    MOST_BYTES,
+    decoded_size,
+    key_errors,
+    sealed_errors,
+)
+from kube_sandbox.registry.field_errors import invalid, required, too_long
+from kube_sandbox.registry.object_meta import immutable
+from kube_sandbox.registry.strategy import Errors, Occasion
+
+_OPAQUE, _TLS = "Opaque", "kubernetes.io/tls"
+_ACCOUNT_KEY = "kubernetes.io/service-account.name"
+_DOCKER_KEYS = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
+_REDACTED = "<secret contents redacted>"
+
+
+class Secrets(Plain):
+    """Bytes by key, of a type."""
+
+    def default(self, obj: KubeObject) -> None:
+        """Be opaque; take over what was written as text."""
+        if not obj.get("type"):
+            obj["type"] = _OPAQUE
+        texts = obj.pop("stringData", None)
+        if texts:
+            encoded = {
+                key: b2a_base64(text.encode(), newline=False).decode()
+                for key, text in texts.items()
+            }
+            obj["data"] = {**obj.get("data", {}), **encoded}
+
+    def prepare_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> None:
+        """Keep the type if none is given."""
+        if not new.get("type"):
+            new["type"] = old.get("type", _OPAQUE)
+        super().prepare_update(new, old, subresource, occasion)
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge keys and size, and what the type asks for."""
+        data = obj.get("data", {})
+        found: Errors = []
+        for key in data:
+            found += key_errors(key, "data")
+        if sum(map(decoded_size, data.values())) > MOST_BYTES:
+            found.append(too_long("data", MOST_BYTES))
+        return found + _asked_by_type(obj)
+
+    def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
+        """Let neither the type change nor one that is sealed."""
+        found = immutable(new.get("type"), old.get("type"), "type")
+        return found + sealed_errors(new, old, "data")
+
+    def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
+        """Tell of a certificate or a key that is none."""
+        if obj.get("type") != _TLS:
+            return []
+        for key, word in (("tls.crt", "certificate"), ("tls.key", "key")):
+            if b"-----BEGIN " not in a2b_base64(obj.get("data", {}).get(key, "")):
+                return [f"tls: failed to find any PEM data in {word} input"]
+        return []
+
+
+def _asked_by_type(obj: KubeObject) -> Errors:
+    kind, data = obj.get("type", ""), obj.get("data", {})
+    if kind in _DOCKER_KEYS:
+        return _docker_errors(data, _DOCKER_KEYS[kind])
+    if kind == "kubernetes.io/service-account-token":
+        named = obj["metadata"].get("annotations", {}).get(_ACCOUNT_KEY)
+        return [] if named else [required(f"metadata.annotations[{_ACCOUNT_KEY}]")]
+    if kind == "kubernetes.io/ssh-auth" and not data.get("ssh-privatekey"):
+        return [required("data[ssh-privatekey]")]
+    if kind == "kubernetes.io/basic-auth" and not data.keys() & {"username", "password"}:
+        return [required("data[username]"), required("data[password]")]
+    if kind == _TLS:
+        return [required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
+    return []
+
+
+def _docker_errors(data: dict[str, str], key: str) -> Errors:
+    if key not in data:
+        return [required(f"data[{key}]")]
+    told = _go_json_error(a2b_base64(data[key]))
+    return [invalid(f"data[{key}]", _REDACTED, told)] if told else []
+
+
+def _go_json_error(raw: bytes) -> str:
+    """Return what Go says of a text that is not a JSON object; empty if it is one."""
+    text = raw.decode(errors="replace")
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        if not text.strip() or error.pos >= len(text):
+            return "unexpected end of JSON input"
+        letter = text[error.pos]
+        where = "looking for beginning of value"
+        if error.msg.startswith("Extra data"):
+            where = "after top-level value"
+        elif error.msg.startswith("Expecting property name"):
+            where = "looking for beginning of object key string"
+        return f"invalid character '{letter}' {where}"
+    if isinstance(value, dict) or value is None:
+        return ""
+    word = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
+    return f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
+
+
+SECRETS = Secrets(Ways(rejudges_meta=True))

@@ -1,0 +1,288 @@
+"""
+Service: its defaults, and what it is given when it is written.
+
+Addresses and node ports come from an `AddressBook`.
+"""
+
+from typing import Any
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.api_errors import internal_error
+from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.services.ip_allocation import AddressBook
+from kube_sandbox.registry.builtin.services.ip_families import (
+    prefers_both_as_before,
+    refusal,
+    settle_families,
+)
+from kube_sandbox.registry.builtin.services.spec_predicates import (
+    HEADLESS,
+    LOAD_BALANCER,
+    NODE_PORT,
+    has_cluster_ip,
+    has_health_port,
+    has_node_ports,
+    is_external_name,
+    is_reachable,
+    set_or_drop,
+)
+from kube_sandbox.registry.builtin.services.update_validation import service_warnings, update_errors
+from kube_sandbox.registry.builtin.services.validation import service_errors, status_errors
+from kube_sandbox.registry.field_errors import invalid
+from kube_sandbox.registry.name_validation import name_is_1035_label
+from kube_sandbox.registry.strategy import Errors, Occasion
+
+Spec = dict[str, Any]
+_AFFINITY_SECONDS = 10800
+
+
+class Services(Plain):
+    """An address for some Pods."""
+
+    def __init__(self, book: AddressBook) -> None:
+        super().__init__(
+            Ways(name_rule=name_is_1035_label, has_status=True, creates_on_update=True)
+        )
+        self._book = book
+
+    def default(self, obj: KubeObject) -> None:
+        """Fill in what is left out."""
+        spec = obj.setdefault("spec", {})
+        kind = spec.setdefault("type", "ClusterIP")
+        _default_affinity(spec)
+        for port in spec.get("ports", ()):
+            port["protocol"] = port.get("protocol") or "TCP"
+            if port.get("targetPort", 0) in (0, ""):
+                port["targetPort"] = port.get("port", 0)
+        if is_reachable(spec):
+            spec.setdefault("externalTrafficPolicy", "Cluster")
+        if kind in ("ClusterIP", NODE_PORT, LOAD_BALANCER):
+            spec.setdefault("internalTrafficPolicy", "Cluster")
+        if kind == LOAD_BALANCER:
+            spec.setdefault("allocateLoadBalancerNodePorts", True)
+            for each in obj.get("status", {}).get("loadBalancer", {}).get("ingress", ()):
+                if each.get("ip"):
+                    each.setdefault("ipMode", "VIP")
+
+    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+        """Give it addresses and ports."""
+        spec = obj["spec"]
+        if spec.get("clusterIP") and not spec.get("clusterIPs"):
+            spec["clusterIPs"] = [spec["clusterIP"]]
+        settle_families(obj, None)
+        self._allot_addresses(obj, occasion)
+        taken: set[int] = set()
+        if spec["type"] in (NODE_PORT, LOAD_BALANCER):
+            self._allot_ports(obj, taken, occasion)
+        if has_health_port(spec):
+            self._allot_health_port(obj, taken, occasion)
+        obj["status"] = {"loadBalancer": {}}
+        _drop_inner_policy(spec)
+
+    def prepare_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> None:
+        """Keep what it was given, and give what it needs now."""
+        if subresource != "status":
+            self._reallot(new, old, occasion)
+        super().prepare_update(new, old, subresource, occasion)
+        if subresource != "status":
+            _drop_what_went_with_the_type(new["spec"], old["spec"])
+            _drop_inner_policy(new["spec"])
+            if new["spec"]["type"] != LOAD_BALANCER:
+                new["status"] = {**new.get("status", {}), "loadBalancer": {}}
+
+    def _reallot(self, new: KubeObject, old: KubeObject, occasion: Occasion) -> None:
+        spec, before = new["spec"], old["spec"]
+        _keep_allotted(spec, before)
+        _normalize_addresses(spec, before)
+        if not prefers_both_as_before(spec, before):
+            settle_families(new, old)
+            if is_external_name(before) and not is_external_name(spec):
+                self._allot_addresses(new, occasion)
+        taken: set[int] = set()
+        if spec["type"] in (NODE_PORT, LOAD_BALANCER):
+            self._reallot_ports(new, old, taken, occasion)
+        if has_health_port(spec) and not has_health_port(before):
+            self._allot_health_port(new, taken, occasion)
+
+    def _allot_addresses(self, obj: KubeObject, occasion: Occasion) -> None:
+        spec, meta = obj["spec"], obj["metadata"]
+        addresses = spec.get("clusterIPs", [])
+        if is_external_name(spec) or addresses[:1] == [HEADLESS]:
+            return
+        if not addresses:
+            found = self._book.next_address(meta.get("namespace", ""), meta["name"])
+            if found is None:
+                raise internal_error("failed to allocate a serviceIP: range is full")
+            spec["clusterIP"], spec["clusterIPs"] = found, [found]
+            return
+        why = self._book.address_error(addresses[0], occasion.dry_run)
+        if why:
+            told = f"failed to allocate IP {addresses[0]}: {why}"
+            raise refusal(obj, [invalid("spec.clusterIPs", addresses, told)])
+        spec["clusterIP"] = addresses[0]
+
+    def _allot_ports(self, obj: KubeObject, taken: set[int], occasion: Occasion) -> None:
+        spec = obj["spec"]
+        given: dict[int, int] = {}
+        for index, port in enumerate(spec.get("ports", ())):
+            wanted = port.get("nodePort", 0)
+            if not wanted and not has_node_ports(spec):
+                continue
+            number = port.get("port", 0)
+            known = given.get(number, 0)
+            if not known:
+                asked = _asked_for(number, spec["ports"])
+                port["nodePort"] = self._port(obj, index, asked, taken, occasion)
+                given[number] = port["nodePort"]
+            elif not wanted:
+                port["nodePort"] = known
+            elif wanted != known:
+                self._port(obj, index, wanted, taken, occasion)
+
+    def _reallot_ports(
+        self, new: KubeObject, old: KubeObject, taken: set[int], occasion: Occasion
+    ) -> None:
+        spec = new["spec"]
+        held = {port.get("nodePort") for port in old["spec"].get("ports", ())}
+        for index, port in enumerate(spec.get("ports", ())):
+            wanted = port.get("nodePort", 0)
+            if not wanted and has_node_ports(spec):
+                port["nodePort"] = self._port(new, index, 0, taken, occasion)
+            elif wanted and wanted not in held and wanted not in taken:
+                self._port(new, index, wanted, taken, occasion)
+
+    def _port(
+        self, obj: KubeObject, index: int, wanted: int, taken: set[int], occasion: Occasion
+    ) -> int:
+        if wanted:
+            why = self._book.port_error(wanted, taken, occasion.dry_run)
+            if why:
+                field = f"spec.ports[{index}].nodePort"
+                raise refusal(obj, [invalid(field, wanted, why)])
+        found = wanted or self._free_port(obj, taken, "nodePort")
+        taken.add(found)
+        return found
+
+    def _free_port(self, obj: KubeObject, taken: set[int], word: str) -> int:
+        meta = obj["metadata"]
+        found = self._book.next_port(meta.get("namespace", ""), meta["name"], taken)
+        if found is None:
+            raise internal_error(f"failed to allocate a {word}: range is full")
+        return found
+
+    def _allot_health_port(self, obj: KubeObject, taken: set[int], occasion: Occasion) -> None:
+        wanted = obj["spec"].get("healthCheckNodePort", 0)
+        if wanted:
+            why = self._book.port_error(wanted, taken, occasion.dry_run)
+            if why:
+                told = f"failed to allocate requested HealthCheck NodePort {wanted}: {why}"
+                raise internal_error(told)
+        else:
+            port = self._free_port(obj, taken, "HealthCheck NodePort")
+            obj["spec"]["healthCheckNodePort"] = port
+
+    def check(self, obj: KubeObject) -> Errors:
+        """Judge a new one."""
+        return service_errors(obj, None)
+
+    def validate_update(
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+    ) -> Errors:
+        """Judge a change."""
+        found = self.changed_meta(new, old)
+        if subresource == "status":
+            return found + status_errors(new)
+        return found + update_errors(new, old) + service_errors(new, old)
+
+    def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
+        """Tell what has no effect or is out of use."""
+        return service_warnings(obj)
+
+
+def _default_affinity(spec: Spec) -> None:
+    affinity = spec.setdefault("sessionAffinity", "None")
+    if affinity == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif affinity == "ClientIP":
+        by_ip = spec.get("sessionAffinityConfig", {}).get("clientIP", {})
+        if by_ip.get("timeoutSeconds") is None:
+            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
+
+
+def _drop_inner_policy(spec: Spec) -> None:
+    # Another name has no traffic of its own; a policy that there is not is left to be refused.
+    if is_external_name(spec) and spec.get("internalTrafficPolicy") in ("Cluster", "Local"):
+        del spec["internalTrafficPolicy"]
+
+
+def _asked_for(number: int, ports: list[Spec]) -> int:
+    """Return the node port that some entry for the same port asks for, or zero."""
+    asked = (
+        each["nodePort"] for each in ports if each.get("port") == number and each.get("nodePort")
+    )
+    found: int = next(asked, 0)
+    return found
+
+
+def _keep_allotted(spec: Spec, before: Spec) -> None:
+    if has_cluster_ip(spec) and has_cluster_ip(before):
+        if not spec.get("clusterIP"):
+            set_or_drop(spec, "clusterIP", before.get("clusterIP"))
+        if not spec.get("clusterIPs"):
+            set_or_drop(spec, "clusterIPs", before.get("clusterIPs"))
+    if has_node_ports(spec) and has_node_ports(before):
+        _keep_node_ports(spec.get("ports", ()), before.get("ports", ()))
+    both_have = has_health_port(spec) and has_health_port(before)
+    if both_have and not spec.get("healthCheckNodePort"):
+        set_or_drop(spec, "healthCheckNodePort", before.get("healthCheckNodePort"))
+
+
+def _keep_node_ports(ports: list[Spec], before: list[Spec]) -> None:
+    held = {each.get("nodePort") for each in before} - {None}
+    used = held & {each.get("nodePort") for each in ports}
+    by_name = {each.get("name", ""): each.get("nodePort", 0) for each in before}
+    for port in ports:
+        if not port.get("nodePort"):
+            former = by_name.get(port.get("name", ""), 0)
+            if former and former not in used:
+                port["nodePort"] = former
+
+
+def _normalize_addresses(spec: Spec, before: Spec) -> None:
+    """Let the one address and the list of them agree, whichever the client wrote."""
+    old, new = before.get("clusterIP", ""), spec.get("clusterIP", "")
+    if old == new:
+        if before.get("clusterIPs") and not spec.get("clusterIPs"):
+            spec["clusterIPs"] = before["clusterIPs"]
+    elif spec.get("clusterIPs", []) == before.get("clusterIPs", []):
+        set_or_drop(spec, "clusterIPs", [new] if new else None)
+
+
+def _drop_what_went_with_the_type(spec: Spec, before: Spec) -> None:
+    """Drop what only made sense for the former type, unless it was changed as well."""
+    if has_cluster_ip(before) and not has_cluster_ip(spec):
+        if all(spec.get(part) == before.get(part) for part in ("clusterIP", "clusterIPs")):
+            spec.pop("clusterIP", None)
+            spec.pop("clusterIPs", None)
+        _drop_same(spec, before, "ipFamilies")
+        _drop_same(spec, before, "ipFamilyPolicy")
+    had_ports = before["type"] in (NODE_PORT, LOAD_BALANCER)
+    if had_ports and spec["type"] not in (NODE_PORT, LOAD_BALANCER):
+        held = {port.get("nodePort") for port in before.get("ports", ())} | {None}
+        if all(port.get("nodePort") in held for port in spec.get("ports", ())):
+            for port in spec.get("ports", ()):
+                port.pop("nodePort", None)
+    if has_health_port(before) and not has_health_port(spec):
+        _drop_same(spec, before, "healthCheckNodePort")
+    if before["type"] == LOAD_BALANCER and spec["type"] != LOAD_BALANCER:
+        _drop_same(spec, before, "allocateLoadBalancerNodePorts")
+        _drop_same(spec, before, "loadBalancerClass")
+    if is_reachable(before) and not is_reachable(spec):
+        _drop_same(spec, before, "externalTrafficPolicy")
+
+
+def _drop_same(spec: Spec, before: Spec, part: str) -> None:
+    if spec.get(part) == before.get(part):
+        spec.pop(part, None)

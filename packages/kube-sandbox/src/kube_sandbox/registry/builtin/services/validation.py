@@ -1,0 +1,340 @@
+"""What an API server finds wrong with a Service."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.builtin.ip_validation import (
+    cidr_errors,
+    endpoint_ip_errors,
+    ip_errors,
+    parse_ip,
+)
+from kube_sandbox.registry.builtin.services.spec_predicates import (
+    EXTERNAL_NAME,
+    HEADLESS,
+    LOAD_BALANCER,
+    NODE_PORT,
+    Spec,
+    family_of,
+    has_health_port,
+    is_external_name,
+    is_headless,
+    is_reachable,
+)
+from kube_sandbox.registry.field_errors import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from kube_sandbox.registry.name_validation import (
+    dns_label,
+    dns_subdomain,
+    in_range,
+    port_name,
+    port_number,
+    qualified_name,
+)
+from kube_sandbox.registry.object_meta import labels
+from kube_sandbox.registry.strategy import Errors
+
+HINTS, MODE = (
+    "service.kubernetes.io/topology-aware-hints",
+    "service.kubernetes.io/topology-mode",
+)
+_SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_TYPES = ("ClusterIP", EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT)
+_FAMILIES = ("IPv4", "IPv6")
+_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
+_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
+_ONLY_BALANCED = "may only be used when `type` is 'LoadBalancer'"
+
+
+def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
+    """Judge a Service."""
+    spec: Spec = obj["spec"]
+    annotations = obj["metadata"].get("annotations", {})
+    found = _annotation_errors(annotations)
+    if not spec.get("ports") and not is_headless(spec) and not is_external_name(spec):
+        found.append(required("spec.ports"))
+    found += _type_errors(spec) + _ports_errors(spec)
+    found += labels(spec.get("selector"), "spec.selector")
+    found += _affinity_errors(spec) + cluster_ip_errors(spec)
+    for index, ip in enumerate(spec.get("externalIPs", ())):
+        field = f"spec.externalIPs[{index}]"
+        found += ip_errors(ip, field) or endpoint_ip_errors(ip, field)
+    if spec.get("type") not in _TYPES:
+        found.append(not_supported("spec.type", spec.get("type", ""), _TYPES))
+    found += _repeated_ports(spec) + _source_range_errors(spec, annotations)
+    if spec.get("type") != LOAD_BALANCER and "allocateLoadBalancerNodePorts" in spec:
+        found.append(forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCED))
+    return found + class_errors(spec) + _traffic_errors(spec)
+
+
+def _annotation_errors(annotations: Mapping[str, str]) -> Errors:
+    hints, mode = annotations.get(HINTS), annotations.get(MODE)
+    if hints is None or mode is None or hints == mode:
+        return []
+    told = f"must match annotations[{HINTS}] when both are specified"
+    return [invalid(f"metadata.annotations[{MODE}]", mode, told)]
+
+
+def _type_errors(spec: Spec) -> Errors:
+    kind = spec.get("type")
+    if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(spec):
+        told = f"may not be set to 'None' for {kind} services"
+        return [invalid("spec.clusterIPs[0]", HEADLESS, told)]
+    if kind != EXTERNAL_NAME:
+        return []
+    found = [
+        forbidden(f"spec.{part}", "may not be set for ExternalName services")
+        for part in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
+        if spec.get(part)
+    ]
+    name = spec.get("externalName", "").removesuffix(".")
+    if not name:
+        return [*found, required("spec.externalName")]
+    return found + [invalid("spec.externalName", name, each) for each in dns_subdomain(name)]
+
+
+def _ports_errors(spec: Spec) -> Errors:
+    ports = spec.get("ports", ())
+    names: set[str] = set()
+    found: Errors = []
+    for index, port in enumerate(ports):
+        field = f"spec.ports[{index}]"
+        name = port.get("name", "")
+        if name:
+            found += [invalid(f"{field}.name", name, each) for each in dns_label(name)]
+            if name in names:
+                found.append(duplicate(f"{field}.name", name))
+            names.add(name)
+        elif len(ports) > 1:
+            found.append(required(f"{field}.name"))
+        found += _port_errors(port, field)
+    return found
+
+
+def _port_errors(port: Mapping[str, Any], field: str) -> Errors:
+    number, protocol = port.get("port", 0), port.get("protocol", "")
+    found = [invalid(f"{field}.port", number, each) for each in port_number(number)]
+    if protocol not in _PROTOCOLS:
+        found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
+    target = port.get("targetPort", 0)
+    wrong = port_name(target) if isinstance(target, str) else port_number(target)
+    found += [invalid(f"{field}.targetPort", target, each) for each in wrong]
+    if "appProtocol" in port:
+        wanted = port["appProtocol"]
+        wrong = qualified_name(wanted)
+        found += [invalid(f"{field}.appProtocol", wanted, each) for each in wrong]
+    return found
+
+
+def _affinity_errors(spec: Spec) -> Errors:
+    affinity = spec.get("sessionAffinity", "")
+    field = "spec.sessionAffinityConfig"
+    if affinity not in ("ClientIP", "None"):
+        return [not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None"))]
+    if affinity == "None":
+        if "sessionAffinityConfig" in spec:
+            return [forbidden(field, "must not be set when session affinity is None")]
+        return []
+    seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
+    if 0 < seconds <= 86400:
+        return []
+    told = "must be greater than 0 and less than 86400"
+    return [invalid(f"{field}.clientIP.timeoutSeconds", seconds, told)]
+
+
+def cluster_ip_errors(spec: Spec) -> Errors:
+    """Judge addresses, families and policy, and whether they agree."""
+    if is_external_name(spec):
+        return []
+    field = "spec.clusterIPs"
+    addresses = list(spec.get("clusterIPs", ()))
+    found = _agreement_errors(spec, addresses) + _family_errors(spec)
+    are_valid = True
+    for index, address in enumerate(addresses):
+        if index == 0 and address == HEADLESS:
+            if len(addresses) > 1:
+                are_valid = False
+                told = "'None' must be the first and only value"
+                found.append(invalid(field, addresses, told))
+            continue
+        wrong = ip_errors(address, f"{field}[{index}]")
+        are_valid = are_valid and not wrong
+        found += wrong
+    if len(addresses) > 2:
+        found.append(invalid(field, addresses, "may only hold up to 2 values"))
+    if not are_valid:
+        return found
+    families = [family_of(each) for each in addresses]
+    if len(addresses) > 1 and len(set(families)) < 2:
+        told = "may specify no more than one IP for each IP family"
+        found.append(invalid(field, addresses, told))
+    if not is_headless(spec):
+        pairs = zip(families, spec.get("ipFamilies", ()), strict=False)
+        found += [
+            invalid(
+                f"{field}[{index}]",
+                addresses[index],
+                f"expected an {named} value as indicated by `ipFamilies[{index}]`",
+            )
+            for index, (family, named) in enumerate(pairs)
+            if named in _FAMILIES and family != named
+        ]
+    return found
+
+
+def _agreement_errors(spec: Spec, addresses: list[str]) -> Errors:
+    address = spec.get("clusterIP", "")
+    field = "spec.clusterIPs"
+    if address and not addresses:
+        return [required(field)]
+    if address and addresses[0] != address:
+        return [invalid(field, addresses, "first value must match `clusterIP`")]
+    if addresses and not address:
+        told = "must be empty when `clusterIP` is not specified"
+        return [invalid(field, addresses, told)]
+    return []
+
+
+def _family_errors(spec: Spec) -> Errors:
+    found: Errors = []
+    families = spec.get("ipFamilies", ())
+    for index, family in enumerate(families):
+        field = f"spec.ipFamilies[{index}]"
+        if family not in _FAMILIES:
+            found.append(not_supported(field, family, _FAMILIES))
+        if family in families[:index]:
+            found.append(duplicate(field, family))
+    policy = spec.get("ipFamilyPolicy")
+    if policy is not None and policy not in _POLICIES:
+        found.append(not_supported("spec.ipFamilyPolicy", policy, _POLICIES))
+    return found
+
+
+def _repeated_ports(spec: Spec) -> Errors:
+    ports = list(enumerate(spec.get("ports", ())))
+    found: Errors = []
+    if spec.get("type") == "ClusterIP":
+        told = "may not be used when `type` is 'ClusterIP'"
+        found += [
+            forbidden(f"spec.ports[{index}].nodePort", told)
+            for index, port in ports
+            if port.get("nodePort")
+        ]
+    seen: set[tuple[str, int]] = set()
+    for index, port in ports:
+        key = port.get("protocol", ""), port.get("nodePort", 0)
+        if key[1] and key in seen:
+            found.append(duplicate(f"spec.ports[{index}].nodePort", key[1]))
+        seen.add(key)
+    seen.clear()
+    for index, port in ports:
+        key = port.get("protocol", ""), port.get("port", 0)
+        if key in seen:
+            found.append(duplicate(f"spec.ports[{index}]", _shown_port(*key)))
+        seen.add(key)
+    return found
+
+
+def _shown_port(protocol: str, number: int) -> orjson.Fragment:
+    """Return a port as a message shows it: the API server's inner form, all of its fields."""
+    empty = {"AppProtocol": None, "Port": number, "TargetPort": 0, "NodePort": 0}
+    return orjson.Fragment(orjson.dumps({"Name": "", "Protocol": protocol, **empty}))
+
+
+def _source_range_errors(spec: Spec, annotations: Mapping[str, str]) -> Errors:
+    ranges = spec.get("loadBalancerSourceRanges")
+    balanced = spec.get("type") == LOAD_BALANCER
+    found: Errors = []
+    if ranges:
+        field = "spec.LoadBalancerSourceRanges"
+        if not balanced:
+            found.append(forbidden(field, _ONLY_BALANCED))
+        for index, each in enumerate(ranges):
+            found += cidr_errors(each.strip(), f"{field}[{index}]")
+        return found
+    written = annotations.get(_SOURCE_RANGES)
+    if written is None:
+        return []
+    field = f"metadata.annotations[{_SOURCE_RANGES}]"
+    if not balanced:
+        found.append(forbidden(field, _ONLY_BALANCED))
+    for each in written.split(",") if written.strip() else ():
+        found += cidr_errors(each.strip(), field)
+    return found
+
+
+def class_errors(spec: Spec) -> Errors:
+    """Judge the class of its load balancer."""
+    wanted = spec.get("loadBalancerClass")
+    if wanted is None:
+        return []
+    if spec.get("type") != LOAD_BALANCER:
+        return [forbidden("spec.loadBalancerClass", _ONLY_BALANCED)]
+    return [invalid("spec.loadBalancerClass", wanted, each) for each in qualified_name(wanted)]
+
+
+def _traffic_errors(spec: Spec) -> Errors:
+    policy, health = spec.get("externalTrafficPolicy", ""), spec.get("healthCheckNodePort", 0)
+    found: Errors = []
+    if not is_reachable(spec):
+        if policy:
+            told = "may only be set for externally-accessible services"
+            found.append(invalid("spec.externalTrafficPolicy", policy, told))
+    elif policy not in ("Cluster", "Local"):
+        found.append(not_supported("spec.externalTrafficPolicy", policy, ("Cluster", "Local")))
+    field = "spec.healthCheckNodePort"
+    if has_health_port(spec):
+        found += [invalid(field, health, each) for each in in_range(health, 1, 65535)]
+    elif health:
+        told = (
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        )
+        found.append(invalid(field, health, told))
+    inner = spec.get("internalTrafficPolicy")
+    if inner is not None and inner not in ("Cluster", "Local"):
+        found.append(not_supported("spec.internalTrafficPolicy", inner, ("Cluster", "Local")))
+    spread = spec.get("trafficDistribution")
+    if spread is not None and spread not in _DISTRIBUTIONS:
+        found.append(not_supported("spec.trafficDistribution", spread, _DISTRIBUTIONS))
+    return found
+
+
+def status_errors(new: KubeObject) -> Errors:
+    """Judge where a load balancer is reached."""
+    field = "status.loadBalancer.ingress"
+    entries = new.get("status", {}).get("loadBalancer", {}).get("ingress", ())
+    if entries and new["spec"].get("type") != LOAD_BALANCER:
+        return [forbidden(field, "may only be used when `spec.type` is 'LoadBalancer'")]
+    found: Errors = []
+    for index, entry in enumerate(entries):
+        where = f"{field}[{index}]"
+        ip, mode = entry.get("ip", ""), entry.get("ipMode")
+        found += ip_errors(ip, f"{where}.ip") if ip else []
+        if mode is None and ip:
+            found.append(required(f"{where}.ipMode", "must be specified when `ip` is set"))
+        elif mode is not None and not ip:
+            told = "may not be specified when `ip` is not set"
+            found.append(forbidden(f"{where}.ipMode", told))
+        elif mode is not None and mode not in ("Proxy", "VIP"):
+            found.append(not_supported(f"{where}.ipMode", mode, ("Proxy", "VIP")))
+        found += hostname_errors(entry.get("hostname", ""), f"{where}.hostname")
+    return found
+
+
+def hostname_errors(name: str, field: str) -> Errors:
+    """Judge the name under which a load balancer is reached."""
+    if not name:
+        return []
+    found = [invalid(field, name, each) for each in dns_subdomain(name)]
+    if parse_ip(name) is not None:
+        found.append(invalid(field, name, "must be a DNS name, not an IP address"))
+    return found

@@ -1,0 +1,329 @@
+"""
+What the API server checks of the metadata of any object.
+
+A kind's own checks begin with `validate_create` (or `validate_update`), with its rule for names.
+Around them stand those that are the same for all kinds: `common_create` is asked after a kind
+had nothing to say, `common_update` before it; an error that both find is told by both.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from kube_objects.refs import KubeObject
+from kube_sandbox.registry.field_errors import (
+    FieldError,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
+from kube_sandbox.registry.name_validation import (
+    NameRule,
+    label_value,
+    name_is_label,
+    path_segment,
+    qualified_name,
+)
+
+Errors = list[FieldError]
+
+IMMUTABLE = "field is immutable"
+_NEGATIVE = "must be greater than or equal to 0"
+_MOST_IN_ANNOTATIONS = 256 * 1024
+_MOST_IN_MANAGER = 128
+_MOST_IN_SUBRESOURCE = 256
+_ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
+# Finalizers without a domain that are known for old times' sake.
+KNOWN_FINALIZERS = frozenset(("kubernetes", _ORPHAN, _FOREGROUND))
+# What an update may not change, and how it reads where it is absent.
+_FIXED: tuple[tuple[str, Any], ...] = (
+    ("name", ""),
+    ("namespace", ""),
+    ("uid", ""),
+    ("creationTimestamp", None),
+    ("deletionTimestamp", None),
+    ("deletionGracePeriodSeconds", None),
+)
+
+
+def validate_create(
+    obj: KubeObject, namespaced: bool, name_rule: NameRule, *, field: str = "metadata"
+) -> Errors:
+    """Return what is wrong with the metadata of an object of the API server's own groups."""
+    meta = obj["metadata"]
+    found = _checked(meta, namespaced, name_rule, field)
+    return found + _known_finalizers(meta, field)
+
+
+def validate_plain(obj: KubeObject, namespaced: bool, name_rule: NameRule) -> Errors:
+    """Return what is wrong with the metadata of any other object, such as a custom one."""
+    return _checked(obj["metadata"], namespaced, name_rule, "metadata")
+
+
+def common_create(obj: KubeObject, namespaced: bool) -> Errors:
+    """Return what is wrong with the metadata of a new object of whatever kind."""
+    return _checked(obj["metadata"], namespaced, path_segment, "metadata")
+
+
+def common_update(new: KubeObject, old: KubeObject, namespaced: bool) -> Errors:
+    """Return what is wrong with the metadata of a changed object of whatever kind."""
+    return common_create(new, namespaced) + validate_plain_update(new, old)
+
+
+def _checked(meta: Mapping[str, Any], namespaced: bool, rule: NameRule, field: str) -> Errors:
+    found = _names(meta, rule, field) + _namespace(meta, namespaced, field)
+    if meta.get("generation", 0) < 0:
+        found.append(invalid(f"{field}.generation", meta["generation"], _NEGATIVE))
+    found += _lists(meta, field) + _finalizers(meta, field)
+    return found + managed_fields(meta.get("managedFields", ()), f"{field}.managedFields")
+
+
+def _names(meta: Mapping[str, Any], rule: NameRule, field: str) -> Errors:
+    found = []
+    prefix, name = meta.get("generateName", ""), meta.get("name", "")
+    if prefix:
+        found = [invalid(f"{field}.generateName", prefix, each) for each in rule(prefix, True)]
+    if not name:
+        found.append(required(f"{field}.name", "name or generateName is required"))
+        return found
+    return found + [invalid(f"{field}.name", name, each) for each in rule(name, False)]
+
+
+def _namespace(meta: Mapping[str, Any], namespaced: bool, field: str) -> Errors:
+    namespace = meta.get("namespace", "")
+    where = f"{field}.namespace"
+    if not namespaced:
+        return [forbidden(where, "not allowed on this type")] if namespace else []
+    if not namespace:
+        return [required(where)]
+    return [invalid(where, namespace, each) for each in name_is_label(namespace, False)]
+
+
+def _lists(meta: Mapping[str, Any], field: str) -> Errors:
+    found = labels(meta.get("labels"), f"{field}.labels")
+    found += annotations(meta.get("annotations"), f"{field}.annotations")
+    owners = meta.get("ownerReferences")
+    return found + owner_references(owners, f"{field}.ownerReferences") if owners else found
+
+
+def labels(values: Mapping[str, str] | None, field: str) -> Errors:
+    """Return what is wrong with labels."""
+    found: Errors = []
+    for key, value in (values or {}).items():
+        found += label_key(key, field)
+        found += [invalid(field, value, each) for each in label_value(value)]
+    return found
+
+
+def label_key(key: str, field: str) -> Errors:
+    """Return what is wrong with the key of a label."""
+    return [invalid(field, key, each) for each in qualified_name(key)]
+
+
+def annotations(values: Mapping[str, str] | None, field: str) -> Errors:
+    """Return what is wrong with annotations."""
+    if not values:
+        return []
+    found = [invalid(field, key, each) for key in values for each in qualified_name(key.lower())]
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in values.items())
+    if size > _MOST_IN_ANNOTATIONS:
+        found.append(too_long(field, _MOST_IN_ANNOTATIONS))
+    return found
+
+
+def owner_references(owners: Iterable[Mapping[str, Any]], field: str) -> Errors:
+    """Return what is wrong with references to owners."""
+    found: Errors = []
+    controller = ""
+    for owner in owners:
+        found += _owner(owner, field)
+        if owner.get("controller"):
+            name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller:
+                found.append(
+                    invalid(
+                        field,
+                        _shown_owners(owners),
+                        "Only one reference can have Controller set to true. "
+                        f'Found "true" in references for {controller} and {name}',
+                    )
+                )
+            controller = controller or name
+    return found
+
+
+def _shown_owners(owners: Iterable[Mapping[str, Any]]) -> list[orjson.Fragment]:
+    """Return references as messages show them, in the order of the API server's fields."""
+    fields = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+    return [
+        orjson.Fragment(orjson.dumps({key: owner[key] for key in fields if key in owner}))
+        for owner in owners
+    ]
+
+
+def _owner(owner: Mapping[str, Any], field: str) -> Errors:
+    version = owner.get("apiVersion", "")
+    kind = owner.get("kind", "")
+    found: Errors = []
+    # More than one slash is no group and version at all; the kind is lost with it.
+    malformed = version.count("/") > 1
+    if malformed or not version.rpartition("/")[2]:
+        found.append(invalid(f"{field}.apiVersion", version, "version must not be empty"))
+    if not kind:
+        found.append(invalid(f"{field}.kind", kind, "must not be empty"))
+    for key in ("name", "uid"):
+        if not owner.get(key):
+            found.append(invalid(f"{field}.{key}", "", "must not be empty"))
+    if (version, kind) == ("v1", "Event"):
+        told = "/v1, Kind=Event is disallowed from being an owner"
+        found.append(invalid(field, _shown_owners([owner])[0], told))
+    return found
+
+
+def _finalizers(meta: Mapping[str, Any], field: str) -> Errors:
+    values = meta.get("finalizers")
+    if not values:
+        return []
+    where = f"{field}.finalizers"
+    found = [invalid(where, value, each) for value in values for each in qualified_name(value)]
+    if _ORPHAN in values and _FOREGROUND in values:
+        told = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
+        found.append(invalid(where, list(values), told))
+    return found
+
+
+def _known_finalizers(meta: Mapping[str, Any], field: str) -> Errors:
+    told = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(f"{field}.finalizers[{index}]", value, told)
+        for index, value in enumerate(meta.get("finalizers", ()))
+        if "/" not in value and value not in KNOWN_FINALIZERS
+    ]
+
+
+def managed_fields(entries: Iterable[Mapping[str, Any]], field: str) -> Errors:
+    """Return what is wrong with the records of who manages what."""
+    found: Errors = []
+    for index, entry in enumerate(entries):
+        where = f"{field}[{index}]"
+        operation = entry.get("operation", "")
+        if operation not in ("Apply", "Update"):
+            found.append(invalid(f"{where}.operation", operation, "must be `Apply` or `Update`"))
+        if entry.get("fieldsType", "") not in ("", "FieldsV1"):
+            told = invalid(f"{where}.fieldsType", entry["fieldsType"], "must be `FieldsV1`")
+            found.append(told)
+        found += field_manager(entry.get("manager", ""), f"{where}.manager")
+        if len(entry.get("subresource", "")) > _MOST_IN_SUBRESOURCE:
+            found.append(too_long(f"{where}.subresource", _MOST_IN_SUBRESOURCE))
+    return found
+
+
+def field_manager(name: str, field: str) -> Errors:
+    """Return what is wrong with the name of a manager of fields."""
+    if name.isascii() and name.isprintable() and len(name) <= _MOST_IN_MANAGER:
+        return []
+    found = []
+    if len(name.encode()) > _MOST_IN_MANAGER:
+        found.append(too_long(field, _MOST_IN_MANAGER))
+    at = 0
+    for letter in name:
+        if not letter.isprintable():
+            told = f"invalid character {_code_point(letter)} (at position {at})"
+            found.append(invalid(field, name, told))
+        at += len(letter.encode())
+    return found
+
+
+def _code_point(letter: str) -> str:
+    # Go's %#U shows the character itself only if it can be printed, which it cannot be here.
+    shown = f" '{letter}'" if unicodedata.category(letter) == "Zs" and letter == " " else ""
+    return f"U+{ord(letter):04X}{shown}"
+
+
+def validate_plain_update(new: KubeObject, old: KubeObject) -> Errors:
+    """Return what an update may not do to the metadata of an object."""
+    meta, before = new["metadata"], old["metadata"]
+    found: Errors = []
+    if before.get("deletionTimestamp") is not None:
+        found += _new_finalizers(meta, before)
+    if not meta.get("resourceVersion"):
+        told = invalid("metadata.resourceVersion", "", "must be specified for an update")
+        found.append(told)
+    if meta.get("generation", 0) < before.get("generation", 0):
+        value = meta.get("generation", 0)
+        found.append(invalid("metadata.generation", value, "must not be decremented"))
+    for key, absent in _FIXED:
+        value = meta.get(key, absent)
+        if value != before.get(key, absent):
+            found.append(invalid(f"metadata.{key}", value, IMMUTABLE))
+    found += _lists(meta, "metadata")
+    return found + managed_fields(meta.get("managedFields", ()), "metadata.managedFields")
+
+
+def validate_update(new: KubeObject, old: KubeObject) -> Errors:
+    """Return the same for an object of the API server's own groups."""
+    return validate_plain_update(new, old) + _known_finalizers(new["metadata"], "metadata")
+
+
+def _new_finalizers(meta: Mapping[str, Any], before: Mapping[str, Any]) -> Errors:
+    added = sorted(set(meta.get("finalizers", ())) - set(before.get("finalizers", ())))
+    if not added:
+        return []
+    listed = ", ".join(f'"{each}"' for each in added)
+    return [
+        forbidden(
+            "metadata.finalizers",
+            "no new finalizers can be added if the object is being deleted, "
+            f"found new finalizers []string{{{listed}}}",
+        )
+    ]
+
+
+def label_selector(
+    selector: Mapping[str, Any] | None, field: str, *, any_value: bool = False
+) -> Errors:
+    """Return what is wrong with a label selector; `any_value` passes values no label can have."""
+    if not selector:
+        return []
+    found = labels(selector.get("matchLabels"), f"{field}.matchLabels")
+    for index, each in enumerate(selector.get("matchExpressions", ())):
+        found += _requirement(each, f"{field}.matchExpressions[{index}]", any_value)
+    return found
+
+
+def _requirement(requirement: Mapping[str, Any], field: str, any_value: bool) -> Errors:
+    operator, values = requirement.get("operator", ""), requirement.get("values", ())
+    key = requirement.get("key", "")
+    found: Errors = []
+    if operator in ("In", "NotIn"):
+        if not values:
+            told = "must be specified when `operator` is 'In' or 'NotIn'"
+            found.append(required(f"{field}.values", told))
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            found.append(forbidden(f"{field}.values", told))
+    else:
+        found.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
+    found += label_key(key, f"{field}.key")
+    if not any_value:
+        for index, value in enumerate(values):
+            found += [
+                invalid(f"{field}.values[{index}]", value, each) for each in label_value(value)
+            ]
+    return found
+
+
+def immutable(new: Any, old: Any, field: str) -> Errors:
+    """Refuse a change."""
+    return [] if new == old else [invalid(field, new, IMMUTABLE)]
+
+
+def one_of(value: str, supported: Iterable[str], field: str) -> Errors:
+    """Refuse what is none of those there are."""
+    choices = list(supported)
+    return [] if value in choices else [not_supported(field, value, choices)]

@@ -1,0 +1,1 @@
+"""Stored objects: in memory, with an append-only journal in SQLite."""

@@ -1,0 +1,186 @@
+"""
+Snapshots: a store's objects in a file of their own, and back.
+
+A snapshot is a file like a journal's, with no past: whoever watches from before it is told that
+this is too old. It can be taken of a store that is in use, by its own process or another: a file
+is read as it is at one moment, whatever is written meanwhile. A fork alone is enough to try
+something out and throw it away, as the preview of a pull request does.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from kube_objects.errors import InvalidError
+from kube_sandbox.storage.journal import Journal, Lock
+from kube_sandbox.storage.store import History, Store
+from kube_sandbox.storage.store_file import (
+    Row,
+    StoreError,
+    connect,
+    connect_to_read,
+    fill,
+    is_used,
+    load,
+    row,
+    trouble,
+)
+
+_NOT_READABLE = "name a file that `snapshot save` has made, with this version"
+_NOT_WRITABLE = "name another file, in a folder that is there and that you may write"
+# The file is worth nothing until it is whole, so nothing of it need survive a crash half done.
+_FAST = ("journal_mode = OFF", "synchronous = OFF")
+
+
+def write(store: Store, path: Path) -> None:
+    """Write a store's objects to a file, which is replaced as a whole; nobody may have it open."""
+    path = path.resolve()
+    with _locked(path):
+        _replace(store, path)
+
+
+def read(path: Path, history: History | None = None) -> Store:
+    """Return what a snapshot holds; changes to it stay in memory."""
+    with _named(path, _NOT_READABLE):
+        return _read(path, history)
+
+
+def save(store: Path, path: Path) -> Store:
+    """Write what a store on disk holds to a snapshot, and return it; others may use the store."""
+    found = _read(store)
+    _check_replaceable(path)
+    with _named(path, _NOT_WRITABLE):
+        write(found, path)
+    return found
+
+
+def restore(snapshot: Path, path: Path, *, replace: bool = False) -> Store:
+    """
+    Put what a snapshot holds in the place of a store that nobody has open, and return it.
+
+    A store that has something in it is refused, unless it is to be replaced.
+    """
+    found = read(snapshot)
+    path = path.resolve()
+    with trouble(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _locked(path):
+        if not replace and _has_content(path):
+            text = f"the store '{path}' is not empty"
+            raise InvalidError("store-not-empty", text, hint="say that it is to be replaced")
+        _replace(found, path)
+    return found
+
+
+def branch(store: Store, path: Path) -> tuple[Journal, Store]:
+    """Return a copy of a store that has a file of its own, already followed."""
+    write(store, path)
+    journal, copy = Journal.open(path)
+    journal.follow(copy)
+    return journal, copy
+
+
+def _read(path: Path, history: History | None = None) -> Store:
+    connection = connect_to_read(path)
+    try:
+        # All that is read is of the same moment.
+        with trouble(path):
+            connection.execute("BEGIN")
+        return load(connection, path, history)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _named(path: Path, hint: str) -> Iterator[None]:
+    """Say of a snapshot, in its own words, why it cannot be used."""
+    try:
+        yield
+    except StoreError as error:
+        raise InvalidError(
+            "snapshot-unusable",
+            f"the snapshot '{path}' cannot be used: {error.why}",
+            hint=hint,
+        ) from error
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to write over what is no snapshot: a name is easily mistyped."""
+    try:
+        _check_is_snapshot(path)
+    except StoreError as error:
+        raise InvalidError(
+            "snapshot-unusable",
+            f"'{path}' is there already, and is no snapshot: {error.why}",
+            hint="name another file",
+        ) from error
+
+
+def _check_is_snapshot(path: Path) -> None:
+    """Refuse a file that is something else; one that is empty or not there is nothing."""
+    with trouble(path):
+        if not path.exists() or (path.is_file() and not _has_content(path)):
+            return
+    connection = connect_to_read(path)
+    try:
+        # Nobody loses a cluster for a snapshot of another.
+        if is_used(connection):
+            raise StoreError(path, "it is the store of a folder")
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    lock = Lock(path)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _replace(store: Store, path: Path) -> None:
+    with trouble(path):
+        draft = _draft(store, path)
+        # The log of an older file must not be taken for this one's.
+        for beside in ("-wal", "-shm", "-journal"):
+            path.with_name(path.name + beside).unlink(missing_ok=True)
+        draft.replace(path)
+        _sync(path.parent)
+
+
+def _rows(store: Store) -> Iterator[Row]:
+    found = [(record, bucket) for bucket in store.buckets() for record in store.list(bucket)]
+    # In the order of keys, so that pages are filled one after the other.
+    for record, bucket in sorted(found, key=lambda each: each[0].version):
+        yield row(bucket, record, store.stored(bucket, record))
+
+
+def _draft(store: Store, path: Path) -> Path:
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        draft = Path(file.name)
+    try:
+        connection = connect(draft, *_FAST)
+        try:
+            fill(connection, _rows(store), store.version)
+        finally:
+            connection.close()
+        _sync(draft)
+    except BaseException:
+        draft.unlink()
+        raise
+    return draft
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,311 @@
+"""
+JSONPath as kubectl has it, for the columns of custom kinds and for selectable fields.
+
+A path is compiled once into steps; a step takes the values found so far to those it leads to. Keys
+that are missing lead nowhere; a step that cannot be taken (an index beyond the end, a filter over
+no list) makes the whole path find nothing.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from kube_sandbox.registry.go_text import printed
+
+Step = Callable[[list[Any]], list[Any]]
+
+_TERMINATORS = frozenset(" \t\r\n.,[]$@{}")
+_KEY = re.compile(r"'([^']*)'")
+_SLICE = re.compile(r"(-?[0-9]*)(:-?[0-9]*)?(:-?[0-9]*)?")
+_FILTER = re.compile(r"([^!<>=]+)([!<>=]+)(.+)", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?[0-9.]*")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
+
+
+class BadPathError(ValueError):
+    """A path cannot be read."""
+
+
+class _LeadsNowhereError(Exception):
+    """A step cannot be taken."""
+
+
+class JSONPath:
+    """A compiled path: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`."""
+
+    __slots__ = ("_steps", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._steps = _Parser(text).steps()
+
+    def find(self, value: Any) -> list[Any]:
+        """Return what the path leads to; nothing if it cannot be followed."""
+        found = [value]
+        try:
+            for step in self._steps:
+                found = step(found)
+        except _LeadsNowhereError:
+            return []
+        return found
+
+
+def as_text(value: Any) -> str:
+    """Print a found value as a column of texts shows it."""
+    if isinstance(value, dict | list):
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+        return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return "<no value>" if value is None else printed(value)
+
+
+class _Parser:
+    """Reads one path from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def steps(self) -> list[Step]:
+        found: list[Step] = []
+        last_recursive = False
+        while self._at < len(self._text):
+            if self._text.startswith("..", self._at):
+                if last_recursive:
+                    raise BadPathError("invalid multiple recursive descent")
+                self._at += 2
+                found.append(_recursive)
+                last_recursive = True
+                if self._text[self._at : self._at + 1].replace("_", "a").isalnum():
+                    found.append(self._field())
+                    last_recursive = False
+                continue
+            step = self._step()
+            found += step
+            last_recursive = last_recursive and not step
+        return found
+
+    def _step(self) -> list[Step]:
+        char = self._text[self._at]
+        if self._text.startswith("[?(", self._at):
+            return [self._filter()]
+        if char in " @$":
+            self._at += 1
+            return []
+        if char == "[":
+            return self._brackets()
+        if char in "\"'":
+            return [_constant(self._quoted(char))]
+        if char == ".":
+            self._at += 1
+            return [self._field()]
+        if char in "+-" or char.isdigit():
+            return [_constant(self._number())]
+        if char == "_" or char.isalpha():
+            return [self._word()]
+        raise BadPathError(f"unrecognized character in action: {char!r}")
+
+    def _name(self) -> str:
+        start = self._at
+        while self._at < len(self._text) and self._text[self._at] not in _TERMINATORS:
+            self._at += 2 if self._text[self._at] == "\\" else 1
+        return self._text[start : self._at].replace("\\", "")
+
+    def _field(self) -> Step:
+        name = self._name()
+        return _children if name == "*" else _field(name)
+
+    def _word(self) -> Step:
+        name = self._name()
+        if name in ("true", "false"):
+            return _constant(name == "true")
+        return _nowhere
+
+    def _number(self) -> int | float:
+        written = _NUMBER.match(self._text, self._at)
+        text = written.group() if written else ""
+        self._at += len(text)
+        try:
+            return float(text) if "." in text else int(text)
+        except ValueError:
+            raise BadPathError(f"cannot parse number {text}") from None
+
+    def _quoted(self, quote: str) -> str:
+        found = ""
+        for at in range(self._at + 1, len(self._text)):
+            if self._text[at] == quote and self._text[at - 1] != "\\":
+                self._at, start = at + 1, self._at + 1
+                found = self._text[start:at]
+                return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), found)
+        raise BadPathError("unterminated quoted string")
+
+    def _brackets(self) -> list[Step]:
+        end = self._text.find("]", self._at)
+        if end < 0:
+            raise BadPathError("unterminated array")
+        inside = self._text[self._at + 1 : end]
+        self._at = end + 1
+        parts = inside.split(",")
+        if len(parts) > 1:
+            return [_union([_Parser(f"[{each.strip(' ')}]").steps() for each in parts])]
+        if key := _KEY.fullmatch(inside):
+            return _Parser(f".{key[1]}").steps()
+        return [_slice(":" if inside == "*" else inside)]
+
+    def _filter(self) -> Step:
+        start = self._at = self._at + 3
+        quote = ""
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char in "\"'" and self._text[self._at - 1] != "\\":
+                quote = char if not quote else "" if char == quote else quote
+            elif char == ")" and not quote:
+                break
+            self._at += 1
+        inside = self._text[start : self._at]
+        if not self._text.startswith(")]", self._at):
+            raise BadPathError("unterminated filter")
+        self._at += 2
+        if written := _FILTER.fullmatch(inside):
+            left, operator, right = written.groups()
+            return _filter(_Parser(left).steps(), operator, _Parser(right).steps())
+        return _having(_Parser(inside).steps())
+
+
+def _follow(steps: list[Step], value: Any) -> list[Any]:
+    found = [value]
+    for step in steps:
+        found = step(found)
+    return found
+
+
+def _nowhere(values: list[Any]) -> list[Any]:
+    raise _LeadsNowhereError
+
+
+def _constant(value: Any) -> Step:
+    return lambda values: [value] * len(values)
+
+
+def _field(name: str) -> Step:
+    return lambda values: [v[name] for v in values if isinstance(v, dict) and name in v]
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [value[key] for key in sorted(value)]
+    return list(value) if isinstance(value, list | str) else []
+
+
+def _children(values: list[Any]) -> list[Any]:
+    return [each for value in values for each in _inside(value)]
+
+
+def _recursive(values: list[Any]) -> list[Any]:
+    found = []
+    for value in values:
+        inside = _inside(value) if not isinstance(value, str) else []
+        if inside:
+            found += [value, *_recursive(inside)]
+    return found
+
+
+def _union(choices: list[list[Step]]) -> Step:
+    def step(values: list[Any]) -> list[Any]:
+        found: list[Any] = []
+        for steps in choices:
+            here = values
+            for each in steps:
+                here = each(here)
+            found += here
+        return found
+
+    return step
+
+
+def _slice(written: str) -> Step:
+    parsed = _SLICE.fullmatch(written)
+    if parsed is None:
+        raise BadPathError(f"invalid array index {written}")
+    if parsed[1] == "-":
+        raise BadPathError("array index - is not a number")
+    first = int(parsed[1] or 0)
+    is_index = parsed[2] is None
+    second = first + 1 if is_index else int(parsed[2][1:]) if parsed[2][1:] else None
+    stride = int(parsed[3][1:]) if parsed[3] and parsed[3][1:] else 1
+
+    def step(values: list[Any]) -> list[Any]:
+        found: list[Any] = []
+        for value in values:
+            if value is None:
+                continue
+            if not isinstance(value, list):
+                raise _LeadsNowhereError
+            start = first + len(value) if first < 0 else first
+            end = len(value) if second is None else second
+            if end < 0 or (end == 0 and is_index):
+                end += len(value)
+            if start == end:
+                return found
+            if not (0 <= start < len(value) and start < end <= len(value)) or stride <= 0:
+                raise _LeadsNowhereError
+            found += value[start:end:stride]
+        return found
+
+    return step
+
+
+def _items(values: list[Any]) -> list[Any]:
+    for value in values:
+        if not isinstance(value, list):
+            raise _LeadsNowhereError
+    return [each for value in values for each in value]
+
+
+def _having(steps: list[Step]) -> Step:
+    def has(item: Any) -> bool:
+        try:
+            return bool(_follow(steps, item))
+        except _LeadsNowhereError:
+            return True
+
+    return lambda values: [each for each in _items(values) if has(each)]
+
+
+def _filter(left: list[Step], operator: str, right: list[Step]) -> Step:
+    compare = _COMPARISONS.get(operator)
+
+    def passes(item: Any) -> bool:
+        sides = []
+        for steps in (left, right):
+            found = _follow(steps, item)
+            if not found:
+                return False
+            if len(found) > 1 or compare is None:
+                raise _LeadsNowhereError
+            sides.append(found[0])
+        return _compared(sides[0], sides[1], operator, compare)
+
+    return lambda values: [each for each in _items(values) if passes(each)]
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda one, other: one < other,
+    ">": lambda one, other: one > other,
+    "==": lambda one, other: one == other,
+    "!=": lambda one, other: one != other,
+    "<=": lambda one, other: one <= other,
+    ">=": lambda one, other: one >= other,
+}
+
+
+def _compared(
+    one: Any, other: Any, operator: str, compare: Callable[[Any, Any], bool] | None
+) -> bool:
+    """Compare two values of one type; others cannot be compared, nor can truths be ordered."""
+    if type(one) is not type(other) or compare is None or one is None:
+        raise _LeadsNowhereError
+    if isinstance(one, dict | list) or (isinstance(one, bool) and operator not in ("==", "!=")):
+        raise _LeadsNowhereError
+    return compare(one, other)
