@@ -18,7 +18,7 @@ import orjson
 from benchmarks.report import Goal, Report
 from kube_objects.refs import Kind
 from kube_sandbox.endpoints.pagination import Scope, page
-from kube_sandbox.endpoints.resource_version import Asked
+from kube_sandbox.endpoints.resource_version import VersionOptions
 from kube_sandbox.storage import snapshots
 from kube_sandbox.storage.bookmarks import bookmarks
 from kube_sandbox.storage.journal import Journal
@@ -63,18 +63,18 @@ def run(report: Report) -> None:
 
 def _reads(report: Report, store: Store, folder: Path) -> None:
     watched = Watched(_BUCKET, bookmarks(Kind("apps", "v1", "Deployment")))
-    first = page(store, Scope(_BUCKET), Asked(limit=500))
+    first = page(store, Scope(_BUCKET), VersionOptions(limit=500))
     _written(store, 100)
     calls: dict[str, Callable[[], Any]] = {
         "get": lambda: store.get(_BUCKET, "ns3", "object-3"),
         "list": lambda: store.list(_BUCKET),
         "list of a namespace": lambda: store.list(_BUCKET, "ns3"),
         "second page of 500, after changes": lambda: page(
-            store, Scope(_BUCKET), Asked(limit=500, token=first.token)
+            store, Scope(_BUCKET), VersionOptions(limit=500, token=first.token)
         ),
         "state before all remembered changes": lambda: store.at(_BUCKET, store.oldest),
         "watch: all initial events": lambda: _drained(
-            Watch(store, watched, Asked(send_initial_events=True), 0.0, 1e9)
+            Watch(store, watched, VersionOptions(send_initial_events=True), 0.0, 1e9)
         ),
         "fork in memory": store.fork,
         "snapshot to a file": lambda: snapshots.write(store, folder / "snapshot.db"),

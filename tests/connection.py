@@ -8,8 +8,8 @@ from pathlib import Path
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.credentials import from_kubeconfigs
 from kro_gitops.kube.discovery import Discovery
-from kro_gitops.kube.ratelimit import Limits
-from kro_gitops.kube.transport import Sent, Transport
+from kro_gitops.kube.ratelimit import ClientLimits
+from kro_gitops.kube.transport import RequestReport, Transport
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,15 @@ class Connection:
     client: Client
     discovery: Discovery
     transport: Transport
-    sent: list[Sent]
+    sent: list[RequestReport]
 
 
 @asynccontextmanager
-async def connect(kubeconfig: Path, limits: Limits | None = None) -> AsyncIterator[Connection]:
+async def connect(
+    kubeconfig: Path, limits: ClientLimits | None = None
+) -> AsyncIterator[Connection]:
     """Connect to the cluster of a kubeconfig."""
-    sent: list[Sent] = []
+    sent: list[RequestReport] = []
     access = await from_kubeconfigs([kubeconfig])
     async with Transport(access, limits, sent.append) as transport:
         discovery = Discovery(transport)

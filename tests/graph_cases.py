@@ -15,7 +15,7 @@ from kro_gitops.engine.graph.build import Built, attempt
 from kro_gitops.engine.options import Options
 from kube_objects.builtins.catalog import catalog
 from kube_objects.crds import kinds_of_crd
-from kube_objects.schemas import Layered, SchemaSet
+from kube_objects.schemas import LayeredSchemas, SchemaSet
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -29,7 +29,7 @@ class Case:
 
     def attempt(self) -> Built:
         kinds = SchemaSet(kind for crd in self.crds for kind in kinds_of_crd(crd))
-        return attempt(self.definition, Layered(kinds, catalog), Options(omit=self.omit))
+        return attempt(self.definition, LayeredSchemas(kinds, catalog), Options(omit=self.omit))
 
 
 def _lines(name: str) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.steps import Apply, Read, Select, Step
 from kro_gitops.engine.watchset import Many
 from kro_gitops.metadata import CHILD_MANAGER
-from kube_objects.managed_fields import Kept, entry_of
+from kube_objects.managed_fields import CachedObject, pack_owned_fields
 from kube_objects.refs import KubeObject, ObjectRef
 
 Change = Callable[[KubeObject], None]
@@ -27,7 +27,7 @@ class SmallCluster:
     """Children by name, and what others made."""
 
     def __init__(self, *others: KubeObject) -> None:
-        self.children: dict[ObjectRef, Kept] = {}
+        self.children: dict[ObjectRef, CachedObject] = {}
         self.others = {ObjectRef.of(obj): obj for obj in others}
         self.steps: list[Step] = []
         self.refused: dict[str, str] = {}  # names that cannot be applied, and why
@@ -45,7 +45,7 @@ class SmallCluster:
         """Return the children that were applied, in order."""
         return [each.ref.name for each in self.steps if isinstance(each, Apply)]
 
-    def named(self, name: str) -> Kept:
+    def named(self, name: str) -> CachedObject:
         return next(obj for ref, obj in self.children.items() if ref.name == name)
 
     def change(self, name: str, change: Change) -> None:
@@ -55,10 +55,10 @@ class SmallCluster:
         change(made)
         self.put(made, kept.owned)
 
-    def put(self, obj: KubeObject, owned: bytes = b"") -> Kept:
+    def put(self, obj: KubeObject, owned: bytes = b"") -> CachedObject:
         number = next(self._versions)
         metadata = {"uid": f"uid-{number}", **obj["metadata"], "resourceVersion": str(number)}
-        kept = Kept({**obj, "metadata": metadata}, owned)
+        kept = CachedObject({**obj, "metadata": metadata}, owned)
         self.children[ObjectRef.of(obj)] = kept
         return kept
 
@@ -91,7 +91,7 @@ class SmallCluster:
             case Select():
                 run.found(step, list(self._selected(step)))
 
-    def apply(self, obj: KubeObject) -> Kept:
+    def apply(self, obj: KubeObject) -> CachedObject:
         """Have an object as it is applied; what others set of it stays."""
         live = self.children.get(ObjectRef.of(obj))
         made = {**(live or {}), **json.loads(json.dumps(obj))}
@@ -109,7 +109,7 @@ class SmallCluster:
 def owned(fields: dict[str, Any]) -> bytes:
     """Return what is kept of an entry that says which fields are ours."""
     entry = {"manager": CHILD_MANAGER, "operation": "Apply", "fieldsV1": fields}
-    return entry_of({"metadata": {"managedFields": [entry]}}, CHILD_MANAGER)
+    return pack_owned_fields({"metadata": {"managedFields": [entry]}}, CHILD_MANAGER)
 
 
 def recorded(obj: KubeObject) -> dict[str, Any]:

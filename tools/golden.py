@@ -25,11 +25,11 @@ from typing import Any
 from kube_cel.checker import check
 from kube_cel.environment import Environment
 from kube_cel.go_numbers import format_double
-from kube_cel.issues import CheckProblem, SyntaxProblem
+from kube_cel.issues import CheckError, ParseError
 from kube_cel.parser import parse
 from kube_cel.program import compile_program
 from kube_cel.types import DYN
-from kube_cel.values import OMIT, RUNTIME, BuildProblem, ConversionError, EvaluationError
+from kube_cel.values import OMIT, RUNTIME, BuildError, ConversionError, EvaluationError
 from kube_objects.go_text import quote
 
 KNOWN_DIFFERENCES = Path(__file__).parents[1] / "packages/kube-cel/tests/golden/differences.toml"
@@ -158,15 +158,15 @@ def observe(expression: str, scene: Scene) -> Outcome:
     """Run an expression through our engine."""
     try:
         tree = parse(expression)
-    except SyntaxProblem as error:
+    except ParseError as error:
         return Outcome("parse", error=str(error))
     try:
         found = str(check(tree, scene.environment, expression))
-    except CheckProblem as error:
+    except CheckError as error:
         return Outcome("check", error=str(error))
     try:
         program = compile_program(tree, scene.environment, expression)
-    except BuildProblem as error:
+    except BuildError as error:
         return Outcome("build", found, error=str(error))
     try:
         value = program.evaluate(scene.data)

@@ -13,7 +13,7 @@ from benchmarks.engine.audit import USER_AGENT
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.credentials import from_kubeconfigs
 from kro_gitops.kube.discovery import Discovery
-from kro_gitops.kube.ratelimit import Limits
+from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.kube.transport import Transport
 
 IN_FLIGHT = 16
@@ -23,7 +23,7 @@ IN_FLIGHT = 16
 async def connect(kubeconfig: Path) -> AsyncIterator[Client]:
     """Connect to the cluster of a kubeconfig."""
     access = await from_kubeconfigs([kubeconfig])
-    limits = Limits(in_flight=IN_FLIGHT)
+    limits = ClientLimits(in_flight=IN_FLIGHT)
     async with Transport(access, limits, user_agent=USER_AGENT) as transport:
         yield Client(transport, Discovery(transport))
 

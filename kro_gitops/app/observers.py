@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from typing import Protocol
 
-from kro_gitops.control.loop import Report
+from kro_gitops.control.loop import ReconcileReport
 from kro_gitops.engine.controllers.engine import INSTANCES
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.graph.nodes import NodeKind
@@ -67,7 +67,7 @@ class LoopObserver:
         self._adds.inc()
         self._waited.observe(waited)
 
-    def finished(self, report: Report) -> None:
+    def finished(self, report: ReconcileReport) -> None:
         """Hear how a reconcile ended."""
         self._worked.observe(report.seconds)
         if report.outcome.after is not None:
@@ -77,7 +77,7 @@ class LoopObserver:
         else:
             self._count_controller(report)
 
-    def _count_instance(self, gvr: str, report: Report) -> None:
+    def _count_instance(self, gvr: str, report: ReconcileReport) -> None:
         metrics = self._metrics
         metrics.dynamic_controller_reconcile_total.labels(gvr).inc()
         metrics.dynamic_controller_reconcile_duration_seconds.labels(gvr).observe(report.seconds)
@@ -89,7 +89,7 @@ class LoopObserver:
         if report.outcome.traceback:
             metrics.dynamic_controller_reconcile_panics_total.labels(gvr).inc()
 
-    def _count_controller(self, report: Report) -> None:
+    def _count_controller(self, report: ReconcileReport) -> None:
         metrics = self._metrics
         result = "error" if is_error(report) else requeue_type(report) or "success"
         metrics.controller_runtime_reconcile_total.labels(self._name, result).inc()
@@ -97,13 +97,13 @@ class LoopObserver:
             metrics.controller_runtime_reconcile_errors_total.labels(self._name).inc()
 
 
-def is_error(report: Report) -> bool:
+def is_error(report: ReconcileReport) -> bool:
     """Say whether a reconcile failed; one that waits for something has not."""
     outcome = report.outcome
     return report.error is not None and (outcome.is_failure or outcome.forgets_failures)
 
 
-def requeue_type(report: Report) -> str:
+def requeue_type(report: ReconcileReport) -> str:
     """Say in kro's words when a key is tried again; empty after a plain success."""
     after = report.outcome.after
     if report.outcome.is_failure:
@@ -241,7 +241,7 @@ class InstanceLoop(LoopObserver):
         self._all = metrics
         self._plurals = plurals
 
-    def finished(self, report: Report) -> None:
+    def finished(self, report: ReconcileReport) -> None:
         """Hear how a reconcile ended."""
         super().finished(report)
         gvr = self._plurals.spelled(report.key)

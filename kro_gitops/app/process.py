@@ -45,7 +45,7 @@ from kro_gitops.kube.api import Cluster, WriteOptions
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.credentials import from_kubeconfigs, in_cluster, kubeconfigs_of_user
 from kro_gitops.kube.discovery import Discovery
-from kro_gitops.kube.events import Recorder
+from kro_gitops.kube.events import EventRecorder
 from kro_gitops.kube.transport import Access, Transport
 from kro_gitops.server.probes import MAIN_LOOP, Health, HealthServer
 from kro_gitops.server.webhooks import HookServer
@@ -134,7 +134,7 @@ class _Process:
         self._begun: _System | None = None
         self._interrupted = False
         self._stopping = asyncio.Event()
-        self._events: Recorder | None = None
+        self._events: EventRecorder | None = None
 
     async def run(self) -> int:
         """Connect, be elected, work, stop."""
@@ -371,7 +371,7 @@ class _Process:
         settings, metrics = self._settings, self._metrics
         if settings.events:
             host = socket.gethostname()
-            self._events = Recorder(client, "kro-gitops", host, lambda: datetime.now(UTC))
+            self._events = EventRecorder(client, "kro-gitops", host, lambda: datetime.now(UTC))
         plurals = Plurals()
         counting = Counting(
             metrics, plurals, conditions=Gate.CONDITION_METRICS in settings.feature_gates

@@ -5,8 +5,8 @@ Settings → the rules that each part goes by, and what parts must know of each 
 from pathlib import Path
 
 from kro_gitops.control.backoff import Backoff
-from kro_gitops.control.loop import Settings as LoopSettings
-from kro_gitops.control.outcome import Pace
+from kro_gitops.control.loop import LoopSettings as LoopSettings
+from kro_gitops.control.outcome import RetryDelays
 from kro_gitops.engine.controllers.definitions import DefinitionRules
 from kro_gitops.engine.controllers.engine import (
     DEFINITIONS,
@@ -17,7 +17,7 @@ from kro_gitops.engine.controllers.engine import (
 )
 from kro_gitops.engine.controllers.instances import InstanceRules
 from kro_gitops.engine.options import Options
-from kro_gitops.kube.ratelimit import Limits
+from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.settings.homes import at_home
 from kro_gitops.settings.settings import AdoptionPolicy, Gate, Settings
 from kro_gitops.source.api import GIT_SOURCE_KIND
@@ -153,11 +153,11 @@ class EngineView:
         return frozenset(each.resource for each in nodes if not each.kind.is_external)
 
 
-def request_limits(settings: Settings) -> Limits:
+def request_limits(settings: Settings) -> ClientLimits:
     """Return what may be asked of the API server."""
     if not settings.client_qps:
-        return Limits()
-    return Limits(per_second=settings.client_qps, burst=settings.client_burst)
+        return ClientLimits()
+    return ClientLimits(per_second=settings.client_qps, burst=settings.client_burst)
 
 
 def _instance_rules(settings: Settings) -> InstanceRules:
@@ -180,5 +180,5 @@ def _loop(settings: Settings, workers: int) -> LoopSettings:
         settings.dynamic_controller_rate_limiter_min_delay,
         settings.dynamic_controller_rate_limiter_max_delay,
     )
-    pace = Pace(settings.instance_requeue_interval, backoff)
+    pace = RetryDelays(settings.instance_requeue_interval, backoff)
     return LoopSettings(workers, grace=settings.graceful_shutdown_timeout, pace=pace)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kro_gitops.cli.output import Style
     from kro_gitops.errors import KroGitopsError
     from kro_gitops.kube.api import Cluster
-    from kro_gitops.kube.credentials import Access
+    from kro_gitops.kube.credentials import Credentials
 
 DEFAULT_NAMESPACE = "default"
 ATTEMPTS = 2  # a person waits: better an answer that it does not work
@@ -140,11 +140,11 @@ async def _connected(args: argparse.Namespace) -> AsyncIterator[Session]:
     from kro_gitops.cli.cluster_reading import Reading
     from kro_gitops.kube.client import Client
     from kro_gitops.kube.discovery import Discovery
-    from kro_gitops.kube.ratelimit import Limits
+    from kro_gitops.kube.ratelimit import ClientLimits
     from kro_gitops.kube.transport import Transport
 
     access = await _access(args)
-    limits = Limits(in_flight=16, timeout=TIMEOUT, attempts=ATTEMPTS)
+    limits = ClientLimits(in_flight=16, timeout=TIMEOUT, attempts=ATTEMPTS)
     agent = f"kro-gitops/{__version__}"
     async with Transport(access, limits, user_agent=agent) as transport:
         discovery = Discovery(transport)
@@ -154,7 +154,7 @@ async def _connected(args: argparse.Namespace) -> AsyncIterator[Session]:
         yield Session(Reading(client, discovery), client, namespace, everywhere)
 
 
-async def _access(args: argparse.Namespace) -> "Access":
+async def _access(args: argparse.Namespace) -> "Credentials":
     """Find the cluster as kubectl does: what is named, what the user has, the pod we run in."""
     from kro_gitops.kube.credentials import CredentialsError, from_kubeconfigs, in_cluster
 

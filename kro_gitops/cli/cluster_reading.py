@@ -19,7 +19,7 @@ from kro_gitops.inspect.views.instances import (
     text_at,
 )
 from kro_gitops.inspect.views.sources import Entry
-from kro_gitops.kube.access_review import Right, role_for
+from kro_gitops.kube.access_review import Permission, role_for
 from kro_gitops.kube.api import Reader, Resource, Selection
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.responses import Forbidden
@@ -73,7 +73,7 @@ class Reading:
             raise _not_installed(kind) from None
         except Forbidden as error:
             resource = await self._discovery.resource_of(kind)
-            raise refused(error, Right("list", resource, namespace)) from None
+            raise refused(error, Permission("list", resource, namespace)) from None
 
     async def own_resource(self, kind: Kind) -> Resource:
         """Return how a kind is served that comes with kro or with us."""
@@ -116,7 +116,7 @@ class Reading:
         try:
             return await self._cluster.find(ObjectRef(resource.kind, place, name))
         except Forbidden as error:
-            raise refused(error, Right("get", resource, place)) from None
+            raise refused(error, Permission("get", resource, place)) from None
 
     async def inventories(self, source: KubeObject) -> list[KubeObject]:
         """Return the lists of what a source applied."""
@@ -239,7 +239,7 @@ def _not_installed(kind: Kind) -> NotInstalled:
     return NotInstalled("not-installed", text, hint=f"install {which} the CRD")
 
 
-def refused(error: Forbidden, right: Right) -> RefusedError:
+def refused(error: Forbidden, right: Permission) -> RefusedError:
     """Say what is not allowed, and print the role that would allow it."""
     role = to_yaml(role_for([right])).rstrip("\n").replace("\n", "\n    ")
     return RefusedError(error.code, error.message, hint=f"this role would do:\n    {role}")

@@ -134,7 +134,7 @@ async def change(
 ) -> "KubeObject":
     """Change some fields of a source, and return it as it is then."""
     from kro_gitops.cli.cluster_reading import refused
-    from kro_gitops.kube.access_review import Right
+    from kro_gitops.kube.access_review import Permission
     from kro_gitops.kube.api import MergePatch, WriteOptions
     from kro_gitops.kube.responses import Forbidden
     from kube_objects.refs import ObjectRef
@@ -144,7 +144,7 @@ async def change(
         return await session.cluster.patch(ref, MergePatch(changes), WriteOptions(MANAGER))
     except Forbidden as error:
         resource = await session.reading.own_resource(ref.kind)
-        raise refused(error, Right("patch", resource, ref.namespace)) from None
+        raise refused(error, Permission("patch", resource, ref.namespace)) from None
 
 
 async def finish(

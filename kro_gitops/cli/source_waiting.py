@@ -19,7 +19,7 @@ from kro_gitops.cli.output import Style, say
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.inspect.views.instances import age
 from kro_gitops.inspect.views.source_progress import Goal, Outcome, Seen, step, timed_out
-from kro_gitops.kube.access_review import Right
+from kro_gitops.kube.access_review import Permission
 from kro_gitops.kube.api import EventType, Reader, Selection
 from kro_gitops.kube.responses import Expired, Forbidden
 from kro_gitops.telemetry.printable import columns, printable
@@ -96,7 +96,7 @@ async def wait_for(
     except Forbidden as error:
         ref = ObjectRef.of(source)
         resource = await session.reading.own_resource(ref.kind)
-        raise refused(error, Right("watch", resource, ref.namespace)) from None
+        raise refused(error, Permission("watch", resource, ref.namespace)) from None
     except asyncio.CancelledError:
         say(f"not waited for any longer; {ObjectRef.of(source).place} goes on in the cluster")
         raise

@@ -43,7 +43,7 @@ from kube_objects.builtins.catalog import catalog
 from kube_objects.crds import kinds_of_crd
 from kube_objects.errors import RefusedError, SchemaError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
-from kube_objects.schemas import KindSchema, Layered, SchemaSet
+from kube_objects.schemas import KindSchema, LayeredSchemas, SchemaSet
 
 _CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _DEFINITION_NAMES = ("rgd", "rgds")
@@ -180,7 +180,7 @@ class CaseReader:
                 known = await self._kind_schema(ObjectRef.of(resource.body).kind)
                 if known is not None:
                     schemas.add(known)
-            known_kinds = Layered(schemas, own_kinds())
+            known_kinds = LayeredSchemas(schemas, own_kinds())
             built = await asyncio.to_thread(attempt, definition, known_kinds, Options(omit=True))
             if built.graph is None:
                 reason = built.problems[0].summary if built.problems else "unknown"

@@ -7,7 +7,7 @@ for an hour is deleted when the hour is over. Chance is an argument.
 
 from dataclasses import dataclass
 
-_MANY = 1000
+_MAX_DOUBLINGS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +28,5 @@ class Backoff:
 
     def _full(self, failures: int) -> float:
         # More doublings than a float holds are more than any cap.
-        doublings = min(max(failures - 1, 0), _MANY)
+        doublings = min(max(failures - 1, 0), _MAX_DOUBLINGS)
         return min(self.first * 2.0**doublings, self.cap)

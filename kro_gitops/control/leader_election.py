@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import Protocol
 
-from kro_gitops.control.lease import Record, Sighting, new_lease
+from kro_gitops.control.lease import LeaseRecord, ObservedRecord, new_lease
 from kube_objects.refs import KubeObject
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class Leases(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ElectionConfig:
     """Who we are and for how long one leads; times in seconds, the defaults are kro's."""
 
     identity: str
@@ -57,42 +57,42 @@ def _wall_clock() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class ClockAndJitter:
     """What comes from outside: the time of day, and chance between 0 and 1."""
 
     clock: Callable[[], datetime] = _wall_clock
     jitter: Callable[[], float] = field(default=random.random)
 
 
-class Ending(Enum):
+class ElectionResult(Enum):
     """Why an elector came to its end."""
 
     STOPPED = auto()
     LOST = auto()
 
 
-class _Try(Enum):
+class _Attempt(Enum):
     HELD = auto()
     TAKEN = auto()  # somebody else has it
     FAILED = auto()
 
 
-class Elector:
+class LeaderElector:
     """Wins elections, and loses them."""
 
     def __init__(
         self,
         leases: Leases,
-        terms: Terms,
+        terms: ElectionConfig,
         on_elected: Callable[[], None],
-        chance: Chance | None = None,
+        chance: ClockAndJitter | None = None,
     ) -> None:
         self._leases = leases
         self._terms = terms
         self._on_elected = on_elected
-        self._chance = chance or Chance()
+        self._chance = chance or ClockAndJitter()
         self._lease: KubeObject | None = None
-        self._sighting: Sighting | None = None
+        self._sighting: ObservedRecord | None = None
         self._is_stopped = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
@@ -106,7 +106,7 @@ class Elector:
             with suppress(RuntimeError):  # its loop is closed: it has returned already
                 self._loop.call_soon_threadsafe(self._stopping.set)
 
-    async def run(self) -> Ending:
+    async def run(self) -> ElectionResult:
         """Campaign, lead, and return when that is over; a lost lease is not fought for again."""
         self._stopping = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -114,7 +114,7 @@ class Elector:
             self._stopping.set()
         try:
             if not await self._campaign():
-                return Ending.STOPPED
+                return ElectionResult.STOPPED
             log.info("elected", extra={"identity": self._terms.identity})
             self._on_elected()
             return await self._lead()
@@ -123,25 +123,27 @@ class Elector:
 
     async def _campaign(self) -> bool:
         while not self._must_stop():
-            if await self._attempt(_now() + self._terms.renew_deadline) is _Try.HELD:
+            if await self._attempt(_now() + self._terms.renew_deadline) is _Attempt.HELD:
                 return True
             # Candidates that try at different times do not get into each other's way.
             await self._pause(self._terms.retry_period * (1 + self._chance.jitter()))
         return False
 
-    async def _lead(self) -> Ending:
+    async def _lead(self) -> ElectionResult:
         while not self._must_stop():
             await self._pause(min(self._terms.retry_period, self.leads_until - _now()))
             if self._must_stop():
                 break
             outcome = await self._attempt(self.leads_until)
-            if outcome is _Try.TAKEN or (outcome is _Try.FAILED and _now() >= self.leads_until):
+            if outcome is _Attempt.TAKEN or (
+                outcome is _Attempt.FAILED and _now() >= self.leads_until
+            ):
                 log.error("lost the lease", extra={"identity": self._terms.identity})
-                return Ending.LOST
+                return ElectionResult.LOST
         await self._release()
-        return Ending.STOPPED
+        return ElectionResult.STOPPED
 
-    async def _attempt(self, deadline: float) -> _Try:
+    async def _attempt(self, deadline: float) -> _Attempt:
         """Try once to get or renew the lease; whatever goes wrong, it is not ours by that."""
         began = _now()
         try:
@@ -150,44 +152,46 @@ class Elector:
         except Exception as error:  # the world may fail in any way: what counts is the deadline
             log.warning("lease not renewed", extra={"error": str(error) or type(error).__name__})
             self._lease = None
-            return _Try.FAILED
-        if outcome is _Try.HELD:
+            return _Attempt.FAILED
+        if outcome is _Attempt.HELD:
             # From before the request: others may have seen it that early.
             self.leads_until = began + self._terms.renew_deadline
         return outcome
 
-    async def _claim(self) -> _Try:
+    async def _claim(self) -> _Attempt:
         terms = self._terms
         lease = self._lease if self._is_ours(self._lease) else await self._leases.get()
         if lease is not None:
             sighting = self._look(lease)
             if not sighting.is_free(terms.identity, _now()):
-                return _Try.TAKEN
+                return _Attempt.TAKEN
         lease = lease or new_lease(terms.namespace, terms.name)
-        record = Record.parse(lease).claimed(terms.identity, terms.duration, self._chance.clock())
+        record = LeaseRecord.parse(lease).claimed(
+            terms.identity, terms.duration, self._chance.clock()
+        )
         self._lease = await self._leases.update(record.onto(lease))
         self._look(self._lease)
-        return _Try.HELD
+        return _Attempt.HELD
 
     async def _release(self) -> None:
         """Let the next one lead at once instead of when the lease runs out."""
         if self._lease is None:
             return
-        record = Record.parse(self._lease).released(self._chance.clock())
+        record = LeaseRecord.parse(self._lease).released(self._chance.clock())
         try:
             async with asyncio.timeout_at(self.leads_until):
                 await self._leases.update(record.onto(self._lease))
         except Exception as error:  # then it runs out by itself
             log.warning("lease not released", extra={"error": str(error)})
 
-    def _look(self, lease: KubeObject) -> Sighting:
-        record, now = Record.parse(lease), _now()
+    def _look(self, lease: KubeObject) -> ObservedRecord:
+        record, now = LeaseRecord.parse(lease), _now()
         former = self._sighting
-        self._sighting = former.seen(record, now) if former else Sighting(record, now)
+        self._sighting = former.seen(record, now) if former else ObservedRecord(record, now)
         return self._sighting
 
     def _is_ours(self, lease: KubeObject | None) -> bool:
-        return lease is not None and Record.parse(lease).holder == self._terms.identity
+        return lease is not None and LeaseRecord.parse(lease).holder == self._terms.identity
 
     def _must_stop(self) -> bool:
         return self._stopping is not None and self._stopping.is_set()

@@ -13,7 +13,7 @@ import time
 import uuid
 from pathlib import Path
 
-from kro_gitops.control.leader_election import Elector, Ending, Terms
+from kro_gitops.control.leader_election import ElectionConfig, ElectionResult, LeaderElector
 from kro_gitops.control.lease import API_VERSION, KIND
 from kro_gitops.errors import Unavailable, UserError
 from kro_gitops.kube.api import JsonPatch
@@ -55,7 +55,7 @@ class Leadership:
 
     def __init__(self, access: Access, settings: Settings) -> None:
         self._access = access
-        self._terms = Terms(
+        self._terms = ElectionConfig(
             identity=f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}",
             namespace=_namespace(settings),
             duration=max(1, round(settings.leader_election_lease_duration)),
@@ -65,7 +65,7 @@ class Leadership:
         self._main = asyncio.get_running_loop()
         self._elected = asyncio.Event()
         self._lost = asyncio.Event()
-        self._elector: Elector | None = None
+        self._elector: LeaderElector | None = None
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="leadership", daemon=True)
 
@@ -103,15 +103,15 @@ class Leadership:
         except Exception:
             self._tell(self._lost)
             raise
-        if ending is Ending.LOST:
+        if ending is ElectionResult.LOST:
             self._tell(self._lost)
 
-    async def _campaign(self) -> Ending:
+    async def _campaign(self) -> ElectionResult:
         async with Transport(self._access) as transport:
             client = Client(transport, Discovery(transport))
             kind = Kind.of(API_VERSION, KIND)
             ref = ObjectRef(kind, self._terms.namespace, self._terms.name)
-            self._elector = Elector(
+            self._elector = LeaderElector(
                 _OneLease(client, ref), self._terms, lambda: self._tell(self._elected)
             )
             if self._is_stopped:

@@ -20,7 +20,7 @@ _NO_HOLDER = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LeaseRecord:
     """What a Lease says; `seconds` is how long it lasts without being renewed."""
 
     holder: str = _NO_HOLDER
@@ -30,7 +30,7 @@ class Record:
     transitions: int = 0
 
     @classmethod
-    def parse(cls, lease: KubeObject) -> "Record":
+    def parse(cls, lease: KubeObject) -> "LeaseRecord":
         """Read a Lease."""
         spec: Any = lease.get("spec")
         spec = spec if isinstance(spec, dict) else {}
@@ -55,29 +55,29 @@ class Record:
             spec["renewTime"] = format_micro_time(self.renewed)
         return {**lease, "spec": spec}
 
-    def claimed(self, holder: str, seconds: int, now: datetime) -> "Record":
+    def claimed(self, holder: str, seconds: int, now: datetime) -> "LeaseRecord":
         """Say that somebody holds the lease, again or from now on."""
         if self.holder == holder:
             return replace(self, seconds=seconds, renewed=now)
         # The first holder of all takes it from nobody.
         is_first = self.holder == _NO_HOLDER and self.acquired is None
-        return Record(holder, seconds, now, now, self.transitions + (not is_first))
+        return LeaseRecord(holder, seconds, now, now, self.transitions + (not is_first))
 
-    def released(self, now: datetime) -> "Record":
+    def released(self, now: datetime) -> "LeaseRecord":
         """Say that nobody holds the lease."""
         return replace(self, holder=_NO_HOLDER, seconds=1, acquired=now, renewed=now)
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class ObservedRecord:
     """A record, and since when it has not changed, by the clock of whoever looks."""
 
-    record: Record
+    record: LeaseRecord
     since: float
 
-    def seen(self, record: Record, now: float) -> "Sighting":
+    def seen(self, record: LeaseRecord, now: float) -> "ObservedRecord":
         """Look again."""
-        return self if record == self.record else Sighting(record, now)
+        return self if record == self.record else ObservedRecord(record, now)
 
     def is_free(self, holder: str, now: float) -> bool:
         """Say whether somebody may take the lease, or has it."""

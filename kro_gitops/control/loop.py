@@ -19,8 +19,8 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
-from kro_gitops.control.outcome import Level, Outcome, Pace, Result, of_error, of_result
-from kro_gitops.control.workqueue import Work, WorkQueue
+from kro_gitops.control.outcome import Level, Outcome, Result, RetryDelays, of_error, of_result
+from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.kube.api import Identity
 
 K = TypeVar("K", bound=Hashable)
@@ -35,18 +35,18 @@ _LEVELS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LoopSettings:
     """How a loop runs; times in seconds."""
 
     workers: int = 16
     time_limit: float = 300.0  # for one reconcile
     grace: float = 60.0  # for reconciles in progress when the loop stops
-    pace: Pace = field(default_factory=Pace)
+    pace: RetryDelays = field(default_factory=RetryDelays)
     jitter: Callable[[], float] = random.random
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReconcileReport:
     """One reconcile, for metrics and events."""
 
     key: Hashable
@@ -63,17 +63,17 @@ class Observer(Protocol):
     def taken(self, key: Hashable, waited: float) -> None:
         """Hear that a reconcile begins."""
 
-    def finished(self, report: Report) -> None:
+    def finished(self, report: ReconcileReport) -> None:
         """Hear how a reconcile ended."""
 
 
-class Nobody:
+class NullObserver:
     """An observer that does not care."""
 
     def taken(self, key: Hashable, waited: float) -> None:
         """Ignore it."""
 
-    def finished(self, report: Report) -> None:
+    def finished(self, report: ReconcileReport) -> None:
         """Ignore it."""
 
 
@@ -83,14 +83,14 @@ class Loop(Generic[K]):
     def __init__(
         self,
         queue: WorkQueue[K],
-        reconcile: Callable[[Work[K]], Awaitable[Result]],
-        settings: Settings | None = None,
+        reconcile: Callable[[WorkItem[K]], Awaitable[Result]],
+        settings: LoopSettings | None = None,
         observer: Observer | None = None,
     ) -> None:
         self._queue = queue
         self._reconcile = reconcile
-        self._settings = settings or Settings()
-        self._observer = observer or Nobody()
+        self._settings = settings or LoopSettings()
+        self._observer = observer or NullObserver()
         self._stopping = asyncio.Event()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -142,7 +142,7 @@ class Loop(Generic[K]):
                 self._rouse()
                 await self._work(work)
 
-    async def _work(self, work: Work[K]) -> None:
+    async def _work(self, work: WorkItem[K]) -> None:
         began = _now()
         self._observer.taken(work.key, work.waited)
         try:
@@ -155,10 +155,10 @@ class Loop(Generic[K]):
         seconds = _now() - began
         _log(work, outcome, error)
         self._observer.finished(
-            Report(work.key, work.identity, outcome, error, work.waited, seconds)
+            ReconcileReport(work.key, work.identity, outcome, error, work.waited, seconds)
         )
 
-    async def _outcome(self, work: Work[K]) -> tuple[Outcome, Exception | None]:
+    async def _outcome(self, work: WorkItem[K]) -> tuple[Outcome, Exception | None]:
         settings = self._settings
         try:
             async with asyncio.timeout(settings.time_limit):
@@ -224,7 +224,7 @@ class Loop(Generic[K]):
             self._timer = None
 
 
-def _log(work: Work[K], outcome: Outcome, error: Exception | None) -> None:
+def _log(work: WorkItem[K], outcome: Outcome, error: Exception | None) -> None:
     if error is None or outcome.level is Level.NOTHING:
         return
     log.log(

@@ -30,7 +30,7 @@ class Result:
 
 
 DONE = Result()
-AGAIN = Result(0.0)
+REQUEUE = Result(0.0)
 
 
 class Level(IntEnum):
@@ -75,7 +75,7 @@ RULES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class RetryDelays:
     """How long is later."""
 
     later: float = 3.0  # after «not yet»; zero: only when a watch fires
@@ -101,13 +101,13 @@ def of_result(result: Result) -> Outcome:
     return Outcome(after=result.after, forgets_failures=result.after is None)
 
 
-def of_error(error: BaseException, failures: int, pace: Pace, jitter: float) -> Outcome:
+def of_error(error: BaseException, failures: int, pace: RetryDelays, jitter: float) -> Outcome:
     """Say what follows from an error; `failures` counts this one, too."""
     found = [_of_leaf(leaf, failures, pace, jitter) for leaf in _leaves(error)]
     return reduce(_both, found)
 
 
-def _of_leaf(error: BaseException, failures: int, pace: Pace, jitter: float) -> Outcome:
+def _of_leaf(error: BaseException, failures: int, pace: RetryDelays, jitter: float) -> Outcome:
     rule = next(rule for rule in RULES if isinstance(error, rule.branch))
     lasts = rule.lasting > rule.level and pace.backoff.is_capped(failures)
     return Outcome(
@@ -121,7 +121,7 @@ def _of_leaf(error: BaseException, failures: int, pace: Pace, jitter: float) -> 
     )
 
 
-def _delay(rule: Rule, failures: int, pace: Pace, jitter: float) -> float | None:
+def _delay(rule: Rule, failures: int, pace: RetryDelays, jitter: float) -> float | None:
     match rule.retry:
         case Retry.NEVER:
             return None

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 # Its lines for every call, under numbers that nobody knows, are of no use; what fails we say.
 _LIBRARY_LOG = logging.getLogger("apscheduler")
 
-_LATE_CALLS = {
+_MISSED_RUN_OPTIONS = {
     "coalesce": True,  # many missed calls are one
     "misfire_grace_time": None,  # and no call is too late
     "max_instances": 1,
@@ -51,7 +51,7 @@ class Schedule:
             raise ValueError(f"the jitter is a part of the interval, not {jitter}")
         self._jitter = jitter
         self._entries: dict[Hashable, _Entry] = {}
-        self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults=_LATE_CALLS)
+        self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults=_MISSED_RUN_OPTIONS)
 
     def every(self, key: Hashable, seconds: float, call: Callable[[], None]) -> None:
         """Call again and again; the same key with another interval starts anew."""

@@ -29,11 +29,11 @@ from kro_gitops.kube.api import Identity
 
 K = TypeVar("K", bound=Hashable)
 
-_SLACK = 64
+_COMPACTION_SLACK = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Work(Generic[K]):
+class WorkItem(Generic[K]):
     """A key taken out of the queue; it must be given back with `done`."""
 
     key: K
@@ -129,7 +129,7 @@ class WorkQueue(Generic[K]):
         entry.identity = identity
         self._schedule(key, entry, due, now)
 
-    def take(self, now: float) -> Work[K] | None:
+    def take(self, now: float) -> WorkItem[K] | None:
         """Take a key that is due; nobody else gets it until it is given back."""
         self._wake(now)
         found = self._next_group()
@@ -145,7 +145,7 @@ class WorkQueue(Generic[K]):
         waited = now - entry.due if entry.due is not None else 0.0
         entry.due = None
         self._move(entry, _State.WORKING)
-        return Work(key, entry.identity, entry.failures, max(waited, 0.0))
+        return WorkItem(key, entry.identity, entry.failures, max(waited, 0.0))
 
     def again_at(self, key: K, due: float) -> None:
         """Have a key in work taken again at a time, as whom it was taken."""
@@ -236,7 +236,7 @@ class WorkQueue(Generic[K]):
         """Put a group in its place among others after a change, or drop it when it is idle."""
         if group.ready:
             heappush(self._next, (group.rank, next(self._pushes), name))
-            if len(self._next) > 2 * len(self._groups) + _SLACK:
+            if len(self._next) > 2 * len(self._groups) + _COMPACTION_SLACK:
                 self._next = [
                     (each.rank, next(self._pushes), name)
                     for name, each in self._groups.items()
@@ -248,7 +248,7 @@ class WorkQueue(Generic[K]):
 
     def _compact_later(self) -> None:
         """Drop outdated entries before they outnumber the others."""
-        if len(self._later) > 2 * self._counts[_State.WAITING] + _SLACK:
+        if len(self._later) > 2 * self._counts[_State.WAITING] + _COMPACTION_SLACK:
             self._later = [each for each in self._later if self._is_waiting(*each)]
             heapify(self._later)
 

@@ -15,7 +15,7 @@ from typing import Any
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.labels import revision_labels
 from kro_gitops.metadata import INTERNAL_GROUP, KRO_GROUP
-from kube_cel.library.json_encoder import quote_json, write_json
+from kube_cel.library.json_encoder import encode_json, quote_json
 from kube_objects.refs import Kind, KubeObject
 
 REVISION_KIND = Kind(INTERNAL_GROUP, "v1alpha1", "GraphRevision")
@@ -146,8 +146,8 @@ def _crd_metadata(about: Any) -> Json:
         return ""
     labels, annotations = about.get("labels"), about.get("annotations")
     return _object(
-        labels=write_json(labels, {}) if labels else "",
-        annotations=write_json(annotations, {}) if annotations else "",
+        labels=encode_json(labels, {}) if labels else "",
+        annotations=encode_json(annotations, {}) if annotations else "",
     )
 
 
@@ -158,7 +158,7 @@ def _resource(resource: Mapping[str, Any]) -> Json:
         externalRef=_external(resource.get("externalRef")),
         readyWhen=_strings(resource.get("readyWhen"), in_order=False),
         includeWhen=_strings(resource.get("includeWhen"), in_order=False),
-        forEach=_array(write_json(each, {}) for each in _items(resource.get("forEach"))),
+        forEach=_array(encode_json(each, {}) for each in _items(resource.get("forEach"))),
     )
 
 
@@ -175,7 +175,7 @@ def _external(external: Any) -> Json:
             name=_string(about, "name"),
             namespace=_string(about, "namespace"),
             # kro does not normalise this one: numbers stay as they are.
-            selector=write_json(selector, {}),
+            selector=encode_json(selector, {}),
         ),
     )
 
@@ -202,7 +202,7 @@ def _string(owner: Mapping[str, Any], name: str) -> Json:
 
 def _free(value: Any) -> Json:
     """Write a free-form block; every number in it goes through a double, as Go reads them."""
-    return write_json(value, {int: _double})
+    return encode_json(value, {int: _double})
 
 
 def _double(number: int) -> float | int:

@@ -14,9 +14,9 @@ from typing import Protocol
 from kro_gitops.kube.api import Cluster, Identity, Resource
 from kube_objects.refs import Kind, KubeObject
 
-YES_LASTS = 60.0  # seconds
-NO_LASTS = 10.0
-KEPT = 4096  # answers
+ALLOWED_TTL = 60.0  # seconds
+DENIED_TTL = 10.0
+CACHE_SIZE = 4096  # answers
 
 _REVIEW = Kind("authorization.k8s.io", "v1", "SelfSubjectAccessReview")
 _RBAC = "rbac.authorization.k8s.io/v1"
@@ -31,7 +31,7 @@ class Mapper(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
+class Permission:
     """To do something with objects of a resource: in a namespace or all, one name or any."""
 
     verb: str
@@ -57,7 +57,7 @@ class Right:
         }
 
 
-class Access:
+class AccessReviewer:
     """Asks, and remembers for a moment."""
 
     def __init__(self, cluster: Cluster, mapper: Mapper, clock: Callable[[], float]) -> None:
@@ -65,7 +65,7 @@ class Access:
         self._cluster = cluster
         self._mapper = mapper
         self._clock = clock
-        self._answers: OrderedDict[tuple[Identity | None, Right], tuple[bool, float]] = (
+        self._answers: OrderedDict[tuple[Identity | None, Permission], tuple[bool, float]] = (
             OrderedDict()
         )
 
@@ -83,7 +83,7 @@ class Access:
         Raises `Forbidden` if we may not act as that identity.
         """
         # A namespace means nothing to the rights on cluster-scoped kinds.
-        right = Right(verb, resource, namespace if resource.namespaced else "", name)
+        right = Permission(verb, resource, namespace if resource.namespaced else "", name)
         known, until = self._answers.get((identity, right), (False, float("-inf")))
         if self._clock() < until:
             return known
@@ -100,18 +100,18 @@ class Access:
         for verb, kind, namespace in wanted:
             resource = await self._mapper.resource_of(kind)
             if not await self.may(identity, verb, resource, namespace):
-                lacking.append(Right(verb, resource, namespace))
+                lacking.append(Permission(verb, resource, namespace))
         return role_for(lacking) if lacking else None
 
-    def _remember(self, identity: Identity | None, right: Right, allowed: bool) -> None:
-        until = self._clock() + (YES_LASTS if allowed else NO_LASTS)
+    def _remember(self, identity: Identity | None, right: Permission, allowed: bool) -> None:
+        until = self._clock() + (ALLOWED_TTL if allowed else DENIED_TTL)
         self._answers[identity, right] = (allowed, until)
         self._answers.move_to_end((identity, right))
-        if len(self._answers) > KEPT:
+        if len(self._answers) > CACHE_SIZE:
             self._answers.popitem(last=False)
 
 
-def role_for(rights: Iterable[Right], name: str = "kro-gitops-missing") -> KubeObject:
+def role_for(rights: Iterable[Permission], name: str = "kro-gitops-missing") -> KubeObject:
     """
     Return the one object that grants all these rights.
 
@@ -128,7 +128,7 @@ def role_for(rights: Iterable[Right], name: str = "kro-gitops-missing") -> KubeO
     return {"apiVersion": _RBAC, "kind": kind, "metadata": metadata, "rules": _rules(listed)}
 
 
-def _rules(rights: Iterable[Right]) -> list[KubeObject]:
+def _rules(rights: Iterable[Permission]) -> list[KubeObject]:
     """Write rights as few rules: one for the resources of a group that need the same verbs."""
     verbs: dict[tuple[str, str, str], set[str]] = {}
     for right in rights:

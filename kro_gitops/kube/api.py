@@ -95,7 +95,7 @@ class WriteOptions:
     strict: bool = False  # refuse fields the kind does not have, instead of dropping them
 
 
-PLAIN = WriteOptions()
+DEFAULT_WRITE = WriteOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ class DeleteOptions:
     dry_run: bool = False
 
 
-ANY = DeleteOptions()
+DEFAULT_DELETE = DeleteOptions()
 
-Keep = Callable[[KubeObject], KubeObject]
+Transform = Callable[[KubeObject], KubeObject]
 
 
 def as_served(obj: KubeObject) -> KubeObject:
@@ -152,7 +152,7 @@ class Reader(Protocol):
     async def find(self, ref: ObjectRef) -> KubeObject | None:
         """Return an object, or `None`."""
 
-    async def list(self, selection: Selection, keep: Keep = as_served) -> Listing:
+    async def list(self, selection: Selection, keep: Transform = as_served) -> Listing:
         """Return all objects of a selection; `keep` sees each as it arrives, and may trim it."""
 
     def watch(
@@ -168,18 +168,18 @@ class Reader(Protocol):
 class Writer(Protocol):
     """Whoever can be told to change objects; each returns the object as it is then."""
 
-    async def create(self, obj: KubeObject, options: WriteOptions = PLAIN) -> KubeObject:
+    async def create(self, obj: KubeObject, options: WriteOptions = DEFAULT_WRITE) -> KubeObject:
         """Create an object that must not exist."""
 
     async def apply(self, obj: KubeObject, options: WriteOptions) -> KubeObject:
         """Have the fields of `obj`, and of those the manager set before no others (server-side)."""
 
     async def patch(
-        self, ref: ObjectRef, patch: Patch, options: WriteOptions = PLAIN
+        self, ref: ObjectRef, patch: Patch, options: WriteOptions = DEFAULT_WRITE
     ) -> KubeObject:
         """Change some fields of an object that must exist."""
 
-    async def delete(self, ref: ObjectRef, options: DeleteOptions = ANY) -> KubeObject:
+    async def delete(self, ref: ObjectRef, options: DeleteOptions = DEFAULT_DELETE) -> KubeObject:
         """Delete an object, or raise `NotFound`; with finalizers it only begins to go."""
 
 

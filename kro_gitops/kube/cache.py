@@ -2,7 +2,7 @@
 The objects last seen of one selection, and what changed.
 
 Fed by an informer, read by everybody. Objects in here are shared: look, and copy before changing.
-What is kept of an object is up to whoever feeds it; `without` makes such a rule.
+What is kept of an object is up to whoever feeds it; `drop_fields` makes such a rule.
 
 Who writes an object may put in what the server answered, and so sees its own writes at once. The
 watch then reports that version, too, and perhaps older ones before it: time never runs backwards
@@ -19,8 +19,8 @@ from kube_objects.problems import Path
 from kube_objects.refs import KubeObject
 
 Key = tuple[str, str]  # namespace and name
-_SHARED = 200  # characters: longer texts are seldom equal
-TIMELESS = "0"  # a version before all others
+_MAX_INTERNED_LENGTH = 200  # characters: longer texts are seldom equal
+MIN_VERSION = "0"  # a version before all others
 
 Index = Callable[[KubeObject], Iterable[Hashable]]
 
@@ -135,7 +135,7 @@ def key_of(obj: KubeObject) -> Key:
     return (metadata.get("namespace", ""), metadata["name"])
 
 
-def without(*paths: Path) -> Callable[[KubeObject], KubeObject]:
+def drop_fields(*paths: Path) -> Callable[[KubeObject], KubeObject]:
     """Return a rule that drops fields; it changes the object, which nobody else has seen yet."""
 
     def trim(obj: KubeObject) -> KubeObject:
@@ -150,7 +150,7 @@ def without(*paths: Path) -> Callable[[KubeObject], KubeObject]:
     return trim
 
 
-def sharing(value: Any) -> Any:
+def intern_strings(value: Any) -> Any:
     """
     Let equal texts in an object be one text, at any depth; it changes the object.
 
@@ -159,18 +159,18 @@ def sharing(value: Any) -> Any:
     if isinstance(value, dict):
         for key, child in value.items():
             if type(child) is str:
-                value[key] = intern(child) if len(child) <= _SHARED else child
+                value[key] = intern(child) if len(child) <= _MAX_INTERNED_LENGTH else child
             elif child:
-                sharing(child)
+                intern_strings(child)
     elif isinstance(value, list):
         for child in value:
             if type(child) is not str:
-                sharing(child)
+                intern_strings(child)
     return value
 
 
 # Who set which field: often the larger half of an object, and of no use once it is read.
-WITHOUT_MANAGERS = without(("metadata", "managedFields"))
+DROP_MANAGED_FIELDS = drop_fields(("metadata", "managedFields"))
 
 
 def is_newer(version: str, than: str) -> bool:
@@ -188,7 +188,7 @@ def is_newer(version: str, than: str) -> bool:
 def _timeless(obj: KubeObject) -> KubeObject:
     """Return an object that any version is newer than."""
     copied = copy(obj)
-    copied["metadata"] = {**obj["metadata"], "resourceVersion": TIMELESS}
+    copied["metadata"] = {**obj["metadata"], "resourceVersion": MIN_VERSION}
     return copied
 
 

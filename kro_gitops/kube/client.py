@@ -14,16 +14,16 @@ from typing import Any, Protocol
 from kro_gitops.errors import NotServed
 from kro_gitops.kube import requests
 from kro_gitops.kube.api import (
-    ANY,
-    PLAIN,
+    DEFAULT_DELETE,
+    DEFAULT_WRITE,
     DeleteOptions,
     EventType,
     Identity,
-    Keep,
     Listing,
     Patch,
     Resource,
     Selection,
+    Transform,
     WatchEvent,
     WriteOptions,
     as_served,
@@ -33,7 +33,7 @@ from kro_gitops.kube.responses import Expired, NotFound, error_of_status, parse_
 from kro_gitops.kube.transport import Transport, decoded
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
-PAGE = 500  # objects asked for at once
+PAGE_SIZE = 500  # objects asked for at once
 
 
 class Mapper(Protocol):
@@ -72,10 +72,10 @@ class Client:
         except NotFound:
             return None
 
-    async def list(self, selection: Selection, keep: Keep = as_served) -> Listing:
+    async def list(self, selection: Selection, keep: Transform = as_served) -> Listing:
         """Return all objects of a selection, read page by page."""
         try:
-            return await self._list(selection, keep, PAGE)
+            return await self._list(selection, keep, PAGE_SIZE)
         except Expired:
             # The version of the first page was forgotten before the last was read.
             return await self._list(selection, keep, limit=0)
@@ -98,7 +98,7 @@ class Client:
             self._raise_if_not_served(selection.kind, error)
             raise
 
-    async def create(self, obj: KubeObject, options: WriteOptions = PLAIN) -> KubeObject:
+    async def create(self, obj: KubeObject, options: WriteOptions = DEFAULT_WRITE) -> KubeObject:
         """Create an object that must not exist."""
         kind = ObjectRef.of(obj).kind
         resource = await self._mapper.resource_of(kind)
@@ -111,18 +111,18 @@ class Client:
         return await self._send(kind, requests.apply(resource, obj, options))
 
     async def patch(
-        self, ref: ObjectRef, patch: Patch, options: WriteOptions = PLAIN
+        self, ref: ObjectRef, patch: Patch, options: WriteOptions = DEFAULT_WRITE
     ) -> KubeObject:
         """Change some fields of an object that must exist."""
         resource = await self._mapper.resource_of(ref.kind)
         return await self._send(ref.kind, requests.patch(resource, ref, patch, options))
 
-    async def delete(self, ref: ObjectRef, options: DeleteOptions = ANY) -> KubeObject:
+    async def delete(self, ref: ObjectRef, options: DeleteOptions = DEFAULT_DELETE) -> KubeObject:
         """Delete an object, or raise `NotFound`; return it, or the word that it is gone."""
         resource = await self._mapper.resource_of(ref.kind)
         return await self._send(ref.kind, requests.delete(resource, ref, options))
 
-    async def _list(self, selection: Selection, keep: Keep, limit: int) -> Listing:
+    async def _list(self, selection: Selection, keep: Transform, limit: int) -> Listing:
         resource = await self._mapper.resource_of(selection.kind)
         items: list[KubeObject] = []
         token = ""

@@ -26,8 +26,10 @@ from kubernetes.aio.config import ConfigException, load_incluster_config, load_k
 from kro_gitops.errors import UserError
 from kro_gitops.kube.api import Identity
 
-RENEWAL = 60.0  # seconds after which a token file is read, or a plugin's expiry looked at, again
-LOAD_LIMIT = 60.0  # seconds that a credential plugin or an identity provider may take
+RENEW_INTERVAL = (
+    60.0  # seconds after which a token file is read, or a plugin's expiry looked at, again
+)
+LOAD_TIMEOUT = 60.0  # seconds that a credential plugin or an identity provider may take
 _TOKEN = "BearerToken"
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
@@ -49,7 +51,7 @@ class Source(Protocol):
         """Return the namespace that is meant when none is named; empty if nothing says."""
 
 
-class Access:
+class Credentials:
     """All it takes to reach an API server; made by `from_kubeconfigs` and `in_cluster`."""
 
     def __init__(self, configuration: Configuration, source: Source) -> None:
@@ -70,7 +72,7 @@ class Access:
 
     async def authorization(self) -> str | None:
         """Return the header to send, renewed if it is time."""
-        if time.monotonic() - self._loaded > RENEWAL:
+        if time.monotonic() - self._loaded > RENEW_INTERVAL:
             await self._load(self._loaded, afresh=False)
         token: str | None = self._configuration.api_key.get(_TOKEN)
         return token.strip() if token else None
@@ -92,7 +94,7 @@ class Access:
                 self._certificate = certificate
 
 
-async def from_kubeconfigs(paths: Sequence[Path], context: str | None = None) -> Access:
+async def from_kubeconfigs(paths: Sequence[Path], context: str | None = None) -> Credentials:
     """Take what kubeconfigs say, merged as kubectl does it, for a context or the current one."""
     missing = [str(path) for path in paths if not path.is_file()]
     if missing or not paths:
@@ -100,7 +102,7 @@ async def from_kubeconfigs(paths: Sequence[Path], context: str | None = None) ->
     return await _access(_Kubeconfigs(paths, context))
 
 
-async def in_cluster() -> Access:
+async def in_cluster() -> Credentials:
     """Take the service account of the pod we run in."""
     return await _access(_Pod())
 
@@ -198,11 +200,11 @@ def parse_impersonation(user: Mapping[str, Any]) -> Identity | None:
     return Identity(str(name), tuple(map(str, groups)), str(uid), listed)
 
 
-async def _access(source: Source) -> Access:
+async def _access(source: Source) -> Credentials:
     configuration = Configuration()
     await _load(source, configuration, afresh=False)
     try:
-        return Access(configuration, source)
+        return Credentials(configuration, source)
     except OSError as error:  # ssl.SSLError is one, too
         raise CredentialsError(
             "bad-certificate", f"a certificate cannot be used: {error}"
@@ -213,7 +215,7 @@ async def _access(source: Source) -> Access:
 
 async def _load(source: Source, configuration: Configuration, *, afresh: bool) -> None:
     try:
-        async with asyncio.timeout(LOAD_LIMIT):
+        async with asyncio.timeout(LOAD_TIMEOUT):
             await source.load(configuration, afresh=afresh)
     except (ConfigException, ValueError, OSError, yaml.YAMLError) as error:
         # The package's messages name keys and files, never what is in them.

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from kro_gitops.errors import ClusterUnavailable, NotServed
 from kro_gitops.kube import requests
 from kro_gitops.kube.api import Resource
-from kro_gitops.kube.openapi import INDEX, Publication, index_entry
+from kro_gitops.kube.openapi import INDEX_PATH, OpenAPIDocument, index_entry
 from kro_gitops.kube.rest_mapping import (
     AGGREGATED,
     PATHS,
@@ -31,10 +31,10 @@ from kube_objects.refs import Kind, KubeObject
 from kube_objects.schemas import KindSchema, SchemaSet
 
 # Seconds for which «not served» is believed: many wait for the same CRD, and ask again and again.
-DOUBT = 0.25
+NOT_SERVED_TTL = 0.25
 
 
-class Documents(Protocol):
+class DocumentReader(Protocol):
     """Whoever can read documents off the API server: a `Transport`."""
 
     async def send(self, request: requests.Request) -> Any:
@@ -42,17 +42,17 @@ class Documents(Protocol):
 
 
 @dataclass(slots=True)
-class _Held:
+class _CachedDocument:
     """A document that was read, and where from: the hash in the address is its version."""
 
     address: str
-    publication: Publication = field(repr=False)
+    publication: OpenAPIDocument = field(repr=False)
 
 
 class Discovery:
     """What one cluster serves."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: DocumentReader) -> None:
         self._documents = documents
         self._served: dict[Kind, Resource] = {}
         self._learned: dict[Kind, Resource] = {}
@@ -60,14 +60,14 @@ class Discovery:
         self._reading = asyncio.Lock()
         self._index: dict[str, Any] = {}
         self._index_at = float("-inf")
-        self._published: dict[str, _Held] = {}
+        self._published: dict[str, _CachedDocument] = {}
         self._publishing = asyncio.Lock()
 
     async def resource_of(self, kind: Kind) -> Resource:
         """Return how a kind is served, or raise `NotServed`."""
         found = self._find(kind)
         if found is None:
-            await self._read_after(time.monotonic() - DOUBT)
+            await self._read_after(time.monotonic() - NOT_SERVED_TTL)
             found = self._find(kind)
         if found is None:
             raise NotServed("not-served", f"the API server does not serve {kind}")
@@ -75,7 +75,7 @@ class Discovery:
 
     async def kinds(self) -> Sequence[Kind]:
         """List the kinds that are served now."""
-        await self._read_after(time.monotonic() - DOUBT)
+        await self._read_after(time.monotonic() - NOT_SERVED_TTL)
         return tuple(self._served | self._learned)
 
     def learn(self, crd: KubeObject) -> None:
@@ -134,7 +134,7 @@ class Discovery:
             )
         return document
 
-    async def _publication(self, kind: Kind) -> Publication | None:
+    async def _publication(self, kind: Kind) -> OpenAPIDocument | None:
         """Return the document of a kind's group and version, read again if it has changed."""
         name = index_entry(kind)
         entry = (await self._read_index()).get(name)
@@ -145,13 +145,13 @@ class Discovery:
         if held is None or held.address != address:
             split = urlsplit(address)
             request = requests.read(split.path, query=tuple(parse_qsl(split.query)))
-            held = _Held(address, Publication(await self._documents.send(request)))
+            held = _CachedDocument(address, OpenAPIDocument(await self._documents.send(request)))
             self._published[name] = held
         return held.publication
 
     async def _read_index(self) -> dict[str, Any]:
         now = time.monotonic()
-        if now - self._index_at > DOUBT:
-            self._index = (await self._documents.send(requests.read(INDEX)))["paths"]
+        if now - self._index_at > NOT_SERVED_TTL:
+            self._index = (await self._documents.send(requests.read(INDEX_PATH)))["paths"]
             self._index_at = now
         return self._index

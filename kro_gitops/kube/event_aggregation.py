@@ -21,10 +21,10 @@ from kube_objects.times import format_time
 
 EventType = Literal["Normal", "Warning"]
 
-LONGEST_NAME = 253
+MAX_NAME_LENGTH = 253
 _HASH_DIGITS = 16
 # Cluster-scoped objects have their Events here; the API server accepts no other place.
-_PLACE_OF_CLUSTER_SCOPED = "default"
+_CLUSTER_SCOPED_NAMESPACE = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class EventLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class EventKey:
     """Something that happened to an object: what makes two of them the same Event."""
 
     about: ObjectRef
@@ -56,7 +56,7 @@ class Happening:
     resource_version: str = field(default="", compare=False)
 
     @classmethod
-    def of(cls, about: KubeObject, type_: EventType, reason: str, message: str) -> "Happening":
+    def of(cls, about: KubeObject, type_: EventType, reason: str, message: str) -> "EventKey":
         """Take what identifies an object; who reports it is filled in later."""
         metadata = about.get("metadata")
         found = metadata if isinstance(metadata, dict) else {}
@@ -71,14 +71,14 @@ class Happening:
     @property
     def namespace(self) -> str:
         """Return where the Event goes."""
-        return self.about.namespace or _PLACE_OF_CLUSTER_SCOPED
+        return self.about.namespace or _CLUSTER_SCOPED_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class AggregatedEvent:
     """One Event: how often it happened, and what of that the cluster knows."""
 
-    happening: Happening
+    happening: EventKey
     first: datetime
     last: datetime
     count: int = 1
@@ -91,7 +91,7 @@ class Folded:
         """Name the Event: the object's name, and a hash that no other Event has."""
         parts = (self.happening, format_time(self.first), self.first.microsecond)
         digest = hashlib.sha256(repr(parts).encode(errors="replace")).hexdigest()[:_HASH_DIGITS]
-        return f"{_stem(self.happening.about.name)}.{digest}"
+        return f"{_name_prefix(self.happening.about.name)}.{digest}"
 
     def to_object(self, host: str) -> KubeObject:
         """Write the Event as `kubectl describe` reads it."""
@@ -146,31 +146,31 @@ class _Bucket:
 
 
 @dataclass(slots=True)
-class Folding:
+class EventAggregator:
     """The Events that were met lately, and those of them that wait to be written."""
 
     limits: EventLimits = field(default_factory=EventLimits)
     dropped: int = 0
-    _known: OrderedDict[Happening, Folded] = field(default_factory=OrderedDict)
-    _waiting: OrderedDict[Happening, None] = field(default_factory=OrderedDict)
+    _known: OrderedDict[EventKey, AggregatedEvent] = field(default_factory=OrderedDict)
+    _waiting: OrderedDict[EventKey, None] = field(default_factory=OrderedDict)
     _buckets: OrderedDict[tuple[ObjectRef, str], _Bucket] = field(default_factory=OrderedDict)
 
-    def add(self, happening: Happening, at: datetime, now: float) -> None:
+    def add(self, happening: EventKey, at: datetime, now: float) -> None:
         """Take something in that happened."""
-        happening = replace(happening, message=_cut(happening.message, self.limits.message))
+        happening = replace(happening, message=_truncate(happening.message, self.limits.message))
         known = self._known.get(happening)
         if known is not None:
             self._known[happening] = replace(known, count=known.count + 1, last=at)
             self._known.move_to_end(happening)
             self._enqueue(happening)
         elif self._take(happening.subject, now):
-            self._known[happening] = Folded(happening, at, at, not_before=now)
+            self._known[happening] = AggregatedEvent(happening, at, at, not_before=now)
             self._forget_oldest()
             self._enqueue(happening)
         else:
             self.dropped += 1
 
-    def take_due(self, now: float) -> Folded | None:
+    def take_due(self, now: float) -> AggregatedEvent | None:
         """Return an Event that is to be written now, the one that waited longest."""
         for happening in self._waiting:
             folded = self._known[happening]
@@ -191,17 +191,17 @@ class Folding:
         times = (self._known[happening].not_before for happening in self._waiting)
         return min(times, default=None)
 
-    def written(self, folded: Folded, now: float) -> None:
+    def written(self, folded: AggregatedEvent, now: float) -> None:
         """Note that the cluster knows an Event as it was when it was taken."""
         not_before = now + self.limits.interval
         self._note(folded, is_written=True, failures=0, not_before=not_before)
 
-    def gone(self, folded: Folded, now: float) -> None:
+    def gone(self, folded: AggregatedEvent, now: float) -> None:
         """Note that the cluster has forgotten an Event, as it does after an hour."""
         self._note(folded, is_written=False, failures=folded.failures + 1, not_before=now)
         self._enqueue_again(folded)
 
-    def failed(self, folded: Folded, now: float) -> None:
+    def failed(self, folded: AggregatedEvent, now: float) -> None:
         """Note that an Event could not be written; it is tried again a few times."""
         failures = folded.failures + 1
         if failures >= self.limits.attempts:
@@ -211,13 +211,15 @@ class Folding:
         self._note(folded, is_written=folded.is_written, failures=failures, not_before=not_before)
         self._enqueue_again(folded)
 
-    def given_up(self, folded: Folded, now: float) -> None:
+    def given_up(self, folded: AggregatedEvent, now: float) -> None:
         """Note that an Event is not worth another attempt, until it happens again."""
         self.dropped += 1
         not_before = now + self.limits.interval
         self._note(folded, is_written=folded.is_written, failures=0, not_before=not_before)
 
-    def _note(self, folded: Folded, *, is_written: bool, failures: int, not_before: float) -> None:
+    def _note(
+        self, folded: AggregatedEvent, *, is_written: bool, failures: int, not_before: float
+    ) -> None:
         """Change what is known, if it still is; counts may have grown meanwhile."""
         known = self._known.get(folded.happening)
         if known is not None and known.first == folded.first:
@@ -225,11 +227,11 @@ class Folding:
                 known, is_written=is_written, failures=failures, not_before=not_before
             )
 
-    def _enqueue_again(self, folded: Folded) -> None:
+    def _enqueue_again(self, folded: AggregatedEvent) -> None:
         if folded.happening in self._known:
             self._enqueue(folded.happening)
 
-    def _enqueue(self, happening: Happening) -> None:
+    def _enqueue(self, happening: EventKey) -> None:
         self._waiting.setdefault(happening)
         while len(self._waiting) > self.limits.queued:
             self._waiting.popitem(last=False)
@@ -249,7 +251,7 @@ class Folding:
         bucket.tokens -= 1
         return True
 
-    def _wait_for_token(self, folded: Folded, now: float) -> float:
+    def _wait_for_token(self, folded: AggregatedEvent, now: float) -> float:
         """Take a token, or return how long it takes until there is one."""
         subject = folded.happening.subject
         if self._take(subject, now):
@@ -265,12 +267,12 @@ class Folding:
         return bucket
 
 
-def _cut(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _stem(name: str) -> str:
+def _name_prefix(name: str) -> str:
     """Return what of an object's name may stand in an Event's; roles may have colons, say."""
     plain = re.sub(r"[^-a-z0-9.]", "-", name.lower())
-    plain = re.sub(r"-*\.[-.]*", ".", plain)[: LONGEST_NAME - _HASH_DIGITS - 1]
+    plain = re.sub(r"-*\.[-.]*", ".", plain)[: MAX_NAME_LENGTH - _HASH_DIGITS - 1]
     return plain.strip("-.") or "event"

@@ -14,7 +14,13 @@ from datetime import datetime
 
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.kube.api import MergePatch, Writer
-from kro_gitops.kube.event_aggregation import EventLimits, EventType, Folded, Folding, Happening
+from kro_gitops.kube.event_aggregation import (
+    AggregatedEvent,
+    EventAggregator,
+    EventKey,
+    EventLimits,
+    EventType,
+)
 from kro_gitops.kube.ratelimit import TokenBucket
 from kro_gitops.kube.responses import AlreadyExists, ApiError, NotFound
 from kube_objects.refs import KubeObject, ObjectRef
@@ -29,7 +35,7 @@ def controller_component(crd_name: str) -> str:
     return f"kro/{crd_name}-controller"
 
 
-class Recorder:
+class EventRecorder:
     """Takes Events in at once, and writes them from a task: `run`."""
 
     def __init__(
@@ -45,7 +51,7 @@ class Recorder:
         self._host = host
         self._clock = clock
         self._limits = limits or EventLimits()
-        self._folding = Folding(self._limits)
+        self._folding = EventAggregator(self._limits)
         self._pace = TokenBucket(self._limits.per_second, self._limits.process_burst)
         self._news = asyncio.Event()
         self._said: set[str] = set()
@@ -64,7 +70,7 @@ class Recorder:
         component: str | None = None,
     ) -> None:
         """Tell what happened to an object; neither waits nor raises. For the loop's thread."""
-        happening = Happening.of(about, type, reason, message)
+        happening = EventKey.of(about, type, reason, message)
         if not happening.about.name:
             return  # nobody could find it
         happening = replace(happening, component=component or self._component)
@@ -90,7 +96,7 @@ class Recorder:
         except TimeoutError:
             return
 
-    async def _write(self, folded: Folded) -> None:
+    async def _write(self, folded: AggregatedEvent) -> None:
         try:
             await self._send(folded)
         except NotFound as error:
@@ -104,7 +110,7 @@ class Recorder:
             self._folding.written(folded, _now())
             self._said.discard(ClusterUnavailable.__name__)  # it is news when it begins anew
 
-    async def _send(self, folded: Folded) -> None:
+    async def _send(self, folded: AggregatedEvent) -> None:
         event = folded.to_object(self._host)
         if not folded.is_written:
             try:
@@ -115,7 +121,7 @@ class Recorder:
                 return
         await self._cluster.patch(ObjectRef.of(event), MergePatch(folded.changes()))
 
-    def _failed(self, folded: Folded, error: Exception) -> None:
+    def _failed(self, folded: AggregatedEvent, error: Exception) -> None:
         """Try again what may go better soon, drop all else, and say it if it was not said."""
         if isinstance(error, ClusterUnavailable):
             self._folding.failed(folded, _now())
@@ -124,7 +130,7 @@ class Recorder:
         is_terminating = isinstance(error, ApiError) and _is_terminating(error)
         self._say(_TERMINATING if is_terminating else _subject(error), folded, error)
 
-    def _say(self, what: str, folded: Folded, error: Exception) -> None:
+    def _say(self, what: str, folded: AggregatedEvent, error: Exception) -> None:
         if what in self._said:
             return
         self._said.add(what)

@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube import ratelimit
-from kro_gitops.kube.api import EventType, Keep, Reader, Selection, WatchEvent
+from kro_gitops.kube.api import EventType, Reader, Selection, Transform, WatchEvent
 from kro_gitops.kube.cache import (
-    WITHOUT_MANAGERS,
+    DROP_MANAGED_FIELDS,
     Cache,
     Change,
     Index,
@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 
 Listener = Callable[[Change], None]
 
-LONGEST_PAUSE = 10.0  # seconds between attempts while the cluster is out of reach
-QUICK_END = 1.0  # a watch that ends sooner is as good as one that failed
+MAX_RETRY_DELAY = 10.0  # seconds between attempts while the cluster is out of reach
+MIN_WATCH_SECONDS = 1.0  # a watch that ends sooner is as good as one that failed
 
 
 class Informer:
@@ -46,7 +46,7 @@ class Informer:
         self,
         reader: Reader,
         selection: Selection,
-        keep: Keep = WITHOUT_MANAGERS,
+        keep: Transform = DROP_MANAGED_FIELDS,
         indexes: Mapping[str, Index] | None = None,
     ) -> None:
         self.selection = selection
@@ -82,7 +82,7 @@ class Informer:
             return False
         return True
 
-    def tell_waiting(self) -> None:
+    def log_waiting(self) -> None:
         """Say in the log that somebody waits for everything to be listed, and why."""
         error = self.problem.message if self.problem else ""
         log.warning(
@@ -105,11 +105,11 @@ class Informer:
             known, ours = self._ahead.get(key, (before, frozenset()))
             self._ahead[key] = (known, ours | {version})
 
-    def forget_version(self) -> None:
+    def reset_version(self) -> None:
         """List again when it is run the next time, and believe what that shows."""
         self._version, self._is_anew = "", True
 
-    def doubt(self) -> None:
+    def relist_after_watch(self) -> None:
         """
         List again when the present watch has ended, instead of going on from there.
 
@@ -135,10 +135,12 @@ class Informer:
                 self._version = ""
             if self._is_doubted:
                 self._is_doubted = False
-                self.forget_version()
-            failures = 0 if time.monotonic() - begun > QUICK_END else failures + 1
+                self.reset_version()
+            failures = 0 if time.monotonic() - begun > MIN_WATCH_SECONDS else failures + 1
             if failures:
-                await asyncio.sleep(ratelimit.delay(failures - 1, random.random(), LONGEST_PAUSE))
+                await asyncio.sleep(
+                    ratelimit.backoff_delay(failures - 1, random.random(), MAX_RETRY_DELAY)
+                )
 
     async def _list_and_watch(self) -> None:
         """List if need be, then watch until the watch ends."""

@@ -13,17 +13,19 @@ from kube_objects.openapi import Components
 from kube_objects.refs import Kind
 from kube_objects.schemas import KindSchema, Schema
 
-INDEX = "/openapi/v3"
-_KINDS = "x-kubernetes-group-version-kind"
+INDEX_PATH = "/openapi/v3"
+_GVK_EXTENSION = "x-kubernetes-group-version-kind"
 
 
-class Publication:
+class OpenAPIDocument:
     """The schemas of one group and version."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         schemas: Mapping[str, Schema] = document.get("components", {}).get("schemas", {})
         self._names = dict(_names(schemas))
-        self._components = Components({name: undescribed(each) for name, each in schemas.items()})
+        self._components = Components(
+            {name: without_descriptions(each) for name, each in schemas.items()}
+        )
 
     def schema_of(self, resource: Resource) -> KindSchema | None:
         """Return a kind with its schema, or `None` if it is not published, or not yet."""
@@ -39,21 +41,25 @@ def index_entry(kind: Kind) -> str:
     return f"apis/{kind.group}/{kind.version}" if kind.group else f"api/{kind.version}"
 
 
-def undescribed(schema: Schema) -> Schema:
+def without_descriptions(schema: Schema) -> Schema:
     """Return a schema without descriptions; a property may well be called that."""
-    kept = {key: value for key, value in schema.items() if key not in ("description", _KINDS)}
+    kept = {
+        key: value for key, value in schema.items() if key not in ("description", _GVK_EXTENSION)
+    }
     for key in ("items", "additionalProperties", "not"):
         if isinstance(kept.get(key), dict):
-            kept[key] = undescribed(kept[key])
+            kept[key] = without_descriptions(kept[key])
     for key in ("allOf", "anyOf", "oneOf"):
         if key in kept:
-            kept[key] = [undescribed(each) for each in kept[key]]
+            kept[key] = [without_descriptions(each) for each in kept[key]]
     if "properties" in kept:
-        kept["properties"] = {name: undescribed(part) for name, part in kept["properties"].items()}
+        kept["properties"] = {
+            name: without_descriptions(part) for name, part in kept["properties"].items()
+        }
     return kept
 
 
 def _names(schemas: Mapping[str, Schema]) -> Iterator[tuple[Kind, str]]:
     for name, schema in schemas.items():
-        for entry in schema.get(_KINDS, ()):
+        for entry in schema.get(_GVK_EXTENSION, ()):
             yield Kind(entry["group"], entry["version"], entry["kind"]), name

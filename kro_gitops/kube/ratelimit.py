@@ -10,16 +10,16 @@ from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.kube.requests import Request
 from kro_gitops.kube.responses import ApiError, TooManyRequests
 
-FIRST = 0.25  # seconds before the first repetition
-FACTOR = 2.0
-LONGEST = 30.0
+INITIAL_DELAY = 0.25  # seconds before the first repetition
+BACKOFF_FACTOR = 2.0
+MAX_DELAY = 30.0
 
 # Answers that say: later. 500 may be a webhook's opinion, which does not change in a second.
-_LATER = {429, 502, 503, 504}
+_RETRYABLE_CODES = {429, 502, 503, 504}
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ClientLimits:
     """What one client may ask of the API server, and how long it waits."""
 
     in_flight: int = 64  # requests under way; watches do not count
@@ -32,7 +32,7 @@ class Limits:
     patience: float = 10.0  # the longest Retry-After, in seconds, that is waited for on the spot
 
 
-def delay(attempt: int, jitter: float, longest: float = LONGEST) -> float:
+def backoff_delay(attempt: int, jitter: float, longest: float = MAX_DELAY) -> float:
     """
     Return how long to wait before repetition `attempt`, which counts from 0.
 
@@ -40,30 +40,30 @@ def delay(attempt: int, jitter: float, longest: float = LONGEST) -> float:
     failed together come back apart.
     """
     # Beyond a few doublings the cap decides; the exponent must not grow for ever.
-    whole = min(longest, FIRST * FACTOR ** min(attempt, 32))
+    whole = min(longest, INITIAL_DELAY * BACKOFF_FACTOR ** min(attempt, 32))
     return whole * (0.5 + jitter / 2)
 
 
-def wait_before_repeating(
-    request: Request, error: ClusterUnavailable, attempt: int, limits: Limits, jitter: float
+def retry_delay(
+    request: Request, error: ClusterUnavailable, attempt: int, limits: ClientLimits, jitter: float
 ) -> float | None:
     """Return how long to wait before a failed request is sent again, or `None` to give up."""
-    if attempt + 1 >= limits.attempts or not _is_worth_repeating(request, error):
+    if attempt + 1 >= limits.attempts or not _is_retryable(request, error):
         return None
     asked = error.status.retry_after if isinstance(error, ApiError) else None
     if asked is None:
-        return delay(attempt, jitter)
-    return asked + delay(attempt, jitter) if asked <= limits.patience else None
+        return backoff_delay(attempt, jitter)
+    return asked + backoff_delay(attempt, jitter) if asked <= limits.patience else None
 
 
-def _is_worth_repeating(request: Request, error: ClusterUnavailable) -> bool:
+def _is_retryable(request: Request, error: ClusterUnavailable) -> bool:
     if isinstance(error, TooManyRequests):
         return True  # turned away at the door: nothing was done
     if not request.may_repeat:
         return False
     if not isinstance(error, ApiError):
         return True  # no answer at all
-    return error.status.http_code in _LATER or error.status.retry_after is not None
+    return error.status.http_code in _RETRYABLE_CODES or error.status.retry_after is not None
 
 
 @dataclass(slots=True)

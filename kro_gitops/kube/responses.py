@@ -15,7 +15,7 @@ from typing import Any
 
 from kro_gitops.errors import ClusterUnavailable, Unavailable
 
-SHOWN = 200  # characters of an answer that is no Status, as a proxy gives it
+MAX_SHOWN_BODY = 200  # characters of an answer that is no Status, as a proxy gives it
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class TooManyRequests(ApiError, ClusterUnavailable):
     CODE = "too-many-requests"
 
 
-class ServerTrouble(ApiError, ClusterUnavailable):
+class ServerError(ApiError, ClusterUnavailable):
     """The server could not do its work, or not in time."""
 
     CODE = "server-trouble"
@@ -128,10 +128,10 @@ _BY_REASON: Mapping[str, type[ApiError]] = {
     "Expired": Expired,
     "Gone": Expired,
     "TooManyRequests": TooManyRequests,
-    "ServerTimeout": ServerTrouble,
-    "Timeout": ServerTrouble,
-    "InternalError": ServerTrouble,
-    "ServiceUnavailable": ServerTrouble,
+    "ServerTimeout": ServerError,
+    "Timeout": ServerError,
+    "InternalError": ServerError,
+    "ServiceUnavailable": ServerError,
 }
 
 # For answers without a reason, such as those of a proxy.
@@ -156,7 +156,7 @@ def error_of_status(status: Status) -> ApiError:
     """Return the error that a status stands for."""
     found = _BY_REASON.get(status.reason) or _BY_CODE.get(status.http_code)
     if found is None:
-        found = ServerTrouble if status.http_code >= 500 else ApiError
+        found = ServerError if status.http_code >= 500 else ApiError
     return found(status)
 
 
@@ -168,7 +168,7 @@ def status_of(http_code: int, body: bytes, retry_after: float | None = None) -> 
         parsed = None
     if isinstance(parsed, dict) and parsed.get("kind") == "Status":
         return parse_status(parsed, http_code, retry_after)
-    text = body[: 4 * SHOWN].decode(errors="replace").strip()[:SHOWN]
+    text = body[: 4 * MAX_SHOWN_BODY].decode(errors="replace").strip()[:MAX_SHOWN_BODY]
     message = f"HTTP {http_code}: {text}" if text else f"HTTP {http_code}"
     return Status(http_code, "", message, retry_after=retry_after)
 

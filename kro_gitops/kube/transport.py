@@ -22,7 +22,7 @@ import orjson
 
 from kro_gitops.errors import ClusterUnavailable, Unavailable
 from kro_gitops.kube.api import Identity
-from kro_gitops.kube.ratelimit import Limits, TokenBucket, wait_before_repeating
+from kro_gitops.kube.ratelimit import ClientLimits, TokenBucket, retry_delay
 from kro_gitops.kube.requests import Request, impersonation
 from kro_gitops.kube.responses import Unauthorized, error_of
 
@@ -48,7 +48,7 @@ class Access(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class RequestReport:
     """A request and how it went, for metrics."""
 
     request: Request
@@ -60,11 +60,11 @@ class Sent:
     held_back: float = 0.0  # seconds, so as not to send too many
 
 
-Observe = Callable[[Sent], None]
+Observe = Callable[[RequestReport], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Try:
+class _Attempt:
     """A request about to be sent."""
 
     request: Request
@@ -73,7 +73,7 @@ class _Try:
     held_back: float = 0.0
 
 
-def _unobserved(_sent: Sent) -> None:
+def _unobserved(_sent: RequestReport) -> None:
     """Let a request go by."""
 
 
@@ -87,13 +87,13 @@ class Transport:
     def __init__(
         self,
         access: Access,
-        limits: Limits | None = None,
+        limits: ClientLimits | None = None,
         observe: Observe = _unobserved,
         *,
         user_agent: str = "kro-gitops",
     ) -> None:
         self._access = access
-        self.limits = limits or Limits()
+        self.limits = limits or ClientLimits()
         self._observe = observe
         self._user_agent = user_agent
         self._slots = asyncio.Semaphore(self.limits.in_flight)
@@ -134,7 +134,7 @@ class Transport:
             try:
                 return await self._send_once(request, attempt)
             except ClusterUnavailable as error:
-                wait = wait_before_repeating(request, error, attempt, self.limits, random.random())
+                wait = retry_delay(request, error, attempt, self.limits, random.random())
                 if wait is None:
                     raise
                 attempt += 1
@@ -150,7 +150,7 @@ class Transport:
         patience = aiohttp.ClientTimeout(
             total=None, connect=self.limits.timeout, sock_read=self.limits.silence
         )
-        async with await self._open(_Try(request, patience)) as response:
+        async with await self._open(_Attempt(request, patience)) as response:
             yield _lines(request, response)
 
     async def _send_once(self, request: Request, repetition: int) -> Any:
@@ -158,12 +158,12 @@ class Transport:
         if self._bucket is not None:
             held_back = self._bucket.reserve(time.monotonic())
             await asyncio.sleep(held_back)
-        trying = _Try(request, self._patience, repetition, held_back)
+        trying = _Attempt(request, self._patience, repetition, held_back)
         async with self._slots, await self._open(trying) as response:
             body = await _body(request, response)
         return decoded(request, body)
 
-    async def _open(self, trying: _Try) -> aiohttp.ClientResponse:
+    async def _open(self, trying: _Attempt) -> aiohttp.ClientResponse:
         """Send a request and return the answer, if it is a good one."""
         try:
             return await self._open_once(trying)
@@ -171,7 +171,7 @@ class Transport:
             await self._access.renew()
         return await self._open_once(trying)
 
-    async def _open_once(self, trying: _Try) -> aiohttp.ClientResponse:
+    async def _open_once(self, trying: _Attempt) -> aiohttp.ClientResponse:
         request, response = trying.request, None
         if request.method != "GET" and not self.may_write():
             raise Unavailable("not-leading", "the lease ran out: nothing is changed any more")
@@ -190,7 +190,7 @@ class Transport:
             body = await _body(request, response)
         raise error_of(response.status, body, response.headers.get("Retry-After"))
 
-    async def _start(self, trying: _Try, text: bytes) -> aiohttp.ClientResponse:
+    async def _start(self, trying: _Attempt, text: bytes) -> aiohttp.ClientResponse:
         if self._session is None:
             raise RuntimeError("the transport is not open")
         request = trying.request
@@ -211,10 +211,14 @@ class Transport:
         )
 
 
-def _sent(trying: _Try, size: int, response: aiohttp.ClientResponse | None, seconds: float) -> Sent:
+def _sent(
+    trying: _Attempt, size: int, response: aiohttp.ClientResponse | None, seconds: float
+) -> RequestReport:
     code = response.status if response is not None else 0
     answered = response.content_length if response is not None else None
-    return Sent(trying.request, code, seconds, size, answered, trying.repetition, trying.held_back)
+    return RequestReport(
+        trying.request, code, seconds, size, answered, trying.repetition, trying.held_back
+    )
 
 
 async def _body(request: Request, response: aiohttp.ClientResponse) -> bytes:

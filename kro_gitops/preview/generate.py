@@ -11,7 +11,7 @@ from kro_gitops.telemetry.printable import printable
 from kube_cel.validation_rules import EXTENSION
 from kube_objects.problems import Path
 from kube_objects.refs import KubeObject
-from kube_objects.value_checks import flaws
+from kube_objects.value_checks import find_violations
 
 Schema = dict[str, Any]
 
@@ -123,7 +123,7 @@ def _number(schema: Schema, kind: str) -> Any:
 
 def _text(schema: Schema) -> str:
     """Return the first likely text that fits, or one to be replaced."""
-    fitting = (text for text in _TEXTS if not any(flaws(text, schema, hidden=False)))
+    fitting = (text for text in _TEXTS if not any(find_violations(text, schema, hidden=False)))
     return next(fitting, "") or _padded(schema)
 
 

@@ -24,7 +24,7 @@ from kube_objects.crds import is_crd, kinds_of_crd
 from kube_objects.errors import SchemaError
 from kube_objects.problems import Finding, Problem, Spot
 from kube_objects.refs import Kind
-from kube_objects.schemas import KindSchema, Layered, Schemas, SchemaSet
+from kube_objects.schemas import KindSchema, LayeredSchemas, Schemas, SchemaSet
 
 _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
@@ -62,7 +62,7 @@ def compile_repository(
     """Compile every definition and check every instance."""
     own = SchemaSet()
     repository = Repository(
-        findings=list(manifests.findings), schemas=Layered(own, known, own_kinds())
+        findings=list(manifests.findings), schemas=LayeredSchemas(own, known, own_kinds())
     )
     for manifest in manifests.manifests:
         if is_crd(manifest.object):

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.source.snapshot import Item
-from kube_objects.paths import parse_servers_path
+from kube_objects.paths import parse_api_server_path
 from kube_objects.problems import Finding, Origin, Spot
 from kube_objects.refs import ObjectRef
 
@@ -76,7 +76,7 @@ class Fault:
 
 def origin_of(item: Item, field_: str = "") -> Origin:
     """Return where an object, or a field of it, is written."""
-    return item.manifest.origin(Spot(parse_servers_path(field_)))
+    return item.manifest.origin(Spot(parse_api_server_path(field_)))
 
 
 @dataclass(slots=True)

@@ -33,9 +33,9 @@ from kro_gitops.metadata import (
 from kro_gitops.source.snapshot import Item
 from kro_gitops.source.stages import Stage
 from kro_gitops.tracking.inventory import Entry, Key, key_of
-from kro_gitops.tracking.methods import Marks
+from kro_gitops.tracking.methods import TrackingMetadata
 from kube_objects.errors import RefusedError
-from kube_objects.managed_fields import Kept, covers
+from kube_objects.managed_fields import CachedObject, owns_all_fields
 from kube_objects.problems import Problem, Spot
 from kube_objects.refs import KubeObject, ObjectRef
 
@@ -95,7 +95,7 @@ class Provenance:
     commit: str
 
     def onto(
-        self, item: Item, ref: ObjectRef, entry: Entry | None, stage: Stage, extra: Marks
+        self, item: Item, ref: ObjectRef, entry: Entry | None, stage: Stage, extra: TrackingMetadata
     ) -> Wanted:
         """Make an item ready to be applied."""
         _refuse_reserved(item)
@@ -124,7 +124,7 @@ def assess(wanted: Wanted, live: KubeObject | None) -> State:
     labels = live["metadata"].get("labels") or {}
     if labels.get(SOURCE_HASH) != wanted.hash:
         return State.CHANGED
-    is_whole = isinstance(live, Kept) and covers(live.owned, wanted.object)
+    is_whole = isinstance(live, CachedObject) and owns_all_fields(live.owned, wanted.object)
     return State.CURRENT if is_whole else State.DRIFTED
 
 

@@ -211,7 +211,7 @@ def _discreet(finding: Finding) -> Finding:
 def _parsed(name: str, content: bytes, limits: SourceLimits) -> _Read:
     file = read_file(name, content, limits)
     # What cannot be trusted is told, and not applied: of a key given twice, which is meant?
-    file = replace(file, manifests=tuple(e for e in file.manifests if e.document.sound))
+    file = replace(file, manifests=tuple(e for e in file.manifests if e.document.is_valid))
     if _SECRET.search(content):
         file = replace(file, findings=tuple(map(_discreet, file.findings)))
     return _Read(file, tuple(Item(each, each.ref, digest(each.object)) for each in file.manifests))

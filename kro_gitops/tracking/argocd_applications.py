@@ -29,39 +29,45 @@ from urllib.parse import urlsplit
 
 from kro_gitops.metadata import ARGOCD_COMPARE_OPTIONS, ARGOCD_SYNC_OPTIONS
 from kro_gitops.tracking.identity import TrackingId, application_instance
-from kro_gitops.tracking.methods import ArgoCD, Marks, tracking_marks
+from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata, tracking_metadata
 from kube_objects.refs import KubeObject, ObjectRef
 
 _CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
-_SHIELD = {ARGOCD_SYNC_OPTIONS: "Delete=false", ARGOCD_COMPARE_OPTIONS: "IgnoreExtraneous"}
+_PROTECTION_OPTIONS = {
+    ARGOCD_SYNC_OPTIONS: "Delete=false",
+    ARGOCD_COMPARE_OPTIONS: "IgnoreExtraneous",
+}
 _TOOLS = ("helm", "kustomize", "plugin", "chart")
 _HEAD = "HEAD"
 _DEFAULT_PORTS = {"https": 443, "http": 80, "ssh": 22}
 
 
-def bridge_marks(
+def argocd_marks(
     application: KubeObject,
     ref: ObjectRef,
     annotations: Mapping[str, str],
     *,
     argocd: ArgoCD,
     argocd_namespace: str,
-) -> Marks:
+) -> TrackingMetadata:
     """Return what an object must carry to be shown; `annotations` are those it has in git."""
     # Argo CD itself marks no CRDs: they outlive every application.
     if (ref.kind.group, ref.kind.kind) == _CRD:
-        return Marks()
+        return TrackingMetadata()
     metadata, spec = _mapping(application.get("metadata")), _mapping(application.get("spec"))
     name = application_instance(
         _text(metadata.get("name")), _text(metadata.get("namespace")), argocd_namespace
     )
     destination = _text(_mapping(spec.get("destination")).get("namespace"))
-    marks = tracking_marks(TrackingId.of(name, ref, destination), argocd)
-    shield = {key: _with_option(annotations.get(key, ""), ours) for key, ours in _SHIELD.items()}
-    return Marks(marks.labels, {**marks.annotations, **shield})
+    marks = tracking_metadata(TrackingId.of(name, ref, destination), argocd)
+    shield = {
+        key: _with_option(annotations.get(key, ""), ours)
+        for key, ours in _PROTECTION_OPTIONS.items()
+    }
+    return TrackingMetadata(marks.labels, {**marks.annotations, **shield})
 
 
-def bridge_annotations(
+def argocd_annotations(
     application: KubeObject,
     ref: ObjectRef,
     annotations: Mapping[str, str] | None = None,
@@ -69,8 +75,8 @@ def bridge_annotations(
     argocd: ArgoCD | None = None,
     argocd_namespace: str = "argocd",
 ) -> dict[str, str]:
-    """Return the annotations of `bridge_marks`: all there is, unless labels are tracked."""
-    marks = bridge_marks(
+    """Return the annotations of `argocd_marks`: all there is, unless labels are tracked."""
+    marks = argocd_marks(
         application,
         ref,
         annotations or {},
@@ -80,7 +86,7 @@ def bridge_annotations(
     return dict(marks.annotations)
 
 
-def refuse_bridge(
+def application_conflict(
     application: KubeObject | None, *, url: str, revision: str, paths: Sequence[str]
 ) -> str:
     """

@@ -44,7 +44,7 @@ from kro_gitops.metadata import (
     SOURCE_MANAGER,
 )
 from kro_gitops.tracking.identity import parse_tracking_id
-from kro_gitops.tracking.methods import ArgoCD, Marks
+from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata
 from kube_objects.refs import KubeObject, ObjectRef
 
 _RELEASE_NAME = "meta.helm.sh/release-name"
@@ -93,7 +93,9 @@ class ForeignOwner:
         return " ".join(word for word in words if word)
 
 
-def owner_of(live: KubeObject, *, argocd: ArgoCD, part_of: str = "") -> ForeignOwner | None:
+def find_foreign_owner(
+    live: KubeObject, *, argocd: ArgoCD, part_of: str = ""
+) -> ForeignOwner | None:
     """Return who else owns a live object; its metadata with `managedFields` is enough."""
     evidence = _Evidence.of(live, argocd, part_of)
     return next((owner for rule in _RULES if (owner := rule(evidence)) is not None), None)
@@ -104,7 +106,7 @@ class _Evidence:
     """What rules look at; the marks are those that we did not write ourselves."""
 
     ref: ObjectRef
-    marks: Marks
+    marks: TrackingMetadata
     managers: tuple[str, ...]
     argocd: ArgoCD = field(default_factory=ArgoCD)
     part_of: str = ""
@@ -113,7 +115,7 @@ class _Evidence:
     def of(cls, live: KubeObject, argocd: ArgoCD, part_of: str) -> "_Evidence":
         metadata = _mapping(live.get("metadata"))
         entries = list(_entries(metadata))
-        marks = Marks(
+        marks = TrackingMetadata(
             _written_by_others(metadata, "labels", entries),
             _written_by_others(metadata, "annotations", entries),
         )

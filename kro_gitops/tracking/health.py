@@ -27,7 +27,7 @@ class Health(StrEnum):
     SUSPENDED = "Suspended"
 
 
-class When(StrEnum):
+class Match(StrEnum):
     """What can be asked about an object."""
 
     DELETING = "deletionTimestamp is set"
@@ -45,7 +45,7 @@ class When(StrEnum):
     ALWAYS = "otherwise"
 
 
-class Say(StrEnum):
+class MessageSource(StrEnum):
     """What can be told about an object."""
 
     FINALIZERS = "what it waits for"
@@ -62,13 +62,13 @@ class Say(StrEnum):
 class Rule:
     """One row."""
 
-    when: When
+    when: Match
     health: Health
-    say: Say
+    say: MessageSource
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class HealthStatus:
     """An object's health, and why."""
 
     health: Health
@@ -76,31 +76,31 @@ class Verdict:
 
 
 INSTANCE_RULES = (
-    Rule(When.DELETING, Health.PROGRESSING, Say.FINALIZERS),
-    Rule(When.NO_STATUS, Health.PROGRESSING, Say.NOT_PICKED_UP),
-    Rule(When.SUSPENDED, Health.SUSPENDED, Say.SUSPENSION),
-    Rule(When.STATUS_IS_STALE, Health.PROGRESSING, Say.NOT_PROCESSED),
-    Rule(When.READY_IS_STALE, Health.PROGRESSING, Say.NOT_PROCESSED),
-    Rule(When.READY_IS_TRUE, Health.HEALTHY, Say.READY),
-    Rule(When.FAILED, Health.DEGRADED, Say.FAILURE),
-    Rule(When.READY_EXISTS, Health.PROGRESSING, Say.READY),
+    Rule(Match.DELETING, Health.PROGRESSING, MessageSource.FINALIZERS),
+    Rule(Match.NO_STATUS, Health.PROGRESSING, MessageSource.NOT_PICKED_UP),
+    Rule(Match.SUSPENDED, Health.SUSPENDED, MessageSource.SUSPENSION),
+    Rule(Match.STATUS_IS_STALE, Health.PROGRESSING, MessageSource.NOT_PROCESSED),
+    Rule(Match.READY_IS_STALE, Health.PROGRESSING, MessageSource.NOT_PROCESSED),
+    Rule(Match.READY_IS_TRUE, Health.HEALTHY, MessageSource.READY),
+    Rule(Match.FAILED, Health.DEGRADED, MessageSource.FAILURE),
+    Rule(Match.READY_EXISTS, Health.PROGRESSING, MessageSource.READY),
     # With conditions of the author's own there may be no Ready at all.
-    Rule(When.ACTIVE, Health.HEALTHY, Say.STATE),
-    Rule(When.ALWAYS, Health.PROGRESSING, Say.STATE),
+    Rule(Match.ACTIVE, Health.HEALTHY, MessageSource.STATE),
+    Rule(Match.ALWAYS, Health.PROGRESSING, MessageSource.STATE),
 )
 
 DEFINITION_RULES = (
-    Rule(When.DELETING, Health.PROGRESSING, Say.FINALIZERS),
-    Rule(When.NO_STATUS, Health.PROGRESSING, Say.NOT_PICKED_UP),
+    Rule(Match.DELETING, Health.PROGRESSING, MessageSource.FINALIZERS),
+    Rule(Match.NO_STATUS, Health.PROGRESSING, MessageSource.NOT_PICKED_UP),
     # A rejected change leaves Ready as it was for the generation before.
-    Rule(When.REJECTED, Health.DEGRADED, Say.REJECTION),
-    Rule(When.READY_IS_STALE, Health.PROGRESSING, Say.NOT_PROCESSED),
-    Rule(When.READY_IS_TRUE, Health.HEALTHY, Say.READY),
-    Rule(When.READY_IS_FALSE, Health.DEGRADED, Say.READY),
-    Rule(When.READY_EXISTS, Health.PROGRESSING, Say.READY),
-    Rule(When.ACTIVE, Health.HEALTHY, Say.STATE),
-    Rule(When.INACTIVE, Health.DEGRADED, Say.STATE),
-    Rule(When.ALWAYS, Health.PROGRESSING, Say.STATE),
+    Rule(Match.REJECTED, Health.DEGRADED, MessageSource.REJECTION),
+    Rule(Match.READY_IS_STALE, Health.PROGRESSING, MessageSource.NOT_PROCESSED),
+    Rule(Match.READY_IS_TRUE, Health.HEALTHY, MessageSource.READY),
+    Rule(Match.READY_IS_FALSE, Health.DEGRADED, MessageSource.READY),
+    Rule(Match.READY_EXISTS, Health.PROGRESSING, MessageSource.READY),
+    Rule(Match.ACTIVE, Health.HEALTHY, MessageSource.STATE),
+    Rule(Match.INACTIVE, Health.DEGRADED, MessageSource.STATE),
+    Rule(Match.ALWAYS, Health.PROGRESSING, MessageSource.STATE),
 )
 
 _DEFINITION = "ResourceGraphDefinition"
@@ -111,14 +111,14 @@ _REJECTING = ("GraphAccepted", "KindReady")
 _ERRORS = ("ERROR", "FAILED")
 
 
-def health(obj: KubeObject) -> Verdict:
+def health(obj: KubeObject) -> HealthStatus:
     """Say how an instance or a definition is."""
     facts = _Facts(obj)
     kind = ObjectRef.of(obj).kind
     is_definition = (kind.group, kind.kind) == (KRO_GROUP, _DEFINITION)
     rules = DEFINITION_RULES if is_definition else INSTANCE_RULES
-    rule = next(rule for rule in rules if _WHEN[rule.when](facts))
-    return Verdict(rule.health, _SAY[rule.say](facts))
+    rule = next(rule for rule in rules if _MATCHES[rule.when](facts))
+    return HealthStatus(rule.health, _MESSAGES[rule.say](facts))
 
 
 class _Facts:
@@ -178,20 +178,20 @@ def _ready_is_stale(facts: _Facts) -> bool:
     return facts.ready is not None and not facts.is_current(facts.ready.observed_generation)
 
 
-_WHEN: Mapping[When, Callable[[_Facts], bool]] = {
-    When.DELETING: lambda facts: facts.metadata.get("deletionTimestamp") is not None,
-    When.NO_STATUS: lambda facts: not facts.status,
-    When.SUSPENDED: _is_suspended,
-    When.STATUS_IS_STALE: _status_is_stale,
-    When.READY_IS_STALE: _ready_is_stale,
-    When.READY_IS_TRUE: lambda facts: facts.has(READY, TRUE),
-    When.FAILED: lambda facts: facts.has("Stalled", TRUE) or facts.state in _ERRORS,
-    When.REJECTED: lambda facts: facts.rejection is not None,
-    When.READY_IS_FALSE: lambda facts: facts.has(READY, FALSE),
-    When.READY_EXISTS: lambda facts: facts.ready is not None,
-    When.ACTIVE: lambda facts: facts.state.upper() == "ACTIVE",
-    When.INACTIVE: lambda facts: facts.state.upper() == "INACTIVE",
-    When.ALWAYS: lambda _: True,
+_MATCHES: Mapping[Match, Callable[[_Facts], bool]] = {
+    Match.DELETING: lambda facts: facts.metadata.get("deletionTimestamp") is not None,
+    Match.NO_STATUS: lambda facts: not facts.status,
+    Match.SUSPENDED: _is_suspended,
+    Match.STATUS_IS_STALE: _status_is_stale,
+    Match.READY_IS_STALE: _ready_is_stale,
+    Match.READY_IS_TRUE: lambda facts: facts.has(READY, TRUE),
+    Match.FAILED: lambda facts: facts.has("Stalled", TRUE) or facts.state in _ERRORS,
+    Match.REJECTED: lambda facts: facts.rejection is not None,
+    Match.READY_IS_FALSE: lambda facts: facts.has(READY, FALSE),
+    Match.READY_EXISTS: lambda facts: facts.ready is not None,
+    Match.ACTIVE: lambda facts: facts.state.upper() == "ACTIVE",
+    Match.INACTIVE: lambda facts: facts.state.upper() == "INACTIVE",
+    Match.ALWAYS: lambda _: True,
 }
 
 
@@ -210,22 +210,22 @@ def _suspension(facts: _Facts) -> str:
 
 def _failure(facts: _Facts) -> str:
     failed = next((each for each in facts.conditions if each.status == FALSE), None)
-    return _words(failed) or facts.state
+    return _condition_text(failed) or facts.state
 
 
-def _words(condition: Condition | None) -> str:
+def _condition_text(condition: Condition | None) -> str:
     return (condition.message or condition.reason or "") if condition else ""
 
 
-_SAY: Mapping[Say, Callable[[_Facts], str]] = {
-    Say.FINALIZERS: _finalizers,
-    Say.NOT_PICKED_UP: lambda _: "not picked up yet",
-    Say.SUSPENSION: _suspension,
-    Say.NOT_PROCESSED: lambda _: "spec change not processed",
-    Say.READY: lambda facts: _words(facts.ready),
-    Say.FAILURE: _failure,
-    Say.REJECTION: lambda facts: _words(facts.rejection),
-    Say.STATE: lambda facts: facts.state.lower() or "no state yet",
+_MESSAGES: Mapping[MessageSource, Callable[[_Facts], str]] = {
+    MessageSource.FINALIZERS: _finalizers,
+    MessageSource.NOT_PICKED_UP: lambda _: "not picked up yet",
+    MessageSource.SUSPENSION: _suspension,
+    MessageSource.NOT_PROCESSED: lambda _: "spec change not processed",
+    MessageSource.READY: lambda facts: _condition_text(facts.ready),
+    MessageSource.FAILURE: _failure,
+    MessageSource.REJECTION: lambda facts: _condition_text(facts.rejection),
+    MessageSource.STATE: lambda facts: facts.state.lower() or "no state yet",
 }
 
 

@@ -16,7 +16,7 @@ from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method
 from kro_gitops.tracking.identity import TrackingId, parse_tracking_id
 from kube_objects.errors import RefusedError
 
-_MAX_LABEL = 63
+_MAX_LABEL_LENGTH = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class ArgoCD:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class TrackingMetadata:
     """Labels and annotations of one object, or to be put on one."""
 
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-def application_of(marks: Marks, argocd: ArgoCD) -> str | None:
+def application_of(marks: TrackingMetadata, argocd: ArgoCD) -> str | None:
     """Return the application Argo CD believes an ownerless object to belong to."""
     if argocd.method.reads_label:
         return marks.labels.get(argocd.label_key) or None
@@ -48,17 +48,17 @@ def application_of(marks: Marks, argocd: ArgoCD) -> str | None:
     return found.application or None if found else None
 
 
-def tracking_marks(tracking_id: TrackingId, argocd: ArgoCD) -> Marks:
+def tracking_metadata(tracking_id: TrackingId, argocd: ArgoCD) -> TrackingMetadata:
     """Return what Argo CD writes on an object of an application."""
     match argocd.method:
         case Method.LABEL:
             # Never cut: a cut name would match no application.
-            return Marks(labels={argocd.label_key: tracking_id.application})
+            return TrackingMetadata(labels={argocd.label_key: tracking_id.application})
         case Method.ANNOTATION:
-            return Marks(annotations=_ids(tracking_id, argocd))
+            return TrackingMetadata(annotations=_ids(tracking_id, argocd))
         case Method.BOTH:
             value = _fitting_label(tracking_id.application)
-            return Marks({argocd.label_key: value}, _ids(tracking_id, argocd))
+            return TrackingMetadata({argocd.label_key: value}, _ids(tracking_id, argocd))
 
 
 def _ids(tracking_id: TrackingId, argocd: ArgoCD) -> dict[str, str]:
@@ -70,7 +70,7 @@ def _ids(tracking_id: TrackingId, argocd: ArgoCD) -> dict[str, str]:
 
 def _fitting_label(application: str) -> str:
     """Cut a name to what a label may hold; the end must be a letter or a digit."""
-    cut = application[:_MAX_LABEL]
+    cut = application[:_MAX_LABEL_LENGTH]
     while cut and not (cut[-1].isascii() and cut[-1].isalnum()):
         cut = cut[:-1]
     if not cut:

@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 from kro_gitops.metadata import GITOPS_GROUP, INTERNAL_GROUP, KRO_GROUP, MANAGED_BY
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL
 
-EVERYTHING = ("*",)
+ALL_LABELS = ("*",)
 
-_KEPT_DOMAINS = frozenset(
+_EXCLUDED_DOMAINS = frozenset(
     (
         KRO_GROUP,
         INTERNAL_GROUP,
@@ -25,12 +25,12 @@ _KEPT_DOMAINS = frozenset(
         "k8s.io",
     )
 )
-_KEPT_PARENT_DOMAINS = (".toolkit.fluxcd.io", ".kubernetes.io", ".k8s.io")
+_EXCLUDED_PARENT_DOMAINS = (".toolkit.fluxcd.io", ".kubernetes.io", ".k8s.io")
 _APP_DOMAIN = "app.kubernetes.io"  # recommended labels, meant for people
-_KEPT_KEYS = frozenset((INSTANCE_LABEL, MANAGED_BY))
+_EXCLUDED_KEYS = frozenset((INSTANCE_LABEL, MANAGED_BY))
 
 
-def flowing_labels(
+def propagated_labels(
     labels: Mapping[str, str], patterns: Iterable[str], label_key: str
 ) -> dict[str, str]:
     """Return the labels of an instance that its children get; `label_key` is Argo CD's own."""
@@ -39,14 +39,14 @@ def flowing_labels(
         key: value
         for key, value in labels.items()
         if key != label_key
-        and may_flow(key)
+        and is_propagated(key)
         and any(fnmatchcase(key, pattern) for pattern in wanted)
     }
 
 
-def may_flow(key: str) -> bool:
+def is_propagated(key: str) -> bool:
     """Say whether a label means the same on a child as on its instance."""
     domain, slash, _ = key.rpartition("/")
-    if key in _KEPT_KEYS or domain in _KEPT_DOMAINS:
+    if key in _EXCLUDED_KEYS or domain in _EXCLUDED_DOMAINS:
         return False
-    return not slash or domain == _APP_DOMAIN or not domain.endswith(_KEPT_PARENT_DOMAINS)
+    return not slash or domain == _APP_DOMAIN or not domain.endswith(_EXCLUDED_PARENT_DOMAINS)

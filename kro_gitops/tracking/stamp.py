@@ -29,7 +29,7 @@ from kro_gitops.metadata import (
 )
 from kro_gitops.settings.tracking_options import Mode
 from kro_gitops.tracking.identity import parse_tracking_id
-from kro_gitops.tracking.methods import ArgoCD, Marks
+from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata
 from kro_gitops.tracking.owners import (
     OwnerReference,
     Relation,
@@ -37,7 +37,7 @@ from kro_gitops.tracking.owners import (
     owner_reference,
     relation,
 )
-from kro_gitops.tracking.propagated_labels import EVERYTHING, flowing_labels
+from kro_gitops.tracking.propagated_labels import ALL_LABELS, propagated_labels
 from kube_objects.errors import RefusedError
 from kube_objects.problems import Problem, Severity, Spot
 from kube_objects.refs import KubeObject, ObjectRef
@@ -88,7 +88,7 @@ class Row:
     is_marked: bool = True
 
 
-_UNTOUCHED = Row(is_marked=False)
+_UNSTAMPED = Row(is_marked=False)
 _OWNED = Row((Owner.INSTANCE,), Copy.IDS, Copy.IDS | Copy.LABEL)
 
 TABLE: Mapping[Situation, Row] = {
@@ -97,13 +97,13 @@ TABLE: Mapping[Situation, Row] = {
     # A label on an object that nobody owns would make Argo CD prune it, so none is copied.
     Situation.OUT_OF_REACH: Row((), Copy.IDS, _NOTHING),
     Situation.OUT_OF_REACH_LABELLED: Row((), Copy.IDS, Copy.LABEL),
-    Situation.EXTERNAL: _UNTOUCHED,
-    Situation.SHARED: _UNTOUCHED,
+    Situation.EXTERNAL: _UNSTAMPED,
+    Situation.SHARED: _UNSTAMPED,
 }
 
 # What Argo CD must be told about an object that carries its marks, but no owner reference:
 # deleting the application would delete it, out of order.
-_SHIELD: Mapping[str, tuple[str, ...]] = {
+_PROTECTION_OPTIONS: Mapping[str, tuple[str, ...]] = {
     ARGOCD_SYNC_OPTIONS: ("Delete=false", "Prune=false"),
     ARGOCD_COMPARE_OPTIONS: ("IgnoreExtraneous",),
 }
@@ -115,7 +115,7 @@ class Policy:
 
     mode: Mode = Mode.FOLLOW
     argocd: ArgoCD = field(default_factory=ArgoCD)
-    flowing: tuple[str, ...] = EVERYTHING  # patterns of labels that children get
+    flowing: tuple[str, ...] = ALL_LABELS  # patterns of labels that children get
     labels_out_of_reach: bool = False
 
 
@@ -147,7 +147,7 @@ class Child:
     """A child as its template has it; its ref has a namespace exactly if its kind has."""
 
     ref: ObjectRef
-    marks: Marks = field(default_factory=Marks)
+    marks: TrackingMetadata = field(default_factory=TrackingMetadata)
     owners: object = None  # metadata.ownerReferences, whatever the author made of it
     role: Role = Role.CHILD
 
@@ -205,19 +205,19 @@ def stamp(parent: Parent, child: Child, policy: Policy) -> Stamp:
     row = TABLE[situation(parent, child, policy)]
     if not row.is_marked:
         return NO_STAMP
-    _refuse_reserved(child)
+    _reject_reserved(child)
     owners = tuple(_owner(each, parent, child) for each in row.owners)
     if not merge_owners(child.owners, owners):
-        _refuse_claim(child)
+        _reject_claim(child)
 
     copied = _copied(parent, row, policy)
     warnings = tuple(_overridden(copied, child))
     kept = _without_overridden(copied, child)
-    flowing = flowing_labels(parent.labels, policy.flowing, policy.argocd.label_key)
+    flowing = propagated_labels(parent.labels, policy.flowing, policy.argocd.label_key)
     labels = {**_missing(flowing, child.marks.labels), **kept.labels}
     annotations = {**kept.annotations, **_own_keys(parent)}
     if not owners and _is_marked(child, kept, policy.argocd):
-        annotations |= _shield(child.marks.annotations)
+        annotations |= _protection_options(child.marks.annotations)
     return Stamp(labels, annotations, owners, warnings)
 
 
@@ -227,14 +227,14 @@ def _owner(owner: Owner, parent: Parent, child: Child) -> OwnerReference:
             return owner_reference(parent.ref, parent.uid, child.ref)
 
 
-def _copied(parent: Parent, row: Row, policy: Policy) -> Marks:
+def _copied(parent: Parent, row: Row, policy: Policy) -> TrackingMetadata:
     """Return what is taken over of Argo CD's marks on the instance."""
     if policy.mode is Mode.NATIVE:
-        return Marks()
+        return TrackingMetadata()
     argocd = policy.argocd
     wanted = row.by_label if argocd.method.reads_label else row.by_annotation
     label = parent.labels.get(argocd.label_key)
-    return Marks(
+    return TrackingMetadata(
         {argocd.label_key: label} if label and Copy.LABEL in wanted else {},
         _ids(parent.annotations) if Copy.IDS in wanted else {},
     )
@@ -248,7 +248,7 @@ def _ids(annotations: Mapping[str, str]) -> dict[str, str]:
     return {key: annotations[key] for key in both if key in annotations}
 
 
-def _overridden(copied: Marks, child: Child) -> Iterator[Problem]:
+def _overridden(copied: TrackingMetadata, child: Child) -> Iterator[Problem]:
     for section, ours, theirs in (
         ("labels", copied.labels, child.marks.labels),
         ("annotations", copied.annotations, child.marks.annotations),
@@ -263,11 +263,11 @@ def _overridden(copied: Marks, child: Child) -> Iterator[Problem]:
                 )
 
 
-def _without_overridden(copied: Marks, child: Child) -> Marks:
+def _without_overridden(copied: TrackingMetadata, child: Child) -> TrackingMetadata:
     # The ids belong together: one of the template and one of the instance would mean nothing.
     theirs = child.marks.annotations
     has_own_ids = ARGOCD_TRACKING_ID in theirs or ARGOCD_INSTALLATION_ID in theirs
-    return Marks(
+    return TrackingMetadata(
         _missing(copied.labels, child.marks.labels),
         {} if has_own_ids else copied.annotations,
     )
@@ -279,7 +279,7 @@ def _own_keys(parent: Parent) -> dict[str, str]:
     return {key: parent.annotations[key] for key in inherited if key in parent.annotations}
 
 
-def _is_marked(child: Child, kept: Marks, argocd: ArgoCD) -> bool:
+def _is_marked(child: Child, kept: TrackingMetadata, argocd: ArgoCD) -> bool:
     """Say whether Argo CD would take a child for an application's, whoever marked it."""
     if argocd.method.reads_label:
         return argocd.label_key in kept.labels or argocd.label_key in child.marks.labels
@@ -287,8 +287,11 @@ def _is_marked(child: Child, kept: Marks, argocd: ArgoCD) -> bool:
     return parse_tracking_id(ids.get(ARGOCD_TRACKING_ID, "")) is not None
 
 
-def _shield(annotations: Mapping[str, str]) -> dict[str, str]:
-    return {key: _with_options(annotations.get(key, ""), ours) for key, ours in _SHIELD.items()}
+def _protection_options(annotations: Mapping[str, str]) -> dict[str, str]:
+    return {
+        key: _with_options(annotations.get(key, ""), ours)
+        for key, ours in _PROTECTION_OPTIONS.items()
+    }
 
 
 def _with_options(written: str, ours: tuple[str, ...]) -> str:
@@ -298,7 +301,7 @@ def _with_options(written: str, ours: tuple[str, ...]) -> str:
     return ",".join([*theirs, *(each for each in ours if each.partition("=")[0] not in decided)])
 
 
-def _refuse_reserved(child: Child) -> None:
+def _reject_reserved(child: Child) -> None:
     for section, keys in (
         ("labels", child.marks.labels),
         ("annotations", child.marks.annotations),
@@ -312,7 +315,7 @@ def _refuse_reserved(child: Child) -> None:
                 )
 
 
-def _refuse_claim(child: Child) -> None:
+def _reject_claim(child: Child) -> None:
     written = child.marks.annotations.get(ARGOCD_TRACKING_ID, "")
     found = parse_tracking_id(written)
     if found is not None and found.names(child.ref):
@@ -328,8 +331,8 @@ def _missing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, st
     return {key: value for key, value in ours.items() if key not in theirs}
 
 
-def _marks(metadata: Mapping[str, Any]) -> Marks:
-    return Marks(_texts(metadata.get("labels")), _texts(metadata.get("annotations")))
+def _marks(metadata: Mapping[str, Any]) -> TrackingMetadata:
+    return TrackingMetadata(_texts(metadata.get("labels")), _texts(metadata.get("annotations")))
 
 
 def _texts(value: object) -> dict[str, str]:

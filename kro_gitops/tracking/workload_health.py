@@ -9,12 +9,12 @@ conditions follow. An object that says nothing about itself is fine as soon as i
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kro_gitops.tracking.health import Health, Verdict
+from kro_gitops.tracking.health import Health, HealthStatus
 from kube_objects.conditions import FALSE, TRUE, Condition, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
 
 # Conditions that are bad news when they are True.
-NEGATIVE = frozenset(
+NEGATIVE_CONDITIONS = frozenset(
     ("Stalled", "Failed", "FailureTarget", "ReplicaFailure", "Degraded", "MemoryPressure")
 )
 _BROKEN_PODS = frozenset(
@@ -27,14 +27,14 @@ _BROKEN_PODS = frozenset(
 # The conditions by which objects say that they are done, the first that is there counts.
 _SUMMARIES = ("Ready", "Available", "Established", "Synced", "Complete", "Succeeded")
 
-_FINE = Verdict(Health.HEALTHY, "")
+_HEALTHY = HealthStatus(Health.HEALTHY, "")
 
 
-def child_health(obj: KubeObject) -> Verdict:
+def workload_health(obj: KubeObject) -> HealthStatus:
     """Say how an object is that is neither an instance nor a definition."""
     metadata, status = mapping(obj, "metadata"), mapping(obj, "status")
     if metadata.get("deletionTimestamp") is not None:
-        return _progressing(_leaving(metadata))
+        return _progressing(_deleting(metadata))
     observed = status.get("observedGeneration")
     if type(observed) is int and observed != metadata.get("generation"):
         return _progressing("spec change not processed")
@@ -48,12 +48,12 @@ def find_condition(obj: KubeObject, type_: str) -> Condition | None:
     return next((each for each in parse_conditions(obj) if each.type == type_), None)
 
 
-def is_bad(condition: Condition) -> bool:
+def is_failing(condition: Condition) -> bool:
     """Say whether a condition is bad news."""
-    return condition.status == (TRUE if condition.type in NEGATIVE else FALSE)
+    return condition.status == (TRUE if condition.type in NEGATIVE_CONDITIONS else FALSE)
 
 
-def words(condition: Condition | None) -> str:
+def condition_text(condition: Condition | None) -> str:
     """Return what a condition says."""
     return (condition.message or condition.reason or "") if condition else ""
 
@@ -65,30 +65,30 @@ def mapping(value: Any, *path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _progressing(message: str) -> Verdict:
-    return Verdict(Health.PROGRESSING, message)
+def _progressing(message: str) -> HealthStatus:
+    return HealthStatus(Health.PROGRESSING, message)
 
 
-def _degraded(message: str) -> Verdict:
-    return Verdict(Health.DEGRADED, message)
+def _degraded(message: str) -> HealthStatus:
+    return HealthStatus(Health.DEGRADED, message)
 
 
-def _leaving(metadata: Mapping[str, Any]) -> str:
+def _deleting(metadata: Mapping[str, Any]) -> str:
     listed = metadata.get("finalizers")
     names = ", ".join(map(str, listed)) if isinstance(listed, list) else ""
     return f"being deleted, waiting on finalizers: {names}" if names else "being deleted"
 
 
-def _by_conditions(obj: KubeObject) -> Verdict:
+def _by_conditions(obj: KubeObject) -> HealthStatus:
     for type_ in ("Stalled", "Failed"):
         failed = find_condition(obj, type_)
         if failed is not None and failed.status == TRUE:
-            return _degraded(words(failed))
+            return _degraded(condition_text(failed))
     for type_ in _SUMMARIES:
         summary = find_condition(obj, type_)
         if summary is not None:
-            return _FINE if summary.status == TRUE else _progressing(words(summary))
-    return _FINE
+            return _HEALTHY if summary.status == TRUE else _progressing(condition_text(summary))
+    return _HEALTHY
 
 
 def _number(section: Mapping[str, Any], key: str, default: int = 0) -> int:
@@ -96,29 +96,29 @@ def _number(section: Mapping[str, Any], key: str, default: int = 0) -> int:
     return value if type(value) is int else default
 
 
-def _wanted(obj: KubeObject) -> int:
+def _desired(obj: KubeObject) -> int:
     return _number(mapping(obj, "spec"), "replicas", 1)
 
 
-def _counted(obj: KubeObject, *needs: tuple[str, int, str]) -> Verdict:
+def _counted(obj: KubeObject, *needs: tuple[str, int, str]) -> HealthStatus:
     """Compare counts in a workload's status with what they must be; zero is not written there."""
     status = mapping(obj, "status")
     failure = find_condition(obj, "ReplicaFailure")
     if failure is not None and failure.status == TRUE:
-        return _degraded(words(failure))
+        return _degraded(condition_text(failure))
     for key, wanted, word in needs:
         if _number(status, key) < wanted:
             return _progressing(f"{_number(status, key)} of {wanted} {word}")
-    return _FINE
+    return _HEALTHY
 
 
-def _deployment(obj: KubeObject) -> Verdict:
+def _deployment(obj: KubeObject) -> HealthStatus:
     progress = find_condition(obj, "Progressing")
     if progress is not None and progress.status == FALSE:
-        return _degraded(words(progress))
+        return _degraded(condition_text(progress))
     if mapping(obj, "spec").get("paused") is True:
-        return Verdict(Health.SUSPENDED, "the deployment is paused")
-    wanted = _wanted(obj)
+        return HealthStatus(Health.SUSPENDED, "the deployment is paused")
+    wanted = _desired(obj)
     return _unobserved(obj) or _counted(
         obj,
         ("updatedReplicas", wanted, "replicas updated"),
@@ -126,8 +126,8 @@ def _deployment(obj: KubeObject) -> Verdict:
     )
 
 
-def _stateful_set(obj: KubeObject) -> Verdict:
-    wanted, strategy = _wanted(obj), mapping(obj, "spec", "updateStrategy")
+def _stateful_set(obj: KubeObject) -> HealthStatus:
+    wanted, strategy = _desired(obj), mapping(obj, "spec", "updateStrategy")
     kept = _number(mapping(strategy, "rollingUpdate"), "partition")
     updated = 0 if strategy.get("type") == "OnDelete" else wanted - kept
     return _unobserved(obj) or _counted(
@@ -137,12 +137,12 @@ def _stateful_set(obj: KubeObject) -> Verdict:
     )
 
 
-def _replica_set(obj: KubeObject) -> Verdict:
-    need = ("availableReplicas", _wanted(obj), "replicas available")
+def _replica_set(obj: KubeObject) -> HealthStatus:
+    need = ("availableReplicas", _desired(obj), "replicas available")
     return _unobserved(obj) or _counted(obj, need)
 
 
-def _daemon_set(obj: KubeObject) -> Verdict:
+def _daemon_set(obj: KubeObject) -> HealthStatus:
     wanted = _number(mapping(obj, "status"), "desiredNumberScheduled")
     return _unobserved(obj) or _counted(
         obj,
@@ -151,26 +151,26 @@ def _daemon_set(obj: KubeObject) -> Verdict:
     )
 
 
-def _unobserved(obj: KubeObject) -> Verdict | None:
+def _unobserved(obj: KubeObject) -> HealthStatus | None:
     """Say that nobody has looked at a workload yet, if so."""
     has_seen = "observedGeneration" in mapping(obj, "status")
     return None if has_seen else _progressing("not picked up by its controller yet")
 
 
-def _job(obj: KubeObject) -> Verdict:
+def _job(obj: KubeObject) -> HealthStatus:
     failed = find_condition(obj, "Failed")
     if failed is not None and failed.status == TRUE:
-        return _degraded(words(failed))
+        return _degraded(condition_text(failed))
     for type_ in ("Complete", "SuccessCriteriaMet"):
         done = find_condition(obj, type_)
         if done is not None and done.status == TRUE:
-            return _FINE
+            return _HEALTHY
     if mapping(obj, "spec").get("suspend") is True:
-        return Verdict(Health.SUSPENDED, "the job is suspended")
+        return HealthStatus(Health.SUSPENDED, "the job is suspended")
     return _progressing("not completed yet")
 
 
-def _pod(obj: KubeObject) -> Verdict:
+def _pod(obj: KubeObject) -> HealthStatus:
     status = mapping(obj, "status")
     phase = status.get("phase")
     for name, reason, message in _waiting_containers(status):
@@ -178,16 +178,16 @@ def _pod(obj: KubeObject) -> Verdict:
             said = f"{reason}: {message}" if message else reason
             return _degraded(f"container {name}: {said}")
     if phase == "Succeeded":
-        return _FINE
+        return _HEALTHY
     if phase == "Failed":
         return _degraded(str(status.get("message") or status.get("reason") or "the pod failed"))
     ready = find_condition(obj, "Ready")
     if phase == "Running" and ready is not None and ready.status == TRUE:
-        return _FINE
+        return _HEALTHY
     scheduled = find_condition(obj, "PodScheduled")
     if scheduled is not None and scheduled.status == FALSE:
-        return _progressing(words(scheduled))
-    return _progressing(words(ready) or str(phase or "not picked up yet"))
+        return _progressing(condition_text(scheduled))
+    return _progressing(condition_text(ready) or str(phase or "not picked up yet"))
 
 
 def _waiting_containers(status: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -211,21 +211,21 @@ def pod_reasons(obj: KubeObject) -> list[str]:
     return waiting
 
 
-def _claim(obj: KubeObject) -> Verdict:
+def _claim(obj: KubeObject) -> HealthStatus:
     phase = mapping(obj, "status").get("phase")
     if phase == "Lost":
         return _degraded("the volume is lost")
-    return _FINE if phase == "Bound" else _progressing("no volume is bound yet")
+    return _HEALTHY if phase == "Bound" else _progressing("no volume is bound yet")
 
 
-def _service(obj: KubeObject) -> Verdict:
+def _service(obj: KubeObject) -> HealthStatus:
     if mapping(obj, "spec").get("type") != "LoadBalancer":
-        return _FINE
+        return _HEALTHY
     given = mapping(obj, "status", "loadBalancer").get("ingress")
-    return _FINE if given else _progressing("no load balancer has been given yet")
+    return _HEALTHY if given else _progressing("no load balancer has been given yet")
 
 
-_BY_KIND: Mapping[tuple[str, str], Callable[[KubeObject], Verdict]] = {
+_BY_KIND: Mapping[tuple[str, str], Callable[[KubeObject], HealthStatus]] = {
     ("apps", "Deployment"): _deployment,
     ("apps", "StatefulSet"): _stateful_set,
     ("apps", "ReplicaSet"): _replica_set,

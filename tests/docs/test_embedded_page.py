@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-from kube_sandbox.registry.builtin.base_strategy import Plain
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
 from kube_sandbox.registry.builtin.registry import strategies
 from kube_sandbox.registry.strategy import Strategy
 
@@ -25,7 +25,7 @@ NOT_LISTED = {
 
 
 def has_own(strategy: Strategy, names: tuple[str, ...]) -> bool:
-    return any(getattr(type(strategy), each) is not getattr(Plain, each) for each in names)
+    return any(getattr(type(strategy), each) is not getattr(BaseStrategy, each) for each in names)
 
 
 def test_kinds_that_are_not_judged_are_listed() -> None:

@@ -6,7 +6,7 @@ from kro_gitops.kube.api import Cluster, MergePatch, WriteOptions
 from kro_gitops.metadata import SOURCE_MANAGER
 from kro_gitops.source.drift import without_ignored
 from kro_gitops.source.spec import IgnoreRule
-from kro_gitops.tracking.foreign_owners import owner_of
+from kro_gitops.tracking.foreign_owners import find_foreign_owner
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
@@ -90,17 +90,17 @@ async def test_whoever_applies_under_a_known_name_is_recognised(
     cluster: Cluster, namespace: str
 ) -> None:
     await cluster.apply(deployment(namespace), US)
-    assert owner_of(await cluster.get(ref(namespace)), argocd=ArgoCD()) is None
+    assert find_foreign_owner(await cluster.get(ref(namespace)), argocd=ArgoCD()) is None
     own_id = {"argocd.argoproj.io/tracking-id": f"web:apps/Deployment:{namespace}/api"}
     marked = deployment(namespace)
     marked["metadata"]["annotations"] = own_id
     await cluster.apply(marked, US)
     # We wrote it ourselves, for an application that only watches.
-    assert owner_of(await cluster.get(ref(namespace)), argocd=ArgoCD()) is None
+    assert find_foreign_owner(await cluster.get(ref(namespace)), argocd=ArgoCD()) is None
     theirs = partial(namespace, {"paused": True}, annotations=own_id)
     await cluster.apply(theirs, WriteOptions("argocd-controller"))
-    found = owner_of(await cluster.get(ref(namespace)), argocd=ArgoCD())
+    found = find_foreign_owner(await cluster.get(ref(namespace)), argocd=ArgoCD())
     assert str(found) == "Argo CD (field manager argocd-controller)"
     await cluster.apply(deployment(namespace), US)
-    found = owner_of(await cluster.get(ref(namespace)), argocd=ArgoCD())
+    found = find_foreign_owner(await cluster.get(ref(namespace)), argocd=ArgoCD())
     assert str(found) == "Argo CD application web (tracking id)"

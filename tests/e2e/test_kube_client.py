@@ -17,7 +17,7 @@ from kro_gitops.kube.api import (
     Selection,
     WriteOptions,
 )
-from kro_gitops.kube.ratelimit import Limits
+from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.kube.responses import (
     AlreadyExists,
     Conflict,
@@ -245,7 +245,7 @@ async def test_a_silent_watch_ends_with_a_bookmark_to_go_on_from(
     kubeconfig: Path, namespace: str
 ) -> None:
     selection = ours(namespace)
-    async with connect(kubeconfig, Limits(watch=4)) as connection:
+    async with connect(kubeconfig, ClientLimits(watch=4)) as connection:
         since = (await connection.client.list(selection)).resource_version
         async with connection.client.watch(selection, since) as events:
             await connection.client.create(config_map("default", namespace))  # not watched

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.kube.access_review import Access
+from kro_gitops.kube.access_review import AccessReviewer
 from kro_gitops.kube.api import Cluster, Identity, Selection, Writer
 from kro_gitops.kube.credentials import CredentialsError, from_kubeconfigs
 from kro_gitops.kube.event_aggregation import EventLimits
-from kro_gitops.kube.events import Recorder
+from kro_gitops.kube.events import EventRecorder
 from kro_gitops.kube.requests import impersonation
 from kro_gitops.kube.responses import Forbidden
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -35,8 +35,10 @@ def now() -> datetime:
 
 
 @asynccontextmanager
-async def recording(cluster: Writer, limits: EventLimits | None = None) -> AsyncIterator[Recorder]:
-    recorder = Recorder(cluster, "kro-gitops", "host-1", now, limits)
+async def recording(
+    cluster: Writer, limits: EventLimits | None = None
+) -> AsyncIterator[EventRecorder]:
+    recorder = EventRecorder(cluster, "kro-gitops", "host-1", now, limits)
     task = asyncio.create_task(recorder.run())
     try:
         yield recorder
@@ -61,7 +63,7 @@ async def eventually(cluster: Cluster, obj: KubeObject, count: int) -> KubeObjec
             await asyncio.sleep(0.05)
 
 
-async def until_dropped(recorder: Recorder, count: int) -> None:
+async def until_dropped(recorder: EventRecorder, count: int) -> None:
     async with asyncio.timeout(10):
         while True:
             if recorder.dropped == count:
@@ -144,7 +146,7 @@ async def test_the_missing_role_grants_what_was_missing(
     connection: Connection, namespace: str
 ) -> None:
     cluster, clock = connection.client, [0.0]
-    access = Access(cluster, connection.discovery, lambda: clock[0])
+    access = AccessReviewer(cluster, connection.discovery, lambda: clock[0])
     user = Identity(f"reader-of-{namespace}")
     wanted = [(verb, CONFIG_MAP, namespace) for verb in ("get", "list", "watch")]
     secrets = await connection.discovery.resource_of(SECRET)
@@ -167,7 +169,7 @@ async def test_the_missing_role_grants_what_was_missing(
 
 
 async def test_answers_are_asked_for_once(connection: Connection, namespace: str) -> None:
-    access = Access(connection.client, connection.discovery, lambda: 0.0)
+    access = AccessReviewer(connection.client, connection.discovery, lambda: 0.0)
     nodes = await connection.discovery.resource_of(NODE)
     for place in (namespace, "", "default"):
         assert await access.may(None, "get", nodes, place)

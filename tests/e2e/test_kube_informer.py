@@ -13,7 +13,7 @@ from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, MergePatch, Reader, Selection
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.informer import Informer
-from kro_gitops.kube.ratelimit import Limits
+from kro_gitops.kube.ratelimit import ClientLimits
 from kube_objects.refs import Kind
 from tests.config_maps import CONFIG_MAP, config_map, create_many, ours, ref
 from tests.connection import connect
@@ -90,7 +90,7 @@ async def test_an_object_that_no_longer_matches_leaves_the_cache(
 async def test_a_watch_that_ends_goes_on_without_a_new_list(
     cluster: Cluster, kubeconfig: Path, namespace: str
 ) -> None:
-    async with connect(kubeconfig, Limits(watch=1)) as brief:
+    async with connect(kubeconfig, ClientLimits(watch=1)) as brief:
         selection = ours(namespace)
         async with informer_of(brief.client, selection) as informer:
             for number in range(4):
@@ -145,7 +145,7 @@ async def test_an_informer_outlives_the_api_server(own_plane: Plane) -> None:
 
 @pytest.mark.timeout(120)
 async def test_a_silent_api_server_is_noticed(own_plane: Plane) -> None:
-    impatient = Limits(silence=1.0, timeout=2.0)
+    impatient = ClientLimits(silence=1.0, timeout=2.0)
     async with connect(own_plane.kubeconfig, impatient) as connection:
         cluster = connection.client
         async with informer_of(cluster, ours("default")) as informer:

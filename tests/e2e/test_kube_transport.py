@@ -16,11 +16,11 @@ from aiohttp.test_utils import TestServer
 
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.kube import requests
-from kro_gitops.kube.credentials import Access, CredentialsError, from_kubeconfigs
-from kro_gitops.kube.ratelimit import Limits
+from kro_gitops.kube.credentials import Credentials, CredentialsError, from_kubeconfigs
+from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.kube.requests import Request
-from kro_gitops.kube.responses import ServerTrouble, TooManyRequests, Unauthorized
-from kro_gitops.kube.transport import Sent, Transport
+from kro_gitops.kube.responses import ServerError, TooManyRequests, Unauthorized
+from kro_gitops.kube.transport import RequestReport, Transport
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -30,7 +30,7 @@ WRITE = Request("create", "things", "POST", "/thing", body={"a": 1})
 
 @asynccontextmanager
 async def transport_to(
-    handler: Handler, folder: Path, limits: Limits | None = None
+    handler: Handler, folder: Path, limits: ClientLimits | None = None
 ) -> AsyncIterator[Transport]:
     async with (
         serving(handler) as url,
@@ -51,7 +51,7 @@ async def serving(handler: Handler) -> AsyncIterator[str]:
         await server.close()
 
 
-async def access_to(url: str, folder: Path, user: dict[str, Any] | None = None) -> Access:
+async def access_to(url: str, folder: Path, user: dict[str, Any] | None = None) -> Credentials:
     path = folder / "kubeconfig"
     config = {
         "current-context": "test",
@@ -93,16 +93,16 @@ async def test_a_long_retry_after_is_left_to_the_caller(tmp_path: Path) -> None:
 async def test_reads_are_repeated_and_writes_are_not(tmp_path: Path) -> None:
     async with transport_to(answers(503, 503, 200, 503), tmp_path) as transport:
         assert await transport.send(READ) == {"fine": True}
-        with pytest.raises(ServerTrouble):
+        with pytest.raises(ServerError):
             await transport.send(WRITE)
 
 
 async def test_repeating_ends(tmp_path: Path) -> None:
-    sent: list[Sent] = []
+    sent: list[RequestReport] = []
     async with serving(answers(*[503] * 9)) as url:
         access = await access_to(url, tmp_path)
-        async with Transport(access, Limits(attempts=2), sent.append) as transport:
-            with pytest.raises(ServerTrouble):
+        async with Transport(access, ClientLimits(attempts=2), sent.append) as transport:
+            with pytest.raises(ServerError):
                 await transport.send(READ)
     assert [each.http_code for each in sent] == [503, 503]
 
@@ -112,7 +112,7 @@ async def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path) -> None
         await asyncio.sleep(5)
         raise AssertionError("nobody waited that long")
 
-    async with transport_to(sleep, tmp_path, Limits(timeout=0.1, attempts=1)) as transport:
+    async with transport_to(sleep, tmp_path, ClientLimits(timeout=0.1, attempts=1)) as transport:
         with pytest.raises(ClusterUnavailable, match="no answer to get /thing"):
             await transport.send(READ)
 
@@ -121,7 +121,7 @@ async def test_a_server_that_is_not_there_is_unavailable_and_no_secret_told(
     tmp_path: Path,
 ) -> None:
     access = await access_to("http://127.0.0.1:1", tmp_path)
-    async with Transport(access, Limits(attempts=1)) as transport:
+    async with Transport(access, ClientLimits(attempts=1)) as transport:
         with pytest.raises(ClusterUnavailable) as caught:
             await transport.send(READ)
     assert "secret-token" not in f"{caught.value!r} {access!r}"
@@ -138,13 +138,13 @@ async def test_no_more_requests_are_under_way_than_allowed(tmp_path: Path) -> No
         now -= 1
         return web.json_response({})
 
-    async with transport_to(count, tmp_path, Limits(in_flight=3)) as transport:
+    async with transport_to(count, tmp_path, ClientLimits(in_flight=3)) as transport:
         await asyncio.gather(*(transport.send(READ) for _ in range(20)))
     assert most == 3
 
 
 async def test_no_more_requests_start_per_second_than_allowed(tmp_path: Path) -> None:
-    async with transport_to(answers(), tmp_path, Limits(per_second=20, burst=2)) as transport:
+    async with transport_to(answers(), tmp_path, ClientLimits(per_second=20, burst=2)) as transport:
         begun = time.monotonic()
         await asyncio.gather(*(transport.send(READ) for _ in range(12)))
         assert time.monotonic() - begun >= 0.5

@@ -21,7 +21,7 @@ from kro_gitops.kube.api import Cluster, DeleteOptions, Identity, Propagation, W
 from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.metadata import ADOPT, CHILD_MANAGER
 from kube_objects.errors import RefusedError
-from kube_objects.managed_fields import Kept, entry_of, other_managers
+from kube_objects.managed_fields import CachedObject, other_managers, pack_owned_fields
 from kube_objects.refs import KubeObject, ObjectRef
 
 _OURS = (CHILD_MANAGER,)
@@ -116,7 +116,7 @@ class Applier:
             self._foreign.discard(target)
             return await errand.cluster.apply(step.object, _options(force=False))
         refuse_foreign_member(found, errand.key)
-        is_ours = bool(entry_of(found, CHILD_MANAGER))
+        is_ours = bool(pack_owned_fields(found, CHILD_MANAGER))
         if target in self._foreign and is_ours:
             await self._give_back(errand, step.ref)
         if target in self._foreign or not is_ours:
@@ -174,7 +174,7 @@ def _options(*, force: bool) -> WriteOptions:
 
 def _is_ours(live: KubeObject | None) -> bool:
     """Say whether we applied an object: the label alone may have other reasons."""
-    return isinstance(live, Kept) and bool(live.owned)
+    return isinstance(live, CachedObject) and bool(live.owned)
 
 
 def _refusal(ref: ObjectRef, owners: tuple[str, ...]) -> RefusedError:

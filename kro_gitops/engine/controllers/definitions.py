@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kro_gitops.control.outcome import DONE, Result
-from kro_gitops.control.workqueue import Work
+from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine import definition_status as reported
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.conditions import Counted, parse_ready_conditions
@@ -33,7 +33,7 @@ from kro_gitops.engine.served_kind import Serving
 from kro_gitops.errors import KroGitopsError, Unavailable
 from kro_gitops.kube.api import Cluster, JsonPatch, MergePatch, WriteOptions
 from kro_gitops.kube.event_aggregation import EventType
-from kro_gitops.kube.events import Recorder
+from kro_gitops.kube.events import EventRecorder
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
 from kro_gitops.metadata import FINALIZER, KRO_GROUP, READY_CONDITIONS, REVISION
@@ -68,7 +68,7 @@ class Tools:
     publisher: Publisher
     watches: Watches
     observer: Observer
-    events: Recorder | None
+    events: EventRecorder | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Definitions:
         """Return the definitions that use kinds of a group."""
         return [name for name, groups in self._groups.items() if group in groups]
 
-    async def reconcile(self, work: Work[str]) -> Result:
+    async def reconcile(self, work: WorkItem[str]) -> Result:
         """Bring a definition as far as it can come now."""
         definition = self._tools.informer.cache.find("", work.key)
         if definition is None:

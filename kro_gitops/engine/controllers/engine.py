@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kro_gitops.control.loop import Loop
+from kro_gitops.control.loop import LoopSettings as LoopSettings
 from kro_gitops.control.loop import Observer as LoopObserver
-from kro_gitops.control.loop import Settings as LoopSettings
 from kro_gitops.control.outcome import Result
-from kro_gitops.control.workqueue import Work, WorkQueue
+from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.controllers.applier import Applier, nothing_refused
 from kro_gitops.engine.controllers.compile_cache import CRD_KIND, Compiler
@@ -36,7 +36,7 @@ from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import Cluster, Identity, Selection
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.discovery import Discovery
-from kro_gitops.kube.events import Recorder
+from kro_gitops.kube.events import EventRecorder
 from kro_gitops.kube.informer import Informer
 from kro_gitops.metadata import ALLOW_BREAKING_CHANGES, READY_CONDITIONS
 from kube_objects.crds import kinds_of_crd
@@ -79,7 +79,7 @@ class Outside:
     cluster: Cluster
     discovery: Discovery
     observer: Observer = field(default_factory=Observer)
-    events: Recorder | None = None
+    events: EventRecorder | None = None
     loop_observers: Mapping[str, LoopObserver] = field(default_factory=dict)
     identity_of: Callable[[KubeObject], Identity | None] = ourselves
     refusal_of: Callable[[KubeObject, ObjectRef], str] = nothing_refused
@@ -143,7 +143,7 @@ class Engine:
         try:
             for informer in (self._crds, self._revisions, self._definitions):
                 while not await informer.wait_synced(5.0):
-                    informer.tell_waiting()
+                    informer.log_waiting()
             await self._begin()
             async with asyncio.TaskGroup() as group:
                 for loop in (self._definition_loop, self._revision_loop, self._instance_loop):
@@ -260,13 +260,13 @@ class Engine:
 
     # What works on keys
 
-    async def _definition(self, work: Work[str]) -> Result:
+    async def _definition(self, work: WorkItem[str]) -> Result:
         try:
             return await self._of_definitions.reconcile(work)
         finally:
             self._settle_first(work.key)
 
-    async def _revision(self, work: Work[str]) -> Result:
+    async def _revision(self, work: WorkItem[str]) -> Result:
         return await self._kept.reconcile(work, self._compiler)
 
     def _settle_first(self, name: str) -> None:

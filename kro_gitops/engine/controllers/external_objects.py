@@ -11,7 +11,7 @@ from kro_gitops.engine.plan.steps import Read, Select
 from kro_gitops.engine.watchset import Many, One, Request
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Cluster, Identity, Selection
-from kro_gitops.kube.cache import WITHOUT_MANAGERS, is_newer, version_of
+from kro_gitops.kube.cache import DROP_MANAGED_FIELDS, is_newer, version_of
 from kro_gitops.kube.informer import Informer
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
@@ -61,7 +61,7 @@ class Externals:
         cluster = self._cluster.acting_as(identity)
         if len(stale) > _ONE_BY_ONE:
             selection = Selection(step.kind, step.namespace, labels=str(step.selector))
-            listing = await cluster.list(selection, WITHOUT_MANAGERS)
+            listing = await cluster.list(selection, DROP_MANAGED_FIELDS)
             for obj in listing.items:
                 self._hold(identity, obj)
             return
@@ -92,7 +92,7 @@ class Externals:
         return held
 
     def _hold(self, identity: Identity | None, obj: KubeObject) -> KubeObject:
-        trimmed = WITHOUT_MANAGERS(obj)
+        trimmed = DROP_MANAGED_FIELDS(obj)
         self._read[identity, ObjectRef.of(obj)] = trimmed
         if len(self._read) > _HELD:
             del self._read[next(iter(self._read))]

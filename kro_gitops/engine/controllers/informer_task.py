@@ -36,8 +36,8 @@ class Running:
     def renew(self) -> None:
         """List anew at once, and again when the watch that follows has ended."""
         self.task.cancel()
-        self.informer.forget_version()
-        self.informer.doubt()
+        self.informer.reset_version()
+        self.informer.relist_after_watch()
         self.task = _task(self.informer)
 
     def revive(self) -> None:

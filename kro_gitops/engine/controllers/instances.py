@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from kro_gitops.control.outcome import DONE, Result
-from kro_gitops.control.workqueue import Work
+from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.applyset import Inventory, has_inventory
 from kro_gitops.engine.controllers.applier import (
     Applier,
@@ -129,7 +129,7 @@ class Instances:
         self._failures: dict[ObjectRef, int] = {}
         self._new: set[ObjectRef] = set()  # seen from their beginning, and not yet ready
 
-    async def reconcile(self, work: Work[ObjectRef]) -> Result:
+    async def reconcile(self, work: WorkItem[ObjectRef]) -> Result:
         """Bring an instance as far as it can come now."""
         key, watches = work.key, self._hands.watches
         instance, serving = watches.instance(key), self._servings.get(key.kind)
@@ -145,7 +145,7 @@ class Instances:
                 watches.wake(key)
 
     async def _reconcile(
-        self, instance: KubeObject, serving: Serving, work: Work[ObjectRef]
+        self, instance: KubeObject, serving: Serving, work: WorkItem[ObjectRef]
     ) -> Result:
         now = datetime.now(UTC)
         account = Account(work.key, instance, serving, conditions_of(instance, now), now)

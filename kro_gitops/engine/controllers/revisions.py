@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kro_gitops.control.outcome import DONE, Result
-from kro_gitops.control.workqueue import Work
+from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.controllers.compile_cache import Compiled, Compiler
 from kro_gitops.engine.definition_status import (
@@ -138,7 +138,7 @@ class Revisions:
                 continue
         return len(gone)
 
-    async def reconcile(self, work: Work[str], compiler: Compiler) -> Result:
+    async def reconcile(self, work: WorkItem[str], compiler: Compiler) -> Result:
         """Let a revision go that is to go; look after one that somebody else made."""
         revision = self._informer.cache.find("", work.key)
         if revision is None:

@@ -17,7 +17,7 @@ from kro_gitops.engine.served_kind import Serving
 from kro_gitops.engine.status import State, Verdict
 from kro_gitops.kube.api import JsonPatch, WriteOptions, Writer
 from kro_gitops.kube.event_aggregation import EventType
-from kro_gitops.kube.events import Recorder, controller_component
+from kro_gitops.kube.events import EventRecorder, controller_component
 from kro_gitops.kube.responses import Invalid, NotFound
 from kube_objects.conditions import READY, TRUE, Condition, ConditionSet, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
@@ -56,7 +56,7 @@ class Reporter:
         writer: Writer,
         watches: Watches,
         observer: Observer,
-        events: Recorder | None,
+        events: EventRecorder | None,
         *,
         tells_all: bool,
     ) -> None:

@@ -25,10 +25,10 @@ from kro_gitops.engine.served_kind import Serving
 from kro_gitops.engine.watchset import WatchSet
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Reader, Selection
-from kro_gitops.kube.cache import TIMELESS, WITHOUT_MANAGERS, Change, sharing
+from kro_gitops.kube.cache import DROP_MANAGED_FIELDS, MIN_VERSION, Change, intern_strings
 from kro_gitops.kube.informer import Informer
 from kro_gitops.metadata import APPLYSET_PART_OF, CHILD_MANAGER, OWNED
-from kube_objects.managed_fields import Kept, entry_of
+from kube_objects.managed_fields import CachedObject, pack_owned_fields
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
@@ -207,7 +207,9 @@ class Watches:
             child
             for running in watched
             for child in running.informer.cache
-            if instance_of(child) not in self._by_uid and isinstance(child, Kept) and child.owned
+            if instance_of(child) not in self._by_uid
+            and isinstance(child, CachedObject)
+            and child.owned
         ]
         for key, last in remembered(kind, strays).items():
             if self.instance(key) is None:
@@ -409,15 +411,15 @@ def _parts_by_kind(serving: Serving) -> dict[Kind, Parts | None]:
     return found
 
 
-def kept(obj: KubeObject, parts: Parts | None) -> Kept:
+def kept(obj: KubeObject, parts: Parts | None) -> CachedObject:
     """Return what is kept of a child: what is read of it, and which of its fields are ours."""
-    owned = entry_of(obj, CHILD_MANAGER)
+    owned = pack_owned_fields(obj, CHILD_MANAGER)
     obj["metadata"].pop("managedFields", None)
-    return Kept(sharing(picked(obj, parts)), owned)
+    return CachedObject(intern_strings(picked(obj, parts)), owned)
 
 
 def _kept_instance(obj: KubeObject) -> KubeObject:
-    trimmed: KubeObject = sharing(WITHOUT_MANAGERS(obj))
+    trimmed: KubeObject = intern_strings(DROP_MANAGED_FIELDS(obj))
     return trimmed
 
 
@@ -428,7 +430,7 @@ def _part_of(obj: KubeObject) -> tuple[str, ...]:
 
 def _differ(before: KubeObject, after: KubeObject) -> bool:
     """Say whether an instance changed in what matters, or is shown by another schema."""
-    if before["metadata"]["resourceVersion"] == TIMELESS:
+    if before["metadata"]["resourceVersion"] == MIN_VERSION:
         return True
     return _concerns(before) != _concerns(after)
 
@@ -442,7 +444,11 @@ def _concerns(instance: KubeObject) -> tuple[object, ...]:
 
 def _is_same(before: KubeObject, after: KubeObject) -> bool:
     """Say whether nothing changed that anybody looks at."""
-    if isinstance(before, Kept) and isinstance(after, Kept) and before.owned != after.owned:
+    if (
+        isinstance(before, CachedObject)
+        and isinstance(after, CachedObject)
+        and before.owned != after.owned
+    ):
         return False
     return _unversioned(before) == _unversioned(after)
 

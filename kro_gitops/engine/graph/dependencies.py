@@ -23,7 +23,7 @@ from kro_gitops.engine.graph.nodes import (
 from kro_gitops.engine.graph.templates import NodeDraft
 from kube_cel.environment import Environment
 from kube_cel.hints import hint_for_name
-from kube_cel.issues import SyntaxProblem
+from kube_cel.issues import ParseError
 from kube_objects.paths import format_path
 from kube_objects.problems import Problem, Spot
 
@@ -127,7 +127,7 @@ def _inspect(draft: Draft, context: _Context) -> _Inspected:
     known = context.known | set(context.iterators)
     try:
         draft.inspect(known, context.environment)
-    except SyntaxProblem as error:
+    except ParseError as error:
         draft.is_faulty = True
         prefix = f"{context.prefix}failed to inspect expression: parse error: "
         return _Inspected(problems=draft.issue_problems(error, prefix))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from kro_gitops.engine.graph.nodes import Expression
 from kube_cel.checker import check
 from kube_cel.environment import Environment
-from kube_cel.errors import BuildProblem
+from kube_cel.errors import BuildError
 from kube_cel.interpolation import NestedExpression, Template, concatenation, locate, scan
-from kube_cel.issues import CheckProblem, Issue, SyntaxProblem
+from kube_cel.issues import CheckError, Issue, ParseError
 from kube_cel.parser import parse
 from kube_cel.program import Program, compile_program
 from kube_cel.references import References, find_references
@@ -78,12 +78,12 @@ class Draft:
         return self.spot() if span is None else self.spot(span.start, span.end)
 
     def inspect(self, known: Iterable[str], environment: Environment) -> None:
-        """Parse the text and list what it refers to. Raises `SyntaxProblem`."""
+        """Parse the text and list what it refers to. Raises `ParseError`."""
         self.tree = parse(self.text)
         self.references = find_references(self.tree, frozenset(known), environment.functions)
 
     def compile(self, environment: Environment) -> Program:
-        """Check the tree and make the program. Raises `CheckProblem` or `BuildProblem`."""
+        """Check the tree and make the program. Raises `CheckError` or `BuildError`."""
         # The checker writes types into the tree, so each environment gets a fresh one.
         tree = self.tree if self.tree is not None and self.tree.type is None else parse(self.text)
         check(tree, environment, self.text)
@@ -109,20 +109,18 @@ class Draft:
         )
 
     def issue_problems(
-        self, error: SyntaxProblem | CheckProblem | BuildProblem, prefix: str
+        self, error: ParseError | CheckError | BuildError, prefix: str
     ) -> list[Problem]:
         """Make problems of what an error carries; all quote the error's whole text."""
-        if isinstance(error, BuildProblem):
+        if isinstance(error, BuildError):
             message = f"{prefix}compile: {error.message}"
             return [Problem(INVALID_REGEX, error.message, self.spot(), message)]
         message = f"{prefix}{error.message}"
         # After the first place where a text stops making sense, the others are mostly echoes.
-        issues = error.issues[:1] if isinstance(error, SyntaxProblem) else error.issues
+        issues = error.issues[:1] if isinstance(error, ParseError) else error.issues
         return [self._issue_problem(error, issue, message) for issue in issues]
 
-    def _issue_problem(
-        self, error: SyntaxProblem | CheckProblem, issue: Issue, message: str
-    ) -> Problem:
+    def _issue_problem(self, error: ParseError | CheckError, issue: Issue, message: str) -> Problem:
         return Problem(
             code=issue.code or error.code,
             summary=issue.message,
@@ -131,10 +129,10 @@ class Draft:
             hint=self._brace_hint(error) or issue.hint,
         )
 
-    def _brace_hint(self, error: SyntaxProblem | CheckProblem) -> str:
+    def _brace_hint(self, error: ParseError | CheckError) -> str:
         """Explain a text that was cut at a brace which its author thought was protected."""
         cut = any(piece.text.count("'") % 2 for piece in self.template.expressions)
-        if not cut or not isinstance(error, SyntaxProblem):
+        if not cut or not isinstance(error, ParseError):
             return ""
         return "single quotes do not protect braces in ${…}: write that string in double quotes"
 

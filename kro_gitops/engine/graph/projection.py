@@ -15,7 +15,7 @@ from kro_gitops.engine.graph.typecheck import compile_draft, inspect_restricted
 from kube_cel.assignability import schema_of_type
 from kube_cel.environment import Environment
 from kube_cel.interpolation import go_quote
-from kube_cel.issues import SyntaxProblem
+from kube_cel.issues import ParseError
 from kube_cel.parser import parse
 from kube_cel.references import (
     ConditionLookup,
@@ -185,7 +185,7 @@ def _literal_problems(drafts: list[Draft]) -> Iterator[Problem]:
     for draft in drafts:
         try:
             readable.append((draft, condition_literals(parse(draft.text))))
-        except SyntaxProblem:  # reported when the entry itself is checked
+        except ParseError:  # reported when the entry itself is checked
             continue
     declared: set[str] = set()
     for draft, uses in readable:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kro_gitops.engine.definition import DefinitionSchema
 from kube_cel.errors import ExpressionError
-from kube_cel.issues import CheckProblem, Issue, SyntaxProblem
+from kube_cel.issues import CheckError, Issue, ParseError
 from kube_cel.validation_rules import EXTENSION, rule_problems
 from kube_objects.paths import find, leaves
 from kube_objects.problems import Path, Problem, Spot
@@ -54,7 +54,7 @@ def _written_at(schema: DefinitionSchema, path: Path, rule: str) -> tuple[Path, 
 def _problems(
     fault: ExpressionError | str, place: Path, start: int, length: int
 ) -> Iterator[Problem]:
-    if isinstance(fault, SyntaxProblem | CheckProblem):
+    if isinstance(fault, ParseError | CheckError):
         for issue in fault.issues:
             yield Problem(
                 "invalid-rule",

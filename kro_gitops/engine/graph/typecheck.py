@@ -13,11 +13,11 @@ from kro_gitops.engine.graph.dependencies import unknown_name_problems
 from kro_gitops.engine.graph.expressions import Draft
 from kro_gitops.engine.graph.nodes import EACH, SCHEMA, NodeKind
 from kro_gitops.engine.graph.templates import FieldDraft, NodeDraft
-from kube_cel.assignability import expected_type, explain_misfit
+from kube_cel.assignability import expected_type, explain_mismatch
 from kube_cel.environment import Environment
-from kube_cel.errors import BuildProblem
+from kube_cel.errors import BuildError
 from kube_cel.interpolation import go_quote
-from kube_cel.issues import CheckProblem, SyntaxProblem
+from kube_cel.issues import CheckError, ParseError
 from kube_cel.types import BOOL, DYN, STRING, Type, list_of, map_of, optional_of
 from kube_objects.paths import format_path
 from kube_objects.problems import Path, Problem
@@ -142,7 +142,7 @@ def _check_field(
     if problems or draft.program is None:
         return
     expected = _expected(node, item.path, environment)
-    misfit = explain_misfit(draft.type, expected, environment)
+    misfit = explain_mismatch(draft.type, expected, environment)
     if misfit is None:
         return
     text = (
@@ -225,7 +225,7 @@ def inspect_restricted(
     """Inspect an expression that may read only `allowed` names, and never `omit()`."""
     try:
         draft.inspect(allowed, environment)
-    except SyntaxProblem as error:
+    except ParseError as error:
         draft.is_faulty = True
         return draft.issue_problems(error, f"{prefix}parse error: ")
     problems = list(
@@ -245,6 +245,6 @@ def compile_draft(draft: Draft, environment: Environment, prefix: str) -> list[P
         return []
     try:
         draft.compile(environment)
-    except (SyntaxProblem, CheckProblem, BuildProblem) as error:
+    except (ParseError, CheckError, BuildError) as error:
         return draft.issue_problems(error, prefix)
     return []

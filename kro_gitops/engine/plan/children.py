@@ -18,7 +18,7 @@ from kro_gitops.engine.applyset import applyset_id, member_labels
 from kro_gitops.engine.labels import Position, instance_labels, node_labels, order_annotation
 from kro_gitops.metadata import APPLYSET_PART_OF, DESIRED_HASH, REVISION
 from kro_gitops.tracking.stamp import Child, Parent, Policy, stamp
-from kube_objects.managed_fields import Kept, covers
+from kube_objects.managed_fields import CachedObject, owns_all_fields
 from kube_objects.refs import KubeObject, ObjectRef
 
 if TYPE_CHECKING:
@@ -131,12 +131,18 @@ def is_child_of(live: KubeObject, id_: str) -> bool:
     of other instances, too.
     """
     labels = live["metadata"].get("labels") or {}
-    return labels.get(APPLYSET_PART_OF) == id_ and isinstance(live, Kept) and bool(live.owned)
+    return (
+        labels.get(APPLYSET_PART_OF) == id_ and isinstance(live, CachedObject) and bool(live.owned)
+    )
 
 
 def is_current(live: KubeObject, desired: KubeObject) -> bool:
     """Say whether a live child is what was desired, and nobody took a field from us since."""
-    return is_same_desire(live, desired) and isinstance(live, Kept) and covers(live.owned, desired)
+    return (
+        is_same_desire(live, desired)
+        and isinstance(live, CachedObject)
+        and owns_all_fields(live.owned, desired)
+    )
 
 
 def is_same_desire(live: KubeObject, desired: KubeObject) -> bool:

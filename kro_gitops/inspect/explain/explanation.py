@@ -31,7 +31,13 @@ from kro_gitops.inspect.views.instances import (
     written,
 )
 from kro_gitops.tracking.health import Health, health
-from kro_gitops.tracking.workload_health import child_health, is_bad, mapping, pod_reasons, words
+from kro_gitops.tracking.workload_health import (
+    condition_text,
+    is_failing,
+    mapping,
+    pod_reasons,
+    workload_health,
+)
 from kube_objects.conditions import FALSE, READY, TRUE, Condition, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
 from kube_objects.times import parse_time
@@ -91,7 +97,7 @@ def blockers(tree: Branch) -> list[Branch]:
     """Return the children in the way, the innermost: unhealthy ones, and those kro waits for."""
     if tree.is_healthy:
         return []
-    awaited = set(_NODE.findall(" ".join(map(words, _worst_first(tree.object)))))
+    awaited = set(_NODE.findall(" ".join(map(condition_text, _worst_first(tree.object)))))
     found: list[Branch] = []
     for branch in tree.branches:
         if not branch.is_healthy:
@@ -224,12 +230,12 @@ def _state(case: Case) -> Iterator[str]:
 
 def _worst_first(obj: KubeObject) -> list[Condition]:
     """Return what is not good: False before Unknown; the sum says nothing that is not said."""
-    listed = [each for each in parse_conditions(obj) if is_bad(each) or each.status != TRUE]
+    listed = [each for each in parse_conditions(obj) if is_failing(each) or each.status != TRUE]
     said = {(each.reason, each.message) for each in listed if each.type != READY}
     told = [
         each for each in listed if each.type != READY or (each.reason, each.message) not in said
     ]
-    return sorted(told, key=lambda each: (not is_bad(each), each.type == READY))
+    return sorted(told, key=lambda each: (not is_failing(each), each.type == READY))
 
 
 def _conditions(obj: KubeObject, rows: Iterable[Row], now: datetime) -> Iterator[str]:
@@ -258,13 +264,13 @@ def _blocker(branch: Branch, case: Case) -> Section:
 
 def _pods(workload: KubeObject, case: Case) -> Iterator[str]:
     for pod in _troubled_pods(workload, case):
-        yield f"Pod/{ObjectRef.of(pod).name}: {first_line(child_health(pod).message)}"
+        yield f"Pod/{ObjectRef.of(pod).name}: {first_line(workload_health(pod).message)}"
         yield from (f"  event: {line}" for line in _events(pod, case))
 
 
 def troubled_pods(pods: Iterable[KubeObject]) -> list[KubeObject]:
     """Return some pods that do not run as they should."""
-    return [pod for pod in pods if child_health(pod).health is not Health.HEALTHY][:PODS]
+    return [pod for pod in pods if workload_health(pod).health is not Health.HEALTHY][:PODS]
 
 
 def _troubled_pods(workload: KubeObject, case: Case) -> list[KubeObject]:

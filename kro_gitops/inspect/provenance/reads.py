@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from kube_cel.interpolation import NestedExpression, Template, scan
-from kube_cel.issues import SyntaxProblem
+from kube_cel.issues import ParseError
 from kube_cel.parser import parse
 from kube_cel.syntax_tree import Call, Has, Ident, Literal, Macro, Node, Select, children
 from kube_objects.problems import Path
@@ -51,7 +51,7 @@ def reads(template: Template, known: Container[str]) -> tuple[Read, ...]:
     for piece in template.expressions:
         try:
             tree = parse(piece.text)
-        except SyntaxProblem:
+        except ParseError:
             continue
         whole = _without_fallback(tree) if template.is_standalone else None
         for node, path in _chains(tree, known):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from kro_gitops import metadata
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL
-from kro_gitops.tracking.propagated_labels import may_flow
+from kro_gitops.tracking.propagated_labels import is_propagated
 from kube_objects.paths import MISSING, find
 from kube_objects.problems import Path
 from kube_objects.refs import KubeObject
@@ -130,7 +130,7 @@ def _label(path: Path, live: KubeObject, instance: KubeObject) -> Stamp | None:
         return None
     if key == INSTANCE_LABEL:
         return Stamp(_TRACKING, path)
-    return Stamp("flows from the labels of the instance", path) if may_flow(key) else None
+    return Stamp("flows from the labels of the instance", path) if is_propagated(key) else None
 
 
 def _annotation(path: Path, _live: KubeObject, instance: KubeObject) -> Stamp | None:

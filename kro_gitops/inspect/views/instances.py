@@ -21,8 +21,13 @@ from kro_gitops.metadata import (
     SOURCE,
     SOURCE_PATH,
 )
-from kro_gitops.tracking.health import Health, Verdict, health
-from kro_gitops.tracking.workload_health import child_health, find_condition, mapping, words
+from kro_gitops.tracking.health import Health, HealthStatus, health
+from kro_gitops.tracking.workload_health import (
+    condition_text,
+    find_condition,
+    mapping,
+    workload_health,
+)
 from kube_objects.conditions import READY, TRUE, Condition
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from kube_objects.times import format_span, format_time, parse_time
@@ -40,7 +45,7 @@ class Summary:
     ready: str  # True, False, Unknown, or a dash
     reason: str  # why it is not ready
     message: str  # the same at length, one line
-    verdict: Verdict
+    verdict: HealthStatus
     created: datetime | None
 
 
@@ -91,13 +96,13 @@ def summary(obj: KubeObject) -> Summary:
         state=text_at(obj, "status", "state") or NONE,
         ready=(ready.status if ready else "") or NONE,
         reason="" if is_ready and is_fine else _reason(obj, ready, verdict),
-        message="" if is_fine else first_line(verdict.message or words(ready)),
+        message="" if is_fine else first_line(verdict.message or condition_text(ready)),
         verdict=verdict,
         created=created(obj),
     )
 
 
-def _reason(obj: KubeObject, ready: Condition | None, verdict: Verdict) -> str:
+def _reason(obj: KubeObject, ready: Condition | None, verdict: HealthStatus) -> str:
     if is_deleting(obj):
         return "Deleting"
     if ready is not None and ready.status != TRUE and ready.reason:
@@ -141,7 +146,7 @@ class Branch:
 
     object: KubeObject = field(repr=False)
     node: str  # which node of its definition it is; empty for the root
-    verdict: Verdict
+    verdict: HealthStatus
     branches: tuple["Branch", ...] = ()
     absent: tuple[Absent, ...] = ()
     note: str = ""
@@ -203,7 +208,7 @@ def grow(
     """Return the tree of an object; what it was grown from already is not grown again."""
     node = _node(obj) if above else ""
     if not is_instance(obj, definitions):
-        return Branch(obj, node, child_health(obj))
+        return Branch(obj, node, workload_health(obj))
     uid = text_at(obj, "metadata", "uid")
     if uid in above:
         return Branch(obj, node, health(obj), note="shown above")

@@ -21,7 +21,7 @@ from kro_gitops.inspect.views.sources import (
     suspension,
     whole,
 )
-from kro_gitops.tracking.workload_health import find_condition, mapping, words
+from kro_gitops.tracking.workload_health import condition_text, find_condition, mapping
 from kube_objects.conditions import FALSE, READY, TRUE, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
 
@@ -102,7 +102,7 @@ def _changes(
     after: frozenset[tuple[str, str, str]],
 ) -> Iterator[str]:
     for type_, status, reason in sorted(after - before):
-        why = words(find_condition(source, type_))
+        why = condition_text(find_condition(source, type_))
         said = ": ".join(filter(None, (reason, first_line(why) if why != reason else "")))
         yield f"{type_}={status}" + (f" ({said})" if said else "")
     for type_ in sorted({each[0] for each in before} - {each[0] for each in after}):
@@ -178,7 +178,7 @@ def _still(source: KubeObject) -> str:
 
 def _why(source: KubeObject) -> str:
     found = find_condition(source, READY)
-    return first_line(words(found)) or text_at(source, "status", "phase").lower()
+    return first_line(condition_text(found)) or text_at(source, "status", "phase").lower()
 
 
 def _name(source: KubeObject) -> str:

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit, urlunsplit
 from kro_gitops.engine.applyset import GroupKind
 from kro_gitops.inspect.views.instances import NONE, created, first_line, is_deleting, text_at
 from kro_gitops.metadata import SUSPEND_REASON
-from kro_gitops.tracking.health import Health, Verdict
-from kro_gitops.tracking.workload_health import find_condition, mapping, words
+from kro_gitops.tracking.health import Health, HealthStatus
+from kro_gitops.tracking.workload_health import condition_text, find_condition, mapping
 from kube_objects.conditions import FALSE, READY, TRUE
 from kube_objects.refs import KubeObject, ObjectRef
 from kube_objects.times import parse_time
@@ -119,7 +119,7 @@ def message_of(source: KubeObject) -> str:
     for type_ in NOTABLE:
         found = find_condition(source, type_)
         if found is not None and found.status == TRUE:
-            parts.append(f"{type_}: {first_line(words(found))}")
+            parts.append(f"{type_}: {first_line(condition_text(found))}")
     said: list[str] = []
     for part in filter(None, parts):
         # Ready repeats the words of what keeps it from being True.
@@ -128,26 +128,26 @@ def message_of(source: KubeObject) -> str:
     return " · ".join(said)
 
 
-def source_verdict(source: KubeObject) -> Verdict:
+def source_verdict(source: KubeObject) -> HealthStatus:
     """Say how a source is; the first line that fits decides."""
     status = mapping(source, "status")
     ready, reconciling = find_condition(source, READY), find_condition(source, RECONCILING)
     if is_deleting(source):
-        return Verdict(Health.PROGRESSING, "being deleted")
+        return HealthStatus(Health.PROGRESSING, "being deleted")
     if is_suspended(source):
-        return Verdict(Health.SUSPENDED, suspension(source))
+        return HealthStatus(Health.SUSPENDED, suspension(source))
     if not status:
-        return Verdict(Health.PROGRESSING, "not picked up yet")
+        return HealthStatus(Health.PROGRESSING, "not picked up yet")
     if whole(status, "observedGeneration") != whole(mapping(source, "metadata"), "generation"):
-        return Verdict(Health.PROGRESSING, "spec change not processed")
+        return HealthStatus(Health.PROGRESSING, "spec change not processed")
     if is_true(source, STALLED):
-        return Verdict(Health.DEGRADED, words(find_condition(source, STALLED)))
+        return HealthStatus(Health.DEGRADED, condition_text(find_condition(source, STALLED)))
     if is_true(source, RECONCILING) and (ready is None or ready.status != FALSE):
-        return Verdict(Health.PROGRESSING, words(reconciling))
+        return HealthStatus(Health.PROGRESSING, condition_text(reconciling))
     if is_true(source, READY):
-        return Verdict(Health.HEALTHY, words(ready))
+        return HealthStatus(Health.HEALTHY, condition_text(ready))
     failed = ready is not None and ready.status == FALSE
-    return Verdict(Health.DEGRADED if failed else Health.PROGRESSING, words(ready))
+    return HealthStatus(Health.DEGRADED if failed else Health.PROGRESSING, condition_text(ready))
 
 
 def is_suspended(source: KubeObject) -> bool:

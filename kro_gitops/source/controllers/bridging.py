@@ -10,19 +10,19 @@ from collections.abc import Callable, Mapping
 from kro_gitops.kube.api import Reader
 from kro_gitops.source.controllers.registry import Held
 from kro_gitops.source.spec import SourceSpec, TrackingMode, WantedRef
-from kro_gitops.tracking.argocd_applications import bridge_marks, refuse_bridge
-from kro_gitops.tracking.methods import ArgoCD, Marks
+from kro_gitops.tracking.argocd_applications import application_conflict, argocd_marks
+from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata
 from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, ObjectRef
 
 _APPLICATION = Kind("argoproj.io", "v1alpha1", "Application")
 
-Extra = Callable[[ObjectRef, Mapping[str, str]], Marks]
+Extra = Callable[[ObjectRef, Mapping[str, str]], TrackingMetadata]
 
 
-def nothing(_ref: ObjectRef, _annotations: Mapping[str, str]) -> Marks:
+def nothing(_ref: ObjectRef, _annotations: Mapping[str, str]) -> TrackingMetadata:
     """Add no marks."""
-    return Marks()
+    return TrackingMetadata()
 
 
 class Bridges:
@@ -42,13 +42,13 @@ class Bridges:
         found = await self._reader.find(ObjectRef(_APPLICATION, place, name))
         is_head = spec.ref == WantedRef()
         revision = held.fetched.chosen.name if held.fetched and not is_head else ""
-        why = refuse_bridge(found, url=spec.url, revision=revision, paths=spec.paths)
+        why = application_conflict(found, url=spec.url, revision=revision, paths=spec.paths)
         if why or found is None:
             raise RefusedError("bridge-refused", f"application {place}/{name}: {why}")
         application = found
 
-        def extra(ref: ObjectRef, annotations: Mapping[str, str]) -> Marks:
-            return bridge_marks(
+        def extra(ref: ObjectRef, annotations: Mapping[str, str]) -> TrackingMetadata:
+            return argocd_marks(
                 application,
                 ref,
                 annotations,

@@ -19,7 +19,7 @@ from kro_gitops.source.desired import State, Wanted, assess
 from kro_gitops.source.drift import concerns, without_ignored
 from kro_gitops.source.spec import DriftMode, IgnoreRule
 from kube_objects.errors import RefusedError
-from kube_objects.managed_fields import Kept
+from kube_objects.managed_fields import CachedObject
 from kube_objects.refs import Kind, KubeObject
 
 _SYNC_LIMIT = 10.0  # seconds for a kind to be listed
@@ -101,7 +101,7 @@ class Comparer:
         state = assess(wanted, live if target.is_ours else None)
         match state:
             case State.CURRENT:
-                assert isinstance(live, Kept), "what is current is there"
+                assert isinstance(live, CachedObject), "what is current is there"
                 errand.held.inventory.put(wanted.entry(live["metadata"]["uid"]))
                 errand.held.settled[wanted.key] = (live.owned, wanted.hash)
                 return wanted
@@ -160,7 +160,7 @@ def _rules_for(errand: Errand, wanted: Wanted) -> tuple[IgnoreRule, ...]:
 def _is_settled(errand: Errand, wanted: Wanted, live: KubeObject) -> bool:
     """Say whether an object is as it was when it was found to be as wanted."""
     mark = errand.held.settled.get(wanted.key)
-    if mark is None or not isinstance(live, Kept):
+    if mark is None or not isinstance(live, CachedObject):
         return False
     # The label must say so, too: who owns which fields is the same after a revert.
     return mark == (live.owned, wanted.hash) and _applied_hash(live) == wanted.hash

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kro_gitops.control.loop import Loop
+from kro_gitops.control.loop import LoopSettings as LoopSettings
 from kro_gitops.control.loop import Observer as LoopObserver
-from kro_gitops.control.loop import Settings as LoopSettings
 from kro_gitops.control.schedule import Schedule
 from kro_gitops.control.workqueue import WorkQueue
 from kro_gitops.errors import KroGitopsError, NotServed, UserError
-from kro_gitops.kube.access_review import Access
+from kro_gitops.kube.access_review import AccessReviewer
 from kro_gitops.kube.api import Cluster, Selection, WriteOptions
 from kro_gitops.kube.cache import Change
 from kro_gitops.kube.discovery import Discovery
-from kro_gitops.kube.events import Recorder
+from kro_gitops.kube.events import EventRecorder
 from kro_gitops.kube.informer import Informer
 from kro_gitops.metadata import REQUESTED_AT
 from kro_gitops.source.api import GIT_SOURCE_KIND
@@ -69,7 +69,7 @@ class Surroundings:
     discovery: Discovery
     known: Known
     wake_instance: Callable[[ObjectRef], None]
-    events: Recorder | None = None
+    events: EventRecorder | None = None
     observer: SourceObserver = field(default_factory=SourceObserver)
     loop_observer: LoopObserver | None = None
 
@@ -131,7 +131,9 @@ class SourceController:
             pruner=pruner,
             vitals=vitals,
             rights=Rights(
-                Access(around.cluster, around.discovery, _clock), self._registry, around.known
+                AccessReviewer(around.cluster, around.discovery, _clock),
+                self._registry,
+                around.known,
             ),
             bridges=Bridges(around.cluster, argocd),
             reporter=reporter,
@@ -166,7 +168,7 @@ class SourceController:
             while not await informer.wait_synced(0.5):
                 if isinstance(informer.problem, NotServed):
                     break  # then there are none
-                informer.tell_waiting()
+                informer.log_waiting()
         for source in self._informer.cache:
             if self._is_watched(source):
                 key = ObjectRef.of(source)

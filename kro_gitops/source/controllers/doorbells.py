@@ -18,9 +18,9 @@ from datetime import UTC, datetime
 
 from kro_gitops.control.backoff import Backoff
 from kro_gitops.control.loop import Loop
-from kro_gitops.control.loop import Settings as LoopSettings
-from kro_gitops.control.outcome import DONE, Pace, Result
-from kro_gitops.control.workqueue import Work, WorkQueue
+from kro_gitops.control.loop import LoopSettings as LoopSettings
+from kro_gitops.control.outcome import DONE, Result, RetryDelays
+from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.errors import KroGitopsError, NotServed, NotYet, UserError
 from kro_gitops.kube.api import Cluster, MergePatch, Selection
 from kro_gitops.kube.cache import Change
@@ -40,7 +40,7 @@ _REFRESH = 180.0  # seconds after which a token is read again, though nothing sa
 _DOUBT = 10.0  # after which one that is not there, or no good, is looked for again
 _SERVED = 1.0  # between two questions whether our kind is served
 _SETTINGS = LoopSettings(
-    workers=4, time_limit=60.0, grace=2.0, pace=Pace(backoff=Backoff(0.2, 10.0))
+    workers=4, time_limit=60.0, grace=2.0, pace=RetryDelays(backoff=Backoff(0.2, 10.0))
 )
 
 
@@ -95,7 +95,7 @@ class Doorbells:
         if before is None or after is None or _concerns(before) != _concerns(after):
             self._doors.add(ObjectRef.of(change.object))
 
-    async def _fit(self, work: Work[ObjectRef]) -> Result:
+    async def _fit(self, work: WorkItem[ObjectRef]) -> Result:
         """Let a source be called as it wants to be now."""
         key = work.key
         source = self._informer.cache.find(key.namespace, key.name)
@@ -129,7 +129,7 @@ class Doorbells:
 
     # What happens then
 
-    async def _pass_on(self, work: Work[ObjectRef]) -> Result:
+    async def _pass_on(self, work: WorkItem[ObjectRef]) -> Result:
         wish = {"metadata": {"annotations": {REQUESTED_AT: datetime.now(UTC).isoformat()}}}
         try:
             await self._cluster.patch(work.key, MergePatch(wish))

@@ -13,7 +13,7 @@ from typing import Protocol
 from kro_gitops.engine.crd.update import is_served
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Reader
-from kro_gitops.tracking.health import Health, Verdict, health
+from kro_gitops.tracking.health import Health, HealthStatus, health
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _GLANCE = 0.02
@@ -84,10 +84,10 @@ class Gates:
 
     async def definitions(
         self, applied: dict[ObjectRef, int], limit: float
-    ) -> dict[ObjectRef, Verdict]:
+    ) -> dict[ObjectRef, HealthStatus]:
         """Wait until definitions were looked at, each in its generation; return how they are."""
         until = asyncio.get_running_loop().time() + limit
-        verdicts: dict[ObjectRef, Verdict] = {}
+        verdicts: dict[ObjectRef, HealthStatus] = {}
         while True:
             for ref in applied.keys() - verdicts.keys():
                 verdict = self.definition(ref, applied[ref])
@@ -101,11 +101,11 @@ class Gates:
                 return verdicts | late
             await asyncio.sleep(_GLANCE)
 
-    def definition(self, ref: ObjectRef, generation: int = 0) -> Verdict:
+    def definition(self, ref: ObjectRef, generation: int = 0) -> HealthStatus:
         """Say how a definition is, of this generation or a later one."""
         found = self._known.definition(ref.name)
         if found is None or (found["metadata"].get("generation") or 0) < generation:
-            return Verdict(Health.PROGRESSING, "not picked up yet")
+            return HealthStatus(Health.PROGRESSING, "not picked up yet")
         return health(found)
 
     def instance(self, ref: ObjectRef) -> KubeObject | None:

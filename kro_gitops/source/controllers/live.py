@@ -15,7 +15,7 @@ import orjson
 
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Reader, Selection
-from kro_gitops.kube.cache import Change, sharing
+from kro_gitops.kube.cache import Change, intern_strings
 from kro_gitops.kube.informer import Informer
 from kro_gitops.metadata import (
     PRUNE,
@@ -24,7 +24,7 @@ from kro_gitops.metadata import (
     SOURCE_HASH,
     SOURCE_MANAGER,
 )
-from kube_objects.managed_fields import Kept, entry_of
+from kube_objects.managed_fields import CachedObject, pack_owned_fields
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -105,7 +105,7 @@ class LiveObjects:
         running = self._running.get(kind)
         return running.informer.cache.find if running is not None else None
 
-    def saw(self, answer: KubeObject) -> Kept:
+    def saw(self, answer: KubeObject) -> CachedObject:
         """Take in what the server answered to a write of ours."""
         made = kept(answer)
         running = self._running.get(ObjectRef.of(made).kind)
@@ -138,12 +138,14 @@ def source_of(obj: KubeObject) -> str:
 
 def is_applied(obj: KubeObject) -> bool:
     """Say whether fields of an object are ours, as the API server notes."""
-    return bool(obj.owned if isinstance(obj, Kept) else entry_of(obj, SOURCE_MANAGER))
+    return bool(
+        obj.owned if isinstance(obj, CachedObject) else pack_owned_fields(obj, SOURCE_MANAGER)
+    )
 
 
 def evidence(obj: KubeObject) -> KubeObject:
     """Return an object as whoever looks for its owners wants it: with our own entry, too."""
-    if not isinstance(obj, Kept) or not obj.owned:
+    if not isinstance(obj, CachedObject) or not obj.owned:
         return obj
     ours = {
         "manager": SOURCE_MANAGER,
@@ -155,10 +157,10 @@ def evidence(obj: KubeObject) -> KubeObject:
     return {**obj, "metadata": {**metadata, "managedFields": managers}}
 
 
-def kept(obj: KubeObject) -> Kept:
+def kept(obj: KubeObject) -> CachedObject:
     """Return what is kept of an object: its metadata, and which of its fields are ours."""
     metadata = obj["metadata"]
-    owned = entry_of(obj, SOURCE_MANAGER)
+    owned = pack_owned_fields(obj, SOURCE_MANAGER)
     made = {key: metadata[key] for key in _KEPT if key in metadata}
     annotations = made.get("annotations")
     if annotations and _LAST_APPLIED in annotations:
@@ -170,12 +172,12 @@ def kept(obj: KubeObject) -> Kept:
     ]
     made["managedFields"] = managers
     trimmed = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": made}
-    return Kept(sharing(trimmed), owned)
+    return CachedObject(intern_strings(trimmed), owned)
 
 
 def _matter(obj: KubeObject) -> tuple[object, ...]:
     metadata = obj["metadata"]
-    owned = obj.owned if isinstance(obj, Kept) else b""
+    owned = obj.owned if isinstance(obj, CachedObject) else b""
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     return (
         metadata["uid"],

@@ -31,9 +31,9 @@ from kro_gitops.source.controllers.syncing import Sync
 from kro_gitops.source.prune import Candidate, PrunePlan, decide
 from kro_gitops.source.spec import Brake
 from kro_gitops.source.stages import Stage, generated_kind, stage_of
-from kro_gitops.tracking.foreign_owners import owner_of
+from kro_gitops.tracking.foreign_owners import find_foreign_owner
 from kro_gitops.tracking.inventory import Entry, key_of
-from kube_objects.managed_fields import Kept
+from kube_objects.managed_fields import CachedObject
 from kube_objects.refs import Kind, KubeObject
 
 _SYNC_LIMIT = 10.0  # seconds
@@ -155,7 +155,7 @@ class Pruner:
         kind = entry.ref.kind
         is_told = kind in known and not self._live.is_interrupted(kind)
         watched = self._live.find(entry.ref) if is_told else None
-        seen = watched if isinstance(watched, Kept) else None
+        seen = watched if isinstance(watched, CachedObject) else None
         if seen is None:
             # Not seen, or without our label: looked at before it is forgotten.
             found = await errand.cluster.find(entry.ref)
@@ -163,7 +163,7 @@ class Pruner:
         if seen is not None and stage_of(entry.ref.kind) is Stage.DEFINITIONS:
             # Its kind and what it uses decide the order.
             whole = self._known.definition(entry.ref.name) or await errand.cluster.find(entry.ref)
-            return Kept({**seen, "spec": whole.get("spec")}, seen.owned) if whole else None
+            return CachedObject({**seen, "spec": whole.get("spec")}, seen.owned) if whole else None
         if seen is not None and (entry.ref.kind.group, entry.ref.kind.kind) == _CRD:
             return await errand.cluster.find(entry.ref)
         return seen
@@ -190,7 +190,7 @@ class Pruner:
             return False
         if entry.uid and live["metadata"]["uid"] != entry.uid:
             return False
-        owner = owner_of(evidence(live), argocd=errand.argocd)
+        owner = find_foreign_owner(evidence(live), argocd=errand.argocd)
         if owner is not None:
             text = f"{entry.ref} belongs to {owner} now, and is left to it"
             errand.account.warnings.append(Fault("foreign-owner", text, str(entry.ref)))

@@ -13,7 +13,7 @@ from kro_gitops.source.controllers.errands import Errand, Target
 from kro_gitops.source.controllers.live import evidence
 from kro_gitops.source.desired import Wanted
 from kro_gitops.source.misfits import Misfit, misfits
-from kro_gitops.tracking.foreign_owners import Tool, owner_of
+from kro_gitops.tracking.foreign_owners import Tool, find_foreign_owner
 from kube_objects.errors import RefusedError
 from kube_objects.managed_fields import other_managers
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -25,9 +25,9 @@ _FORBIDDEN = "forbidden"
 def refuse_foreign(errand: Errand, target: Target, answer: KubeObject) -> None:
     """Refuse what is somebody else's, by the answer to a rehearsal."""
     if target.is_ours and target.live is not None:
-        owner = owner_of(evidence(target.live), argocd=errand.argocd)
+        owner = find_foreign_owner(evidence(target.live), argocd=errand.argocd)
     elif other_managers(answer, _OURS):
-        owner = owner_of(answer, argocd=errand.argocd)
+        owner = find_foreign_owner(answer, argocd=errand.argocd)
     else:
         return
     # What kro makes cannot be adopted: it would be made again, and again.
@@ -46,7 +46,7 @@ async def note_refusal(errand: Errand, target: Target, error: KroGitopsError) ->
     """Note why an object could not be applied, and whose it is if that is the reason."""
     if isinstance(error, Conflict) and error.fields:
         found = await errand.cluster.find(target.wanted.ref)
-        owner = owner_of(found, argocd=errand.argocd) if found is not None else None
+        owner = find_foreign_owner(found, argocd=errand.argocd) if found is not None else None
         if owner is not None:
             errand.account.foreign.append(f"{target.wanted.ref}: {owner}")
         fields = "; ".join(f"{each.field}: {each.message}" for each in error.fields[:3])

@@ -9,7 +9,7 @@ from typing import Any
 from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.kube.api import Cluster, JsonPatch, WriteOptions
 from kro_gitops.kube.event_aggregation import EventType
-from kro_gitops.kube.events import Recorder
+from kro_gitops.kube.events import EventRecorder
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
 from kro_gitops.metadata import REQUESTED_AT
@@ -35,7 +35,7 @@ class Reporter:
         self,
         cluster: Cluster,
         informer: Informer,
-        events: Recorder | None,
+        events: EventRecorder | None,
         observer: SourceObserver,
         notifier: Notifier | None = None,
     ) -> None:

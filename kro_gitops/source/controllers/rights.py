@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import orjson
 
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.kube.access_review import Access
+from kro_gitops.kube.access_review import AccessReviewer
 from kro_gitops.source.accounts import Fault
 from kro_gitops.source.controllers.errands import Errand
 from kro_gitops.source.controllers.gates import Known
@@ -26,7 +26,7 @@ _CHILD_VERBS = (*_VERBS, "delete")
 class Rights:
     """Finds out what is missing."""
 
-    def __init__(self, access: Access, registry: Registry, known: Known) -> None:
+    def __init__(self, access: AccessReviewer, registry: Registry, known: Known) -> None:
         self._access = access
         self._registry = registry
         self._known = known

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kro_gitops.control.outcome import DONE, Result
-from kro_gitops.control.workqueue import Work
+from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.instance_metadata import is_going
 from kro_gitops.errors import KroGitopsError, NotYet, UserError
 from kro_gitops.kube.informer import Informer
@@ -72,7 +72,7 @@ class Sources:
         self._defaults = defaults
         self._clockwork = clockwork
 
-    async def reconcile(self, work: Work[ObjectRef]) -> Result:
+    async def reconcile(self, work: WorkItem[ObjectRef]) -> Result:
         """Bring a source as far as it can come now."""
         key = work.key
         source = self._hands.informer.cache.find(key.namespace, key.name)

@@ -30,7 +30,7 @@ from kro_gitops.source.stages import (
     object_order,
     stage_of,
 )
-from kro_gitops.tracking.health import Health, Verdict
+from kro_gitops.tracking.health import Health, HealthStatus
 from kro_gitops.tracking.inventory import Key, key_of
 from kube_objects.errors import RefusedError
 from kube_objects.problems import Problem
@@ -146,7 +146,7 @@ class Syncer:
         live = self._live.find(wanted.ref)
         return (live["metadata"].get("generation") or 0) if live is not None else 0
 
-    def _judge_definition(self, sync: Sync, wanted: Wanted, verdict: Verdict) -> None:
+    def _judge_definition(self, sync: Sync, wanted: Wanted, verdict: HealthStatus) -> None:
         kind = generated_kind(wanted.item.manifest.object)
         if verdict.health is Health.HEALTHY:
             if kind is not None:

@@ -12,11 +12,11 @@ from kro_gitops.source.controllers.gates import Gates, is_silent
 from kro_gitops.source.controllers.live import LiveObjects
 from kro_gitops.source.desired import Wanted
 from kro_gitops.source.stages import Stage
-from kro_gitops.tracking.health import Health, Verdict, health
-from kro_gitops.tracking.workload_health import child_health
+from kro_gitops.tracking.health import Health, HealthStatus, health
+from kro_gitops.tracking.workload_health import workload_health
 from kube_objects.refs import KubeObject, ObjectRef
 
-_FINE = Verdict(Health.HEALTHY, "")
+_FINE = HealthStatus(Health.HEALTHY, "")
 
 
 class Vitals:
@@ -43,7 +43,7 @@ class Vitals:
             else:
                 _note(errand, wanted.ref, verdict, count)
 
-        async def look(wanted: Wanted) -> tuple[Wanted, Verdict]:
+        async def look(wanted: Wanted) -> tuple[Wanted, HealthStatus]:
             return wanted, await self._look(errand, wanted)
 
         for wanted, verdict in await each_of(unknown, look):
@@ -59,7 +59,7 @@ class Vitals:
         fine = errand.held.fine.get(wanted.key)
         return fine is not None and fine is self._gates.instance(wanted.ref)
 
-    def _known(self, errand: Errand, wanted: Wanted) -> Verdict | None:
+    def _known(self, errand: Errand, wanted: Wanted) -> HealthStatus | None:
         """Say how an object is if that is known already; `None` if it must be read."""
         if is_silent(wanted.ref.kind):
             return _FINE
@@ -71,29 +71,29 @@ class Vitals:
             return _FINE if seen and errand.held.fine.get(wanted.key) == seen else None
         return self._instance(errand, wanted, self._gates.instance(wanted.ref))
 
-    def _instance(self, errand: Errand, wanted: Wanted, found: KubeObject | None) -> Verdict:
+    def _instance(self, errand: Errand, wanted: Wanted, found: KubeObject | None) -> HealthStatus:
         least = errand.held.generations.get(wanted.key, 0)
         if found is None or (found["metadata"].get("generation") or 0) < least:
-            return Verdict(Health.PROGRESSING, "not picked up yet")
+            return HealthStatus(Health.PROGRESSING, "not picked up yet")
         verdict = health(found)
         if verdict.health is Health.HEALTHY:
             errand.held.fine[wanted.key] = found
         return verdict
 
-    async def _look(self, errand: Errand, wanted: Wanted) -> Verdict:
+    async def _look(self, errand: Errand, wanted: Wanted) -> HealthStatus:
         try:
             found = await errand.cluster.find(wanted.ref)
         except KroGitopsError as error:
-            return Verdict(Health.PROGRESSING, f"it cannot be looked at: {error.message}")
+            return HealthStatus(Health.PROGRESSING, f"it cannot be looked at: {error.message}")
         if found is None:
-            return Verdict(Health.PROGRESSING, "it is not there")
-        verdict = child_health(found)
+            return HealthStatus(Health.PROGRESSING, "it is not there")
+        verdict = workload_health(found)
         if verdict.health is Health.HEALTHY:
             errand.held.fine[wanted.key] = found["metadata"]["resourceVersion"]
         return verdict
 
 
-def _note(errand: Errand, ref: ObjectRef, verdict: Verdict, count: bool) -> None:
+def _note(errand: Errand, ref: ObjectRef, verdict: HealthStatus, count: bool) -> None:
     account = errand.account
     match verdict.health:
         case Health.HEALTHY | Health.SUSPENDED:
@@ -104,5 +104,5 @@ def _note(errand: Errand, ref: ObjectRef, verdict: Verdict, count: bool) -> None
             account.degraded.append(_text(ref, verdict))
 
 
-def _text(ref: ObjectRef, verdict: Verdict) -> str:
+def _text(ref: ObjectRef, verdict: HealthStatus) -> str:
     return f"{ref}: {verdict.message}" if verdict.message else str(ref)

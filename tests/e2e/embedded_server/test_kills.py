@@ -11,7 +11,7 @@ import pytest
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster, Selection, WriteOptions
 from kro_gitops.kube.informer import Informer
-from kro_gitops.kube.ratelimit import Limits
+from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.kube.responses import Invalid
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.connection import connect
@@ -38,7 +38,7 @@ async def test_nothing_acknowledged_is_lost(server: EmbeddedPlane) -> None:
     chance = random.Random(SEED)
     async with (
         connect(server.kubeconfig) as connection,
-        connect(server.kubeconfig, Limits(attempts=1)) as impatient,
+        connect(server.kubeconfig, ClientLimits(attempts=1)) as impatient,
     ):
         cluster = connection.client
         await _prepare(cluster)

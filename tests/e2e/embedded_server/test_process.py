@@ -12,7 +12,7 @@ import pytest
 
 from kro_gitops.kube.api import Cluster, Selection
 from kro_gitops.kube.informer import Informer
-from kro_gitops.kube.responses import ServerTrouble
+from kro_gitops.kube.responses import ServerError
 from tests.config_maps import CONFIG_MAP, config_map, create_many, ref
 from tests.connection import connect
 from tests.e2e.embedded_server.processes import served
@@ -96,7 +96,7 @@ async def test_a_full_disk_refuses_writes_and_loses_none(tmp_path: Path) -> None
             await create_many(cluster, "default", 20)
             log = folder / "store.db-wal"
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, UNLIMITED[1]))
-            with pytest.raises(ServerTrouble, match="could not be written"):
+            with pytest.raises(ServerError, match="could not be written"):
                 await cluster.create(config_map("default", "refused", text="x" * 100_000))
             # Reading goes on, and what was refused is not there.
             assert await cluster.find(ref("default", "refused")) is None

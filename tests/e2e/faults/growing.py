@@ -13,7 +13,7 @@ from typing import Any
 
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Selection
-from kro_gitops.kube.discovery import DOUBT
+from kro_gitops.kube.discovery import NOT_SERVED_TTL
 from kro_gitops.source.api import SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.faults.stage import LIMIT, insist
@@ -297,7 +297,7 @@ class SourceBystanders:
 
 async def _all_of(world: SourceWorld, kind: Kind) -> list[KubeObject]:
     selection = Selection(kind, "" if kind == DEFINITION else world.namespace)
-    for wait in (DOUBT, 0.0):  # discovery of our own may be as old as that
+    for wait in (NOT_SERVED_TTL, 0.0):  # discovery of our own may be as old as that
         try:
             return list((await world.cluster.list(selection)).items)
         except NotServed:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kro_gitops.app.observers import Counting, CountingSources, InstanceLoop, Plurals, resource_text
-from kro_gitops.control.loop import Report
+from kro_gitops.control.loop import ReconcileReport
 from kro_gitops.control.outcome import Outcome
 from kro_gitops.engine.controllers.engine import INSTANCES
 from kro_gitops.errors import Unavailable
@@ -129,7 +129,7 @@ def finished(metrics: Metrics, error: Exception | None = None, kind: Kind = KIOS
     plurals.ask(Engine())
     key = ObjectRef(kind, "town", "corner")
     outcome = Outcome(is_failure=error is not None)
-    InstanceLoop(metrics, plurals).finished(Report(key, None, outcome, error, 0.0, 0.1))
+    InstanceLoop(metrics, plurals).finished(ReconcileReport(key, None, outcome, error, 0.0, 0.1))
 
 
 def test_passes_are_counted_by_kind(metrics: Metrics) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kro_gitops.app.wiring import engine_rules, request_limits, source_rules
 from kro_gitops.engine.controllers.engine import DEFINITIONS, INSTANCES, REVISIONS
-from kro_gitops.kube.ratelimit import Limits
+from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.settings.settings import LocalSource, Settings, parse_settings
 
 
@@ -78,7 +78,7 @@ def test_taking_over_is_a_choice() -> None:
 def test_requests_are_limited_only_if_that_is_asked_for() -> None:
     limited = request_limits(settings(client_qps="50", client_burst="75"))
     assert (limited.per_second, limited.burst) == (50.0, 75)
-    assert request_limits(settings(client_qps="0")) == Limits()
+    assert request_limits(settings(client_qps="0")) == ClientLimits()
 
 
 @pytest.mark.parametrize(

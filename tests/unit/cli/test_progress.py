@@ -23,7 +23,7 @@ from kro_gitops.cli.tables import UNICODE
 from kro_gitops.inspect.views.instances import Absent, Branch
 from kro_gitops.inspect.views.source_progress import Goal
 from kro_gitops.source.api import GIT_SOURCE_KIND
-from kro_gitops.tracking.health import Health, Verdict, health
+from kro_gitops.tracking.health import Health, HealthStatus, health
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -140,7 +140,7 @@ def test_a_suspended_source_is_at_rest() -> None:
 
 def branch(name: str, word: Health, *inner: Branch, message: str = "") -> Branch:
     obj = made(WEBAPP if inner else DEPLOYMENT, name)
-    return Branch(obj, "", Verdict(word, message), tuple(inner))
+    return Branch(obj, "", HealthStatus(word, message), tuple(inner))
 
 
 def test_an_instance_tells_which_of_its_children_is_in_the_way() -> None:
@@ -164,7 +164,7 @@ FINE = branch("fine", Health.HEALTHY, branch("a", Health.HEALTHY), branch("b", H
 BAD = Branch(
     made(WEBAPP, "bad"),
     "",
-    Verdict(Health.PROGRESSING, "waiting"),
+    HealthStatus(Health.PROGRESSING, "waiting"),
     (branch("good", Health.HEALTHY), branch("worse", Health.DEGRADED, message="no image")),
     (Absent("later", "Service", "not created yet"),),
 )

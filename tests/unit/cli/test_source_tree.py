@@ -7,11 +7,11 @@ from kro_gitops.cli.tables import ASCII, UNICODE
 from kro_gitops.engine.applyset import GroupKind
 from kro_gitops.inspect.views.instances import Branch
 from kro_gitops.inspect.views.sources import Entry
-from kro_gitops.tracking.health import Health, Verdict
+from kro_gitops.tracking.health import Health, HealthStatus
 from kube_objects.refs import KubeObject
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-FINE = Verdict(Health.HEALTHY, "")
+FINE = HealthStatus(Health.HEALTHY, "")
 
 
 def obj(kind: str, name: str, namespace: str = "shop") -> KubeObject:

@@ -10,7 +10,7 @@ from kro_gitops.cli.output import Style
 from kro_gitops.cli.source_waiting import follow, outcome_text
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.inspect.views.source_progress import Outcome
-from kro_gitops.kube.api import EventType, Keep, Listing, Selection, WatchEvent, as_served
+from kro_gitops.kube.api import EventType, Listing, Selection, Transform, WatchEvent, as_served
 from kro_gitops.kube.responses import Expired, Status
 from kube_objects.refs import KubeObject, ObjectRef
 from tests.virtual_time import run
@@ -53,7 +53,7 @@ class Script:
 
         yield give()
 
-    async def list(self, selection: Selection, keep: Keep = as_served) -> Listing:
+    async def list(self, selection: Selection, keep: Transform = as_served) -> Listing:
         found = self.lists.pop(0)
         if isinstance(found, Exception):
             raise found

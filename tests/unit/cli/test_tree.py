@@ -6,12 +6,12 @@ import pytest
 
 from kro_gitops.cli.tables import ASCII, UNICODE, strokes_for, tree_lines
 from kro_gitops.inspect.views.instances import Absent, Branch
-from kro_gitops.tracking.health import Health, Verdict
+from kro_gitops.tracking.health import Health, HealthStatus
 from kube_objects.refs import KubeObject
 from tests.command import run
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-FINE = Verdict(Health.HEALTHY, "all is well")
+FINE = HealthStatus(Health.HEALTHY, "all is well")
 
 
 def obj(kind: str, name: str) -> KubeObject:
@@ -20,7 +20,7 @@ def obj(kind: str, name: str) -> KubeObject:
 
 
 def sample() -> Branch:
-    waiting = Verdict(Health.PROGRESSING, "1 of 2\nreplicas")
+    waiting = HealthStatus(Health.PROGRESSING, "1 of 2\nreplicas")
     inner = Branch(obj("Pod", "p"), "pod", FINE)
     nested = Branch(obj("Kiosk", "inner"), "sub", waiting, (inner,), note="shown above")
     last = Branch(obj("ConfigMap", "cm"), "cm[1]", FINE)

@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.control.leader_election import Chance, Elector, Ending, Terms
-from kro_gitops.control.lease import Record, Sighting, new_lease
+from kro_gitops.control.leader_election import (
+    ClockAndJitter,
+    ElectionConfig,
+    ElectionResult,
+    LeaderElector,
+)
+from kro_gitops.control.lease import LeaseRecord, ObservedRecord, new_lease
 from tests.virtual_time import run
 
 BORN = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -45,19 +50,19 @@ class Server:
 
     @property
     def holder(self) -> str:
-        return Record.parse(self.lease).holder if self.lease else ""
+        return LeaseRecord.parse(self.lease).holder if self.lease else ""
 
 
 class Replica:
     def __init__(self, server: Server, name: str, retry_period: float = 2.0) -> None:
         self.elected_at: float | None = None
         self.ended_at: float | None = None
-        self.ending: Ending | None = None
-        self.elector = Elector(
+        self.ending: ElectionResult | None = None
+        self.elector = LeaderElector(
             server,
-            Terms(name, "kro-system", retry_period=retry_period),
+            ElectionConfig(name, "kro-system", retry_period=retry_period),
             self._elected,
-            Chance(clock=self._clock, jitter=lambda: 0.0),
+            ClockAndJitter(clock=self._clock, jitter=lambda: 0.0),
         )
 
     async def run(self) -> None:
@@ -93,7 +98,7 @@ class TestOneReplica:
 
         run(story())
         assert one.elected_at == 0
-        assert one.ending is Ending.STOPPED
+        assert one.ending is ElectionResult.STOPPED
         assert one.ended_at == 60
 
     def test_gives_the_lease_back_when_it_stops(self) -> None:
@@ -125,7 +130,7 @@ class TestOneReplica:
             await task
 
         run(story())
-        assert one.ending is Ending.STOPPED
+        assert one.ending is ElectionResult.STOPPED
 
     @pytest.mark.parametrize("trouble", ["is_down", "hangs"])
     def test_steps_down_before_others_may_take_over(self, trouble: str) -> None:
@@ -139,7 +144,7 @@ class TestOneReplica:
             await task
 
         run(story())
-        assert one.ending is Ending.LOST
+        assert one.ending is ElectionResult.LOST
         # It renewed at 3 for the last time; the lease itself lasts until 18.
         assert one.ended_at == 13
 
@@ -164,7 +169,7 @@ class TestOneReplica:
         one = Replica(server, "one")
         one.elector.stop()
         run(one.run())
-        assert one.ending is Ending.STOPPED
+        assert one.ending is ElectionResult.STOPPED
         assert server.lease is None
 
     def test_that_loses_the_lease_to_another_is_told_at_once(self) -> None:
@@ -175,12 +180,12 @@ class TestOneReplica:
             task = asyncio.create_task(one.run())
             await asyncio.sleep(5)
             assert server.lease is not None
-            taken = Record.parse(server.lease).claimed("two", 15, BORN)
+            taken = LeaseRecord.parse(server.lease).claimed("two", 15, BORN)
             await server.update(taken.onto(server.lease))
             await task
 
         run(story())
-        assert one.ending is Ending.LOST
+        assert one.ending is ElectionResult.LOST
         assert server.holder == "two"
 
 
@@ -206,7 +211,7 @@ class TestTwoReplicas:
         assert one.ended_at is not None
         assert one.ended_at <= two.elected_at <= one.ended_at + 2
         assert server.lease is not None
-        assert Record.parse(server.lease).transitions == 1
+        assert LeaseRecord.parse(server.lease).transitions == 1
 
     def test_the_second_takes_over_when_the_first_dies(self) -> None:
         server = Server()
@@ -245,41 +250,41 @@ class TestTwoReplicas:
 def test_an_elector_may_live_in_a_thread_of_its_own() -> None:
     server = Server()
     elected = threading.Event()
-    elector = Elector(server, Terms("one", "kro-system"), elected.set)
-    endings: list[Ending] = []
+    elector = LeaderElector(server, ElectionConfig("one", "kro-system"), elected.set)
+    endings: list[ElectionResult] = []
     thread = threading.Thread(target=lambda: endings.append(asyncio.run(elector.run())))
     thread.start()
     assert elected.wait(timeout=10)
     elector.stop()
     thread.join(timeout=10)
-    assert endings == [Ending.STOPPED]
+    assert endings == [ElectionResult.STOPPED]
     assert server.holder == ""
     elector.stop()  # once more, when it is long over
 
 
 class TestTheLease:
     def test_is_read_as_it_is_written(self) -> None:
-        record = Record("one", 15, BORN, BORN + timedelta(seconds=3), 7)
-        assert Record.parse(record.onto(new_lease("ns", "name"))) == record
+        record = LeaseRecord("one", 15, BORN, BORN + timedelta(seconds=3), 7)
+        assert LeaseRecord.parse(record.onto(new_lease("ns", "name"))) == record
 
     @pytest.mark.parametrize("spec", [None, {}, {"holderIdentity": None}])
     def test_without_a_holder_is_free(self, spec: Any) -> None:
-        record = Record.parse({"spec": spec})
-        assert Sighting(record, 0).is_free("one", 0)
+        record = LeaseRecord.parse({"spec": spec})
+        assert ObservedRecord(record, 0).is_free("one", 0)
 
     def test_of_another_is_free_when_it_was_not_renewed_for_as_long_as_it_lasts(self) -> None:
-        sighting = Sighting(Record("two", 15), since=10)
+        sighting = ObservedRecord(LeaseRecord("two", 15), since=10)
         assert not sighting.is_free("one", 24.9)
         assert sighting.is_free("one", 25)
 
     def test_that_was_renewed_is_seen_anew_whatever_its_times_say(self) -> None:
-        sighting = Sighting(Record("two", 15, renewed=BORN), since=10)
-        assert sighting.seen(Record("two", 15, renewed=BORN), 20).since == 10
+        sighting = ObservedRecord(LeaseRecord("two", 15, renewed=BORN), since=10)
+        assert sighting.seen(LeaseRecord("two", 15, renewed=BORN), 20).since == 10
         long_ago = BORN - timedelta(days=400)  # a clock that is wrong
-        assert sighting.seen(Record("two", 15, renewed=long_ago), 20).since == 20
+        assert sighting.seen(LeaseRecord("two", 15, renewed=long_ago), 20).since == 20
 
     def test_counts_how_often_it_changed_hands(self) -> None:
-        record = Record().claimed("one", 15, BORN)
+        record = LeaseRecord().claimed("one", 15, BORN)
         assert record.transitions == 0
         assert record.claimed("one", 15, BORN).transitions == 0
         assert record.claimed("two", 15, BORN).transitions == 1

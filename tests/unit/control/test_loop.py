@@ -8,18 +8,18 @@ from collections.abc import Awaitable, Callable, Hashable
 import pytest
 
 from kro_gitops.control.backoff import Backoff
-from kro_gitops.control.loop import Loop, Report, Settings
-from kro_gitops.control.outcome import DONE, Level, Pace, Result
-from kro_gitops.control.workqueue import Work, WorkQueue
+from kro_gitops.control.loop import Loop, LoopSettings, ReconcileReport
+from kro_gitops.control.outcome import DONE, Level, Result, RetryDelays
+from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.errors import NotYet, Unavailable
 from kro_gitops.kube.api import Identity
 from kube_objects.errors import RefusedError
 from tests.virtual_time import run
 
-PACE = Pace(later=3.0, backoff=Backoff(first=1.0, cap=8.0, spread=0.0))
-SETTINGS = Settings(workers=2, time_limit=100.0, grace=10.0, pace=PACE)
+PACE = RetryDelays(later=3.0, backoff=Backoff(first=1.0, cap=8.0, spread=0.0))
+SETTINGS = LoopSettings(workers=2, time_limit=100.0, grace=10.0, pace=PACE)
 
-Reconcile = Callable[[Work[str]], Awaitable[Result]]
+Reconcile = Callable[[WorkItem[str]], Awaitable[Result]]
 
 
 class Watcher:
@@ -27,19 +27,19 @@ class Watcher:
 
     def __init__(self) -> None:
         self.taken_at: list[tuple[float, Hashable]] = []
-        self.reports: list[Report] = []
+        self.reports: list[ReconcileReport] = []
 
     def taken(self, key: Hashable, waited: float) -> None:
         self.taken_at.append((asyncio.get_running_loop().time(), key))
 
-    def finished(self, report: Report) -> None:
+    def finished(self, report: ReconcileReport) -> None:
         self.reports.append(report)
 
 
 class Story:
     """A loop, what happens to it, and what could be seen."""
 
-    def __init__(self, reconcile: Reconcile, settings: Settings = SETTINGS) -> None:
+    def __init__(self, reconcile: Reconcile, settings: LoopSettings = SETTINGS) -> None:
         self.watcher = Watcher()
         self.queue: WorkQueue[str] = WorkQueue(lambda key: key[0])
         self.loop = Loop(self.queue, reconcile, settings, self.watcher)
@@ -66,12 +66,12 @@ def adding(*keys: str, then: float = 0.0) -> Callable[[Loop[str]], Awaitable[Non
     return script
 
 
-async def succeed(_: Work[str]) -> Result:
+async def succeed(_: WorkItem[str]) -> Result:
     return DONE
 
 
 def taking(seconds: float) -> Reconcile:
-    async def reconcile(_: Work[str]) -> Result:
+    async def reconcile(_: WorkItem[str]) -> Result:
         await asyncio.sleep(seconds)
         return DONE
 
@@ -82,7 +82,7 @@ def raising(*errors: Exception) -> Reconcile:
     """Raise one error after the other, then succeed."""
     left = list(errors)
 
-    async def reconcile(_: Work[str]) -> Result:
+    async def reconcile(_: WorkItem[str]) -> Result:
         if left:
             raise left.pop(0)
         return DONE
@@ -129,7 +129,7 @@ class TestWork:
     def test_on_a_key_never_goes_on_twice_at_once(self) -> None:
         running: Counter[str] = Counter()
 
-        async def reconcile(work: Work[str]) -> Result:
+        async def reconcile(work: WorkItem[str]) -> Result:
             running[work.key] += 1
             assert running[work.key] == 1
             await asyncio.sleep(2)
@@ -148,7 +148,7 @@ class TestWork:
     def test_is_done_as_the_identity_that_was_given(self) -> None:
         seen: list[Identity | None] = []
 
-        async def reconcile(work: Work[str]) -> Result:
+        async def reconcile(work: WorkItem[str]) -> Result:
             seen.append(work.identity)
             return DONE
 
@@ -175,7 +175,7 @@ class TestOutcomes:
     def test_a_result_may_ask_for_another_turn(self) -> None:
         results = [Result(after=30), Result(after=0), DONE]
 
-        async def reconcile(_: Work[str]) -> Result:
+        async def reconcile(_: WorkItem[str]) -> Result:
             return results.pop(0)
 
         story = Story(reconcile)
@@ -188,7 +188,7 @@ class TestOutcomes:
         assert len(times) == 31
 
     def test_a_bug_is_contained(self) -> None:
-        async def reconcile(work: Work[str]) -> Result:
+        async def reconcile(work: WorkItem[str]) -> Result:
             if work.key == "a":
                 raise ZeroDivisionError
             return DONE
@@ -220,7 +220,7 @@ class TestOutcomes:
         failures: list[int] = []
         outcomes: list[Exception | Result] = [KeyError(), Result(after=1), KeyError(), DONE]
 
-        async def reconcile(work: Work[str]) -> Result:
+        async def reconcile(work: WorkItem[str]) -> Result:
             failures.append(work.failures)
             outcome = outcomes.pop(0) if outcomes else DONE
             if isinstance(outcome, Exception):
@@ -239,7 +239,7 @@ class TestOutcomes:
 
 class TestWhatIsSaid:
     def test_a_report_says_how_long_it_took(self) -> None:
-        story = Story(taking(2), Settings(workers=1, pace=PACE))
+        story = Story(taking(2), LoopSettings(workers=1, pace=PACE))
         story.play(adding("a", "b", then=10))
         assert [(r.key, r.waited, r.seconds) for r in story.watcher.reports] == [
             ("a", 0, 2),
@@ -257,7 +257,7 @@ class TestWhatIsSaid:
 
         script_of_errors = [mistake("x"), mistake("x"), mistake("y"), None, mistake("y")]
 
-        async def reconcile(_: Work[str]) -> Result:
+        async def reconcile(_: WorkItem[str]) -> Result:
             error = script_of_errors.pop(0)
             if error:
                 raise error
@@ -292,7 +292,7 @@ class TestStopping:
     def test_lets_work_end_and_takes_no_more(self) -> None:
         ended: list[str] = []
 
-        async def reconcile(work: Work[str]) -> Result:
+        async def reconcile(work: WorkItem[str]) -> Result:
             await asyncio.sleep(5)
             ended.append(work.key)
             return DONE

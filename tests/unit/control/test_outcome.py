@@ -2,13 +2,13 @@ import pytest
 
 from kro_gitops.control.backoff import Backoff
 from kro_gitops.control.outcome import (
-    AGAIN,
     DONE,
+    REQUEUE,
     RULES,
     Level,
     Outcome,
-    Pace,
     Result,
+    RetryDelays,
     of_error,
     of_result,
 )
@@ -16,7 +16,7 @@ from kro_gitops.errors import ClusterUnavailable, DataPending, NotYet, Unavailab
 from kube_cel.errors import ExpressionError
 from kube_objects.errors import RefusedError
 
-PACE = Pace(later=3.0, backoff=Backoff(first=1.0, cap=8.0, spread=0.5))
+PACE = RetryDelays(later=3.0, backoff=Backoff(first=1.0, cap=8.0, spread=0.5))
 
 
 def user_error() -> RefusedError:
@@ -27,7 +27,7 @@ def user_error() -> RefusedError:
     ("result", "outcome"),
     [
         pytest.param(DONE, Outcome(None, forgets_failures=True), id="done"),
-        pytest.param(AGAIN, Outcome(0.0), id="again"),
+        pytest.param(REQUEUE, Outcome(0.0), id="again"),
         pytest.param(Result(after=7), Outcome(7), id="after a while; failures still count"),
     ],
 )
@@ -66,7 +66,7 @@ def test_chance_shortens_a_backoff() -> None:
 
 
 def test_not_yet_without_a_delay_waits_for_a_watch() -> None:
-    pace = Pace(later=0)
+    pace = RetryDelays(later=0)
     assert of_error(NotYet("c", "m"), 1, pace, jitter=0).after is None
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kro_gitops.control.workqueue import Depth, Work, WorkQueue
+from kro_gitops.control.workqueue import Depth, WorkItem, WorkQueue
 from kro_gitops.kube.api import Identity
 
 ALICE, BOB = Identity("alice"), Identity("bob")
@@ -74,7 +74,7 @@ class TestOneKey:
     def test_says_how_long_it_was_due(self) -> None:
         found = queue()
         found.add_at("a", None, due=5, now=0)
-        assert found.take(7) == Work("a", None, failures=0, waited=2)
+        assert found.take(7) == WorkItem("a", None, failures=0, waited=2)
 
 
 class TestLater:
@@ -155,7 +155,7 @@ class TestFailures:
         found.succeeded("a")
         found.again_at("a", 0)
         found.done("a", 0)
-        assert found.take(0) == Work("a", None, 0, 0)
+        assert found.take(0) == WorkItem("a", None, 0, 0)
 
     def test_are_forgotten_when_nobody_wants_the_key_again(self) -> None:
         found = added("a")
@@ -169,13 +169,13 @@ class TestIdentity:
     def test_is_carried_with_the_key(self) -> None:
         found = queue()
         found.add("a", ALICE, 0)
-        assert found.take(0) == Work("a", ALICE, 0, 0)
+        assert found.take(0) == WorkItem("a", ALICE, 0, 0)
 
     def test_the_latest_counts_and_a_key_stays_one_key(self) -> None:
         found = queue()
         found.add("a", ALICE, 0)
         found.add("a", BOB, 0)
-        assert found.take(0) == Work("a", BOB, 0, 0)
+        assert found.take(0) == WorkItem("a", BOB, 0, 0)
         assert found.take(0) is None
 
     def test_is_kept_when_a_key_asks_to_be_taken_again(self) -> None:
@@ -184,7 +184,7 @@ class TestIdentity:
         found.take(0)
         found.again_at("a", 0)
         found.done("a", 0)
-        assert found.take(0) == Work("a", ALICE, 0, 0)
+        assert found.take(0) == WorkItem("a", ALICE, 0, 0)
 
     def test_a_change_while_in_work_counts_for_the_next_time(self) -> None:
         found = queue()
@@ -192,7 +192,7 @@ class TestIdentity:
         found.take(0)
         found.add("a", BOB, 0)
         found.done("a", 0)
-        assert found.take(0) == Work("a", BOB, 0, 0)
+        assert found.take(0) == WorkItem("a", BOB, 0, 0)
 
 
 class TestGroups:

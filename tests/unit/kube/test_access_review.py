@@ -2,7 +2,7 @@
 
 import pytest
 
-from kro_gitops.kube.access_review import Right, role_for
+from kro_gitops.kube.access_review import Permission, role_for
 from kro_gitops.kube.api import Resource
 from kube_objects.refs import Kind
 
@@ -12,8 +12,8 @@ DEPLOYMENTS = Resource(Kind("apps", "v1", "Deployment"), "deployments", namespac
 NODES = Resource(Kind("", "v1", "Node"), "nodes", namespaced=False)
 
 
-def rights(resource: Resource, namespace: str, *verbs: str) -> list[Right]:
-    return [Right(verb, resource, namespace) for verb in verbs]
+def rights(resource: Resource, namespace: str, *verbs: str) -> list[Permission]:
+    return [Permission(verb, resource, namespace) for verb in verbs]
 
 
 def test_rights_in_one_namespace_are_a_role_with_few_rules() -> None:
@@ -47,14 +47,14 @@ def test_rights_in_one_namespace_are_a_role_with_few_rules() -> None:
     ],
     ids=["everywhere", "two namespaces", "cluster-scoped", "both"],
 )
-def test_rights_beyond_one_namespace_are_a_cluster_role(wanted: list[Right]) -> None:
+def test_rights_beyond_one_namespace_are_a_cluster_role(wanted: list[Permission]) -> None:
     role = role_for(wanted)
     assert role["kind"] == "ClusterRole"
     assert "namespace" not in role["metadata"]
 
 
 def test_a_right_on_one_object_names_it() -> None:
-    (rule,) = role_for([Right("get", MAPS, "shop", "settings")])["rules"]
+    (rule,) = role_for([Permission("get", MAPS, "shop", "settings")])["rules"]
     assert rule["resourceNames"] == ["settings"]
 
 

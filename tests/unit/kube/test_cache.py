@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kro_gitops.kube.cache import WITHOUT_MANAGERS, Cache, Change, key_of, without
+from kro_gitops.kube.cache import DROP_MANAGED_FIELDS, Cache, Change, drop_fields, key_of
 from kube_objects.refs import KubeObject
 
 
@@ -84,9 +84,9 @@ def test_a_cluster_scoped_object_has_no_namespace() -> None:
 
 def test_fields_are_dropped_where_they_are() -> None:
     obj: dict[str, Any] = {"metadata": {"name": "a", "managedFields": [1]}, "status": {"b": 1}}
-    trim = without(("metadata", "managedFields"), ("status",), ("spec", "absent", "deep"))
+    trim = drop_fields(("metadata", "managedFields"), ("status",), ("spec", "absent", "deep"))
     assert trim(obj) == {"metadata": {"name": "a"}}
-    assert WITHOUT_MANAGERS({"metadata": {}}) == {"metadata": {}}
+    assert DROP_MANAGED_FIELDS({"metadata": {}}) == {"metadata": {}}
 
 
 events = st.lists(

@@ -10,9 +10,21 @@ from typing import Any
 import pytest
 
 from kro_gitops.errors import ClusterUnavailable
-from kro_gitops.kube.api import ANY, PLAIN, DeleteOptions, MergePatch, Patch, WriteOptions
-from kro_gitops.kube.event_aggregation import EventLimits, Folded, Folding, Happening
-from kro_gitops.kube.events import Recorder, controller_component
+from kro_gitops.kube.api import (
+    DEFAULT_DELETE,
+    DEFAULT_WRITE,
+    DeleteOptions,
+    MergePatch,
+    Patch,
+    WriteOptions,
+)
+from kro_gitops.kube.event_aggregation import (
+    AggregatedEvent,
+    EventAggregator,
+    EventKey,
+    EventLimits,
+)
+from kro_gitops.kube.events import EventRecorder, controller_component
 from kro_gitops.kube.responses import error_of
 from kube_objects.refs import KubeObject, ObjectRef
 from tests import virtual_time
@@ -25,20 +37,20 @@ def obj(name: str = "front", namespace: str = "shop", uid: str = "u-1") -> KubeO
     return {"apiVersion": "kro.run/v1", "kind": "WebApp", "metadata": metadata}
 
 
-def happening(message: str = "gone", about: KubeObject | None = None) -> Happening:
-    return Happening.of(about or obj(), "Warning", "Ready", message)
+def happening(message: str = "gone", about: KubeObject | None = None) -> EventKey:
+    return EventKey.of(about or obj(), "Warning", "Ready", message)
 
 
 def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def add(folding: Folding, seconds: float, *messages: str) -> None:
+def add(folding: EventAggregator, seconds: float, *messages: str) -> None:
     for message in messages:
         folding.add(happening(message), at(seconds), seconds)
 
 
-def write_all(folding: Folding, seconds: float) -> list[Folded]:
+def write_all(folding: EventAggregator, seconds: float) -> list[AggregatedEvent]:
     found = []
     while (folded := folding.take_due(seconds)) is not None:
         found.append(folded)
@@ -47,7 +59,7 @@ def write_all(folding: Folding, seconds: float) -> list[Folded]:
 
 
 def test_an_event_says_whom_it_is_about() -> None:
-    folding = Folding()
+    folding = EventAggregator()
     folding.add(replace(happening(), component="kro/x"), START, 0.0)
     folded = folding.take_due(0.0)
     assert folded is not None
@@ -66,7 +78,7 @@ def test_an_event_says_whom_it_is_about() -> None:
 
 
 def test_events_of_cluster_scoped_objects_are_in_default() -> None:
-    event = Folded(happening(about=obj(namespace="")), START, START).to_object("")
+    event = AggregatedEvent(happening(about=obj(namespace="")), START, START).to_object("")
     assert event["metadata"]["namespace"] == "default"
     assert "namespace" not in event["involvedObject"]
 
@@ -82,13 +94,13 @@ def test_events_of_cluster_scoped_objects_are_in_default() -> None:
     ],
 )
 def test_the_name_is_the_objects_and_a_hash(name: str, stem: str) -> None:
-    found = Folded(happening(about=obj(name)), START, START).name
+    found = AggregatedEvent(happening(about=obj(name)), START, START).name
     assert found.startswith(stem)
     assert len(found) == len(stem) + 16 <= 253
 
 
 def test_what_happens_again_is_one_event_with_a_count() -> None:
-    folding = Folding()
+    folding = EventAggregator()
     add(folding, 0, "gone", "gone", "gone")
     (first,) = write_all(folding, 0)
     assert (first.count, first.is_written) == (3, False)
@@ -110,8 +122,8 @@ def test_what_happens_again_is_one_event_with_a_count() -> None:
         replace(happening(), component="kro/else"),
     ],
 )
-def test_what_differs_is_an_event_of_its_own(other: Happening) -> None:
-    folding = Folding()
+def test_what_differs_is_an_event_of_its_own(other: EventKey) -> None:
+    folding = EventAggregator()
     folding.add(happening(), START, 0)
     folding.add(other, START, 0)
     written = write_all(folding, 0)
@@ -119,7 +131,7 @@ def test_what_differs_is_an_event_of_its_own(other: Happening) -> None:
 
 
 def test_an_event_is_written_at_most_once_in_a_while() -> None:
-    folding = Folding(EventLimits(interval=10))
+    folding = EventAggregator(EventLimits(interval=10))
     writes = []
     for second in range(35):
         add(folding, second, "gone")
@@ -129,7 +141,7 @@ def test_an_event_is_written_at_most_once_in_a_while() -> None:
 
 
 def test_an_object_with_too_much_news_is_cut_short() -> None:
-    folding = Folding()
+    folding = EventAggregator()
     add(folding, 0, *(f"news {number}" for number in range(100)))
     assert len(write_all(folding, 0)) == 25
     assert folding.dropped == 75
@@ -141,7 +153,7 @@ def test_an_object_with_too_much_news_is_cut_short() -> None:
 
 
 def test_counts_of_an_object_without_tokens_wait_and_are_not_lost() -> None:
-    folding = Folding(EventLimits(burst=1, refill=300, interval=10))
+    folding = EventAggregator(EventLimits(burst=1, refill=300, interval=10))
     add(folding, 0, "gone")
     write_all(folding, 0)
     add(folding, 20, "gone")
@@ -155,14 +167,14 @@ def test_counts_of_an_object_without_tokens_wait_and_are_not_lost() -> None:
 
 
 def test_the_oldest_is_dropped_from_a_full_queue() -> None:
-    folding = Folding(EventLimits(queued=2))
+    folding = EventAggregator(EventLimits(queued=2))
     add(folding, 0, "a", "b", "c")
     assert [folded.happening.message for folded in write_all(folding, 0)] == ["b", "c"]
     assert folding.dropped == 1
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    folding = Folding(EventLimits(remembered=2))
+    folding = EventAggregator(EventLimits(remembered=2))
     for number in range(5):
         folding.add(happening(about=obj(f"o-{number}", uid=f"u-{number}")), START, 0)
     assert len(write_all(folding, 0)) == 2
@@ -170,7 +182,7 @@ def test_what_is_remembered_is_bounded() -> None:
 
 
 def test_a_long_message_is_cut() -> None:
-    folding = Folding()
+    folding = EventAggregator()
     add(folding, 0, "x" * 5000)
     (folded,) = write_all(folding, 0)
     assert folded.happening.message == "x" * 1023 + "…"
@@ -189,13 +201,13 @@ class Server:
         if self.answers:
             raise self.answers.pop(0)
 
-    async def create(self, obj: KubeObject, options: WriteOptions = PLAIN) -> KubeObject:
+    async def create(self, obj: KubeObject, options: WriteOptions = DEFAULT_WRITE) -> KubeObject:
         self._answer()
         self.written.append(("create", obj))
         return obj
 
     async def patch(
-        self, ref: ObjectRef, patch: Patch, options: WriteOptions = PLAIN
+        self, ref: ObjectRef, patch: Patch, options: WriteOptions = DEFAULT_WRITE
     ) -> KubeObject:
         self._answer()
         assert isinstance(patch, MergePatch)
@@ -205,7 +217,7 @@ class Server:
     async def apply(self, obj: KubeObject, options: WriteOptions) -> KubeObject:
         raise NotImplementedError
 
-    async def delete(self, ref: ObjectRef, options: DeleteOptions = ANY) -> KubeObject:
+    async def delete(self, ref: ObjectRef, options: DeleteOptions = DEFAULT_DELETE) -> KubeObject:
         raise NotImplementedError
 
 
@@ -217,12 +229,12 @@ def answer(code: int, reason: str, **details: Any) -> Exception:
     return error_of(code, body.encode())
 
 
-def story(server: Server, tell: Callable[[Recorder], Awaitable[None]]) -> Recorder:
+def story(server: Server, tell: Callable[[EventRecorder], Awaitable[None]]) -> EventRecorder:
     """Run a recorder in virtual time while something is told."""
 
-    async def play() -> Recorder:
+    async def play() -> EventRecorder:
         loop = asyncio.get_running_loop()
-        recorder = Recorder(server, "kro-gitops", "host-1", lambda: at(loop.time()))
+        recorder = EventRecorder(server, "kro-gitops", "host-1", lambda: at(loop.time()))
         task = asyncio.create_task(recorder.run())
         await tell(recorder)
         task.cancel()
@@ -232,7 +244,7 @@ def story(server: Server, tell: Callable[[Recorder], Awaitable[None]]) -> Record
     return virtual_time.run(play())
 
 
-async def again_and_again(recorder: Recorder) -> None:
+async def again_and_again(recorder: EventRecorder) -> None:
     for _ in range(4):
         recorder.record(obj(), "Warning", "Ready", "gone")
         await asyncio.sleep(20)
@@ -249,7 +261,7 @@ def test_an_event_is_created_once_and_then_patched() -> None:
 def test_the_component_can_be_the_controller_of_a_kind() -> None:
     server = Server()
 
-    async def tell(recorder: Recorder) -> None:
+    async def tell(recorder: EventRecorder) -> None:
         component = controller_component("webapps.kro.run")
         recorder.record(obj(), "Normal", "Ready", "none -> True: Ready", component)
         await asyncio.sleep(1)
@@ -262,7 +274,7 @@ def test_the_component_can_be_the_controller_of_a_kind() -> None:
 def test_an_event_that_the_cluster_forgot_is_created_anew() -> None:
     server = Server()
 
-    async def tell(recorder: Recorder) -> None:
+    async def tell(recorder: EventRecorder) -> None:
         recorder.record(obj(), "Warning", "Ready", "gone")
         await asyncio.sleep(4000)
         server.answers.append(answer(404, "NotFound"))
@@ -278,7 +290,7 @@ def test_a_lost_answer_makes_no_second_event() -> None:
     lost = ClusterUnavailable("cluster-unavailable", "no answer")
     server = Server([lost, answer(409, "AlreadyExists")])
 
-    async def tell(recorder: Recorder) -> None:
+    async def tell(recorder: EventRecorder) -> None:
         recorder.record(obj(), "Warning", "Ready", "gone")
         await asyncio.sleep(20)
 
@@ -305,7 +317,7 @@ def test_trouble_is_said_once_and_does_not_last(
     server = Server([trouble() for _ in range(2 * tries)])
     counted = []
 
-    async def tell(recorder: Recorder) -> None:
+    async def tell(recorder: EventRecorder) -> None:
         recorder.record(obj(), "Warning", "Ready", "gone")
         recorder.record(obj(), "Warning", "Ready", "worse")
         await asyncio.sleep(60)
@@ -324,7 +336,7 @@ def test_trouble_is_said_once_and_does_not_last(
 def test_a_process_that_talks_too_much_is_slowed_down() -> None:
     server = Server()
 
-    async def tell(recorder: Recorder) -> None:
+    async def tell(recorder: EventRecorder) -> None:
         for number in range(150):
             recorder.record(obj(uid=f"u-{number}"), "Normal", "Ready", "back")
         await asyncio.sleep(5)
@@ -338,7 +350,7 @@ def test_a_process_that_talks_too_much_is_slowed_down() -> None:
 def test_an_object_without_a_name_or_metadata_does_no_harm() -> None:
     server = Server()
 
-    async def tell(recorder: Recorder) -> None:
+    async def tell(recorder: EventRecorder) -> None:
         recorder.record({}, "Normal", "Ready", "")
         recorder.record({"metadata": "?"}, "Normal", "Ready", "")
         await asyncio.sleep(1)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kro_gitops.kube.api import Resource
-from kro_gitops.kube.openapi import Publication, index_entry, undescribed
+from kro_gitops.kube.openapi import OpenAPIDocument, index_entry, without_descriptions
 from kube_objects.refs import Kind
 
 THING = Resource(Kind("example.org", "v1", "Thing"), "things", True)
@@ -25,7 +25,7 @@ DOCUMENT: dict[str, Any] = {
 
 
 def test_a_kind_has_a_schema_without_references_and_words() -> None:
-    found = Publication(DOCUMENT).schema_of(THING)
+    found = OpenAPIDocument(DOCUMENT).schema_of(THING)
     assert found is not None
     assert (found.plural, found.namespaced) == ("things", True)
     assert found.schema == {
@@ -38,8 +38,8 @@ def test_a_kind_has_a_schema_without_references_and_words() -> None:
 
 def test_a_kind_that_is_not_published_has_none() -> None:
     other = Resource(Kind("example.org", "v1", "Other"), "others", True)
-    assert Publication(DOCUMENT).schema_of(other) is None
-    assert Publication({}).schema_of(THING) is None
+    assert OpenAPIDocument(DOCUMENT).schema_of(other) is None
+    assert OpenAPIDocument({}).schema_of(THING) is None
 
 
 def test_words_go_at_every_depth() -> None:
@@ -52,7 +52,7 @@ def test_words_go_at_every_depth() -> None:
         "properties": {"description": part},
         "default": {"description": "kept: it is a value"},
     }
-    assert undescribed(schema) == {
+    assert without_descriptions(schema) == {
         "items": bare,
         "additionalProperties": bare,
         "anyOf": [bare],

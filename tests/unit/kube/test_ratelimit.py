@@ -4,7 +4,7 @@ import pytest
 
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.kube import requests
-from kro_gitops.kube.ratelimit import Limits, TokenBucket, delay, wait_before_repeating
+from kro_gitops.kube.ratelimit import ClientLimits, TokenBucket, backoff_delay, retry_delay
 from kro_gitops.kube.requests import Request
 from kro_gitops.kube.responses import ApiError, error_of
 
@@ -20,14 +20,14 @@ def answer(code: int, retry_after: str | None = None) -> ClusterUnavailable:
 
 
 def test_delays_grow_to_a_cap_and_never_past_it() -> None:
-    delays = [delay(attempt, 1.0) for attempt in range(10_000)]
+    delays = [backoff_delay(attempt, 1.0) for attempt in range(10_000)]
     assert delays[:4] == [0.25, 0.5, 1.0, 2.0]
     assert delays == sorted(delays)
     assert delays[-1] == 30.0
 
 
 def test_chance_takes_away_at_most_half() -> None:
-    assert delay(3, 0.0) == delay(3, 1.0) / 2
+    assert backoff_delay(3, 0.0) == backoff_delay(3, 1.0) / 2
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_chance_takes_away_at_most_half() -> None:
     ],
 )
 def test_what_is_repeated(request_: Request, error: ClusterUnavailable, wait: float | None) -> None:
-    assert wait_before_repeating(request_, error, 0, Limits(), 1.0) == wait
+    assert retry_delay(request_, error, 0, ClientLimits(), 1.0) == wait
 
 
 def test_repeating_ends() -> None:
-    limits = Limits(attempts=3)
-    waits = [wait_before_repeating(READ, NO_ANSWER, each, limits, 1.0) for each in range(3)]
+    limits = ClientLimits(attempts=3)
+    waits = [retry_delay(READ, NO_ANSWER, each, limits, 1.0) for each in range(3)]
     assert waits == [0.25, 0.5, None]
 
 

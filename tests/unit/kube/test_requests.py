@@ -4,8 +4,8 @@ import pytest
 
 from kro_gitops.kube import requests
 from kro_gitops.kube.api import (
-    ANY,
-    PLAIN,
+    DEFAULT_DELETE,
+    DEFAULT_WRITE,
     DeleteOptions,
     Identity,
     JsonPatch,
@@ -107,7 +107,7 @@ def test_apply_says_who_and_whether_by_force() -> None:
 
 def test_apply_needs_a_manager() -> None:
     with pytest.raises(ValueError, match="manager"):
-        requests.apply(DEPLOYMENT, manifest(), PLAIN)
+        requests.apply(DEPLOYMENT, manifest(), DEFAULT_WRITE)
 
 
 def test_a_subresource_has_a_path_of_its_own() -> None:
@@ -117,7 +117,7 @@ def test_a_subresource_has_a_path_of_its_own() -> None:
 
 
 def test_an_object_is_created_among_its_like() -> None:
-    created = requests.create(DEPLOYMENT, manifest(), PLAIN)
+    created = requests.create(DEPLOYMENT, manifest(), DEFAULT_WRITE)
     assert (created.method, created.path) == ("POST", "/apis/apps/v1/namespaces/shop/deployments")
 
 
@@ -129,7 +129,10 @@ def test_a_deletion_says_which_object_is_meant() -> None:
         "preconditions": {"uid": "an-id", "resourceVersion": "12"},
         "propagationPolicy": "Foreground",
     }
-    assert requests.delete(POD, web(POD), ANY).body == {"apiVersion": "v1", "kind": "DeleteOptions"}
+    assert requests.delete(POD, web(POD), DEFAULT_DELETE).body == {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+    }
 
 
 @pytest.mark.parametrize(
@@ -138,10 +141,14 @@ def test_a_deletion_says_which_object_is_meant() -> None:
         pytest.param(requests.get(POD, web(POD)), True, id="get"),
         pytest.param(requests.page(POD, Selection(POD.kind)), True, id="list"),
         pytest.param(requests.apply(DEPLOYMENT, manifest(), WriteOptions("us")), True, id="apply"),
-        pytest.param(requests.patch(POD, web(POD), MergePatch({}), PLAIN), True, id="merge patch"),
-        pytest.param(requests.delete(POD, web(POD), ANY), True, id="delete"),
-        pytest.param(requests.create(DEPLOYMENT, manifest(), PLAIN), False, id="create"),
-        pytest.param(requests.patch(POD, web(POD), JsonPatch([]), PLAIN), False, id="JSON patch"),
+        pytest.param(
+            requests.patch(POD, web(POD), MergePatch({}), DEFAULT_WRITE), True, id="merge patch"
+        ),
+        pytest.param(requests.delete(POD, web(POD), DEFAULT_DELETE), True, id="delete"),
+        pytest.param(requests.create(DEPLOYMENT, manifest(), DEFAULT_WRITE), False, id="create"),
+        pytest.param(
+            requests.patch(POD, web(POD), JsonPatch([]), DEFAULT_WRITE), False, id="JSON patch"
+        ),
     ],
 )
 def test_only_what_does_no_harm_is_repeated(request_: requests.Request, may_repeat: bool) -> None:

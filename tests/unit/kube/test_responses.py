@@ -14,7 +14,7 @@ from kro_gitops.kube.responses import (
     Forbidden,
     Invalid,
     NotFound,
-    ServerTrouble,
+    ServerError,
     TooManyRequests,
     Unauthorized,
     error_of,
@@ -38,9 +38,9 @@ def body(reason: str, code: int, **details: Any) -> bytes:
         ("Expired", 410, Expired),
         ("Gone", 410, Expired),
         ("TooManyRequests", 429, TooManyRequests),
-        ("InternalError", 500, ServerTrouble),
-        ("ServiceUnavailable", 503, ServerTrouble),
-        ("Timeout", 504, ServerTrouble),
+        ("InternalError", 500, ServerError),
+        ("ServiceUnavailable", 503, ServerError),
+        ("Timeout", 504, ServerError),
         ("BadRequest", 400, ApiError),
     ],
 )
@@ -53,7 +53,7 @@ def test_the_reason_decides(reason: str, code: int, expected: type[ApiError]) ->
 
 @pytest.mark.parametrize(
     ("code", "expected"),
-    [(404, NotFound), (410, Expired), (429, TooManyRequests), (502, ServerTrouble)],
+    [(404, NotFound), (410, Expired), (429, TooManyRequests), (502, ServerError)],
 )
 def test_without_a_reason_the_code_decides(code: int, expected: type[ApiError]) -> None:
     error = error_of(code, b"<html>from a proxy</html>")

@@ -9,8 +9,8 @@ from kro_gitops.source.manifests import read
 from kro_gitops.source.snapshot import Item
 from kro_gitops.source.stages import Stage
 from kro_gitops.tracking.inventory import Entry
-from kro_gitops.tracking.methods import Marks
-from kube_objects.managed_fields import Kept, entry_of
+from kro_gitops.tracking.methods import TrackingMetadata
+from kube_objects.managed_fields import CachedObject, pack_owned_fields
 from kube_objects.refs import Kind, ObjectRef
 
 SETTINGS = {
@@ -31,13 +31,13 @@ def wanted(
     of: Item | None = None,
     commit: str = "c1",
     entry: Entry | None = None,
-    marks: Marks | None = None,
+    marks: TrackingMetadata | None = None,
 ) -> Wanted:
     provenance = Provenance("shop/repo", commit)
-    return provenance.onto(of or item(), REF, entry, Stage.OBJECTS, marks or Marks())
+    return provenance.onto(of or item(), REF, entry, Stage.OBJECTS, marks or TrackingMetadata())
 
 
-def live(of: Wanted, **changes: Any) -> Kept:
+def live(of: Wanted, **changes: Any) -> CachedObject:
     """Give the object as the server would keep it after an apply of ours."""
     fields: dict[str, Any] = {
         "f:metadata": {
@@ -50,7 +50,7 @@ def live(of: Wanted, **changes: Any) -> Kept:
     manager = {"manager": "kro-gitops/source", "operation": "Apply", "fieldsV1": fields}
     metadata = {**of.object["metadata"], "uid": "u", **changes}
     obj = {**of.object, "metadata": {**metadata, "managedFields": [manager]}}
-    return Kept(obj, entry_of(obj, "kro-gitops/source"))
+    return CachedObject(obj, pack_owned_fields(obj, "kro-gitops/source"))
 
 
 def test_an_object_says_where_it_comes_from() -> None:
@@ -76,7 +76,10 @@ def test_the_revision_is_that_of_the_last_change_of_content() -> None:
 def test_the_hash_does_not_know_the_revision_but_the_file() -> None:
     assert wanted(commit="c1").hash == wanted(commit="c2").hash
     assert wanted(item(path="b.yaml")).hash != wanted().hash
-    assert wanted(marks=Marks({}, {"argocd.argoproj.io/tracking-id": "x"})).hash != wanted().hash
+    assert (
+        wanted(marks=TrackingMetadata({}, {"argocd.argoproj.io/tracking-id": "x"})).hash
+        != wanted().hash
+    )
 
 
 def test_leftovers_of_a_cluster_are_not_applied() -> None:
@@ -93,7 +96,7 @@ def test_leftovers_of_a_cluster_are_not_applied() -> None:
 def test_a_cluster_scoped_object_has_no_namespace_whatever_the_file_says() -> None:
     written = {**SETTINGS, "metadata": {"name": "settings", "namespace": "odd"}}
     ref = ObjectRef(REF.kind, "", "settings")
-    made = Provenance("s/r", "c").onto(item(written), ref, None, Stage.OBJECTS, Marks())
+    made = Provenance("s/r", "c").onto(item(written), ref, None, Stage.OBJECTS, TrackingMetadata())
     assert "namespace" not in made.object["metadata"]
 
 

@@ -9,13 +9,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from kro_gitops import __version__
 from kro_gitops.app.observers import LoopObserver
 from kro_gitops.control.backoff import Backoff
-from kro_gitops.control.loop import Loop, Settings
-from kro_gitops.control.outcome import AGAIN, DONE, Pace, Result
-from kro_gitops.control.workqueue import Work, WorkQueue
+from kro_gitops.control.loop import Loop, LoopSettings
+from kro_gitops.control.outcome import DONE, REQUEUE, Result, RetryDelays
+from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.errors import ClusterUnavailable, DataPending, UserError
 from kro_gitops.kube.api import Resource
 from kro_gitops.kube.requests import get, read
-from kro_gitops.kube.transport import Sent
+from kro_gitops.kube.transport import RequestReport
 from kro_gitops.telemetry.metrics import Metrics
 from kube_objects.conditions import Condition
 from kube_objects.refs import Kind, ObjectRef
@@ -209,9 +209,9 @@ def test_threads_may_count_at_once() -> None:
 def test_requests_are_counted_by_kind_and_answer() -> None:
     metrics = Metrics()
     request = get(DEPLOYMENTS, ObjectRef(DEPLOYMENT, "shop", "front"))
-    metrics.observe_request(Sent(request, 200, 0.003), host="10.0.0.1:6443")
-    metrics.observe_request(Sent(request, 0, 1.0), host="10.0.0.1:6443")
-    metrics.observe_request(Sent(read("/openapi/v3/apis/apps/v1"), 200, 0.1))
+    metrics.observe_request(RequestReport(request, 200, 0.003), host="10.0.0.1:6443")
+    metrics.observe_request(RequestReport(request, 0, 1.0), host="10.0.0.1:6443")
+    metrics.observe_request(RequestReport(read("/openapi/v3/apis/apps/v1"), 200, 0.1))
     found = samples(metrics)
     assert found["rest_client_requests_total"] == {
         ("200", "10.0.0.1:6443", "GET"): 1,
@@ -232,9 +232,9 @@ async def worked(
     """Let a loop work on a key of each sort once, and twice on the one that wants it."""
     left = ["fine", "later", "again", "again", *errors]
     done = asyncio.Event()
-    results = {"later": Result(1000.0), "again": AGAIN}
+    results = {"later": Result(1000.0), "again": REQUEUE}
 
-    async def reconcile(work: Work[str]) -> Result:
+    async def reconcile(work: WorkItem[str]) -> Result:
         left.remove(work.key)
         if not left:
             done.set()
@@ -244,8 +244,8 @@ async def worked(
         return DONE if is_last else results.get(work.key, DONE)
 
     # What is tried again is due when the test is over.
-    pace = Pace(later=1000.0, backoff=Backoff(first=1000.0))
-    loop = Loop(queue, reconcile, Settings(pace=pace), observer)
+    pace = RetryDelays(later=1000.0, backoff=Backoff(first=1000.0))
+    loop = Loop(queue, reconcile, LoopSettings(pace=pace), observer)
     for key in sorted(set(left)):
         loop.add(key)
     async with asyncio.TaskGroup() as group:

@@ -9,9 +9,13 @@ from kro_gitops.metadata import (
     ARGOCD_TRACKING_ID,
 )
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method
-from kro_gitops.tracking.argocd_applications import bridge_annotations, bridge_marks, refuse_bridge
+from kro_gitops.tracking.argocd_applications import (
+    application_conflict,
+    argocd_annotations,
+    argocd_marks,
+)
 from kro_gitops.tracking.identity import parse_tracking_id
-from kro_gitops.tracking.methods import ArgoCD, Marks
+from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 INSTANCE = ObjectRef(Kind("kro.run", "v1alpha1", "WebApp"), "prod", "shop")
@@ -47,49 +51,49 @@ def application(
 
 
 def refused(app: KubeObject | None, **ours: Any) -> str:
-    return refuse_bridge(app, **{**OURS, **ours})
+    return application_conflict(app, **{**OURS, **ours})
 
 
 @pytest.mark.parametrize("ref", [INSTANCE, DEFINITION], ids=str)
 def test_an_id_names_the_object_it_stands_on(ref: ObjectRef) -> None:
-    found = parse_tracking_id(bridge_annotations(application(), ref)[ARGOCD_TRACKING_ID])
+    found = parse_tracking_id(argocd_annotations(application(), ref)[ARGOCD_TRACKING_ID])
     assert found is not None
     assert found.names(ref)
     assert found.application == "web"
 
 
 def test_a_cluster_scoped_object_gets_the_applications_destination() -> None:
-    written = bridge_annotations(application(), DEFINITION)[ARGOCD_TRACKING_ID]
+    written = argocd_annotations(application(), DEFINITION)[ARGOCD_TRACKING_ID]
     assert written == "web:kro.run/ResourceGraphDefinition:apps/webapp"
 
 
 def test_an_application_elsewhere_is_named_with_its_namespace() -> None:
     app = application(namespace="team-a")
-    assert bridge_annotations(app, INSTANCE)[ARGOCD_TRACKING_ID].startswith("team-a_web:")
-    at_home = bridge_annotations(app, INSTANCE, argocd_namespace="team-a")
+    assert argocd_annotations(app, INSTANCE)[ARGOCD_TRACKING_ID].startswith("team-a_web:")
+    at_home = argocd_annotations(app, INSTANCE, argocd_namespace="team-a")
     assert at_home[ARGOCD_TRACKING_ID].startswith("web:")
 
 
 def test_deleting_the_application_must_not_delete_our_objects() -> None:
-    found = bridge_annotations(application(), INSTANCE)
+    found = argocd_annotations(application(), INSTANCE)
     assert found[ARGOCD_SYNC_OPTIONS] == "Delete=false"
     assert found[ARGOCD_COMPARE_OPTIONS] == "IgnoreExtraneous"
 
 
 def test_options_of_the_author_stay_and_win() -> None:
     written = {ARGOCD_SYNC_OPTIONS: "Delete=confirm, Replace=true"}
-    assert bridge_annotations(application(), INSTANCE, written)[ARGOCD_SYNC_OPTIONS] == (
+    assert argocd_annotations(application(), INSTANCE, written)[ARGOCD_SYNC_OPTIONS] == (
         "Delete=confirm,Replace=true"
     )
 
 
 def test_an_installation_id_goes_with_the_id() -> None:
-    found = bridge_annotations(application(), INSTANCE, argocd=ArgoCD(installation_id="blue"))
+    found = argocd_annotations(application(), INSTANCE, argocd=ArgoCD(installation_id="blue"))
     assert found[ARGOCD_INSTALLATION_ID] == "blue"
 
 
 def test_where_labels_are_tracked_the_label_is_the_mark() -> None:
-    marks = bridge_marks(
+    marks = argocd_marks(
         application(), INSTANCE, {}, argocd=ArgoCD(Method.LABEL), argocd_namespace="argocd"
     )
     assert marks.labels == {INSTANCE_LABEL: "web"}
@@ -97,8 +101,8 @@ def test_where_labels_are_tracked_the_label_is_the_mark() -> None:
 
 
 def test_a_crd_is_never_marked() -> None:
-    marks = bridge_marks(application(), CRD, {}, argocd=ArgoCD(), argocd_namespace="argocd")
-    assert marks == Marks()
+    marks = argocd_marks(application(), CRD, {}, argocd=ArgoCD(), argocd_namespace="argocd")
+    assert marks == TrackingMetadata()
 
 
 def test_an_application_that_does_not_exist_is_refused() -> None:

@@ -11,7 +11,7 @@ from kro_gitops.metadata import (
     SOURCE_MANAGER,
 )
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method
-from kro_gitops.tracking.foreign_owners import ForeignOwner, owner_of
+from kro_gitops.tracking.foreign_owners import ForeignOwner, find_foreign_owner
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
@@ -53,7 +53,7 @@ def applied_by_us(section: str, *keys: str) -> dict[str, Any]:
 
 
 def owner(live: KubeObject, argocd: ArgoCD | None = None, part_of: str = "") -> str:
-    found = owner_of(live, argocd=argocd or ArgoCD(), part_of=part_of)
+    found = find_foreign_owner(live, argocd=argocd or ArgoCD(), part_of=part_of)
     return "" if found is None else str(found)
 
 
@@ -243,5 +243,5 @@ def test_a_mark_that_we_merely_updated_is_still_somebody_elses() -> None:
 
 
 def test_the_parts_of_an_owner_can_be_told_apart() -> None:
-    found = owner_of(deployment(annotations=OWN_ID), argocd=ArgoCD())
+    found = find_foreign_owner(deployment(annotations=OWN_ID), argocd=ArgoCD())
     assert found == ForeignOwner("Argo CD", "web", "tracking id")

@@ -6,9 +6,9 @@ from kro_gitops.tracking.health import (
     DEFINITION_RULES,
     INSTANCE_RULES,
     Health,
+    HealthStatus,
+    Match,
     Rule,
-    Verdict,
-    When,
     health,
 )
 
@@ -34,15 +34,17 @@ def definition(*conditions: dict[str, Any], state: str = "", **metadata: Any) ->
     return {**found, "apiVersion": "kro.run/v1alpha1", "kind": "ResourceGraphDefinition"}
 
 
-def progressing(message: str) -> Verdict:
-    return Verdict(Health.PROGRESSING, message)
+def progressing(message: str) -> HealthStatus:
+    return HealthStatus(Health.PROGRESSING, message)
 
 
-def degraded(message: str) -> Verdict:
-    return Verdict(Health.DEGRADED, message)
+def degraded(message: str) -> HealthStatus:
+    return HealthStatus(Health.DEGRADED, message)
 
 
-SUSPENDED = Verdict(Health.SUSPENDED, "reconciliation suspended via kro.run/reconcile annotation")
+SUSPENDED = HealthStatus(
+    Health.SUSPENDED, "reconciliation suspended via kro.run/reconcile annotation"
+)
 
 
 @pytest.mark.parametrize(
@@ -82,12 +84,12 @@ SUSPENDED = Verdict(Health.SUSPENDED, "reconciliation suspended via kro.run/reco
                 ready("False", "paused"),
                 state="ACTIVE",
             ),
-            Verdict(Health.SUSPENDED, "paused"),
+            HealthStatus(Health.SUSPENDED, "paused"),
             id="reported as suspended",
         ),
         pytest.param(
             instance(ready("True"), annotations={"kro.run/reconcile": "enabled"}),
-            Verdict(Health.HEALTHY, ""),
+            HealthStatus(Health.HEALTHY, ""),
             id="annotated otherwise",
         ),
         pytest.param(
@@ -110,7 +112,7 @@ SUSPENDED = Verdict(Health.SUSPENDED, "reconciliation suspended via kro.run/reco
         ),
         pytest.param(
             instance(ready("True", "fine"), state="ACTIVE"),
-            Verdict(Health.HEALTHY, "fine"),
+            HealthStatus(Health.HEALTHY, "fine"),
             id="Ready",
         ),
         pytest.param(
@@ -140,7 +142,7 @@ SUSPENDED = Verdict(Health.SUSPENDED, "reconciliation suspended via kro.run/reco
         ),
         pytest.param(
             instance(condition("Mine", "False", "odd"), state="ACTIVE"),
-            Verdict(Health.HEALTHY, "active"),
+            HealthStatus(Health.HEALTHY, "active"),
             id="no Ready, active",
         ),
         pytest.param(
@@ -157,7 +159,7 @@ SUSPENDED = Verdict(Health.SUSPENDED, "reconciliation suspended via kro.run/reco
         ),
     ],
 )
-def test_health_of_instances(obj: dict[str, Any], verdict: Verdict) -> None:
+def test_health_of_instances(obj: dict[str, Any], verdict: HealthStatus) -> None:
     assert health(obj) == verdict
 
 
@@ -172,7 +174,7 @@ def test_health_of_instances(obj: dict[str, Any], verdict: Verdict) -> None:
         ),
         pytest.param(
             definition(ready("True", "fine"), state="Active"),
-            Verdict(Health.HEALTHY, "fine"),
+            HealthStatus(Health.HEALTHY, "fine"),
             id="Ready",
         ),
         pytest.param(
@@ -205,7 +207,9 @@ def test_health_of_instances(obj: dict[str, Any], verdict: Verdict) -> None:
         ),
         pytest.param(definition(ready("False", "bad")), degraded("bad"), id="not Ready"),
         pytest.param(
-            definition(state="Active"), Verdict(Health.HEALTHY, "active"), id="no Ready, active"
+            definition(state="Active"),
+            HealthStatus(Health.HEALTHY, "active"),
+            id="no Ready, active",
         ),
         pytest.param(definition(state="Inactive"), degraded("inactive"), id="no Ready, inactive"),
         pytest.param(
@@ -213,13 +217,13 @@ def test_health_of_instances(obj: dict[str, Any], verdict: Verdict) -> None:
         ),
     ],
 )
-def test_health_of_definitions(obj: dict[str, Any], verdict: Verdict) -> None:
+def test_health_of_definitions(obj: dict[str, Any], verdict: HealthStatus) -> None:
     assert health(obj) == verdict
 
 
 @pytest.mark.parametrize("rules", [INSTANCE_RULES, DEFINITION_RULES], ids=["instance", "rgd"])
 def test_the_last_row_of_a_table_always_fits(rules: tuple[Rule, ...]) -> None:
-    assert rules[-1].when is When.ALWAYS
+    assert rules[-1].when is Match.ALWAYS
     assert len({rule.when for rule in rules}) == len(rules)
 
 

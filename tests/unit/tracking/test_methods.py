@@ -5,9 +5,9 @@ from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method
 from kro_gitops.tracking.identity import TrackingId
 from kro_gitops.tracking.methods import (
     ArgoCD,
-    Marks,
+    TrackingMetadata,
     application_of,
-    tracking_marks,
+    tracking_metadata,
 )
 from kube_objects.errors import RefusedError
 
@@ -32,29 +32,31 @@ def test_a_setting_that_is_unset_or_unknown_means_annotations(text: str, method:
 @pytest.mark.parametrize("method", Method)
 def test_what_argo_cd_writes_it_believes(method: Method) -> None:
     argocd = ArgoCD(method, "argocd.argoproj.io/instance", "blue")
-    assert application_of(tracking_marks(ID, argocd), argocd) == "web"
+    assert application_of(tracking_metadata(ID, argocd), argocd) == "web"
 
 
 @pytest.mark.parametrize(
     ("method", "marks"),
     [
         pytest.param(
-            Method.ANNOTATION, Marks({}, {ARGOCD_TRACKING_ID: str(ID)}), id="annotation only"
+            Method.ANNOTATION,
+            TrackingMetadata({}, {ARGOCD_TRACKING_ID: str(ID)}),
+            id="annotation only",
         ),
-        pytest.param(Method.LABEL, Marks({INSTANCE_LABEL: "web"}, {}), id="label only"),
+        pytest.param(Method.LABEL, TrackingMetadata({INSTANCE_LABEL: "web"}, {}), id="label only"),
         pytest.param(
             Method.BOTH,
-            Marks({INSTANCE_LABEL: "web"}, {ARGOCD_TRACKING_ID: str(ID)}),
+            TrackingMetadata({INSTANCE_LABEL: "web"}, {ARGOCD_TRACKING_ID: str(ID)}),
             id="annotation and label",
         ),
     ],
 )
-def test_each_method_writes_its_own_marks(method: Method, marks: Marks) -> None:
-    assert tracking_marks(ID, ArgoCD(method)) == marks
+def test_each_method_writes_its_own_marks(method: Method, marks: TrackingMetadata) -> None:
+    assert tracking_metadata(ID, ArgoCD(method)) == marks
 
 
 def test_an_installation_id_is_written_beside_the_tracking_id() -> None:
-    written = tracking_marks(ID, ArgoCD(installation_id="blue")).annotations
+    written = tracking_metadata(ID, ArgoCD(installation_id="blue")).annotations
     assert written == {ARGOCD_TRACKING_ID: str(ID), ARGOCD_INSTALLATION_ID: "blue"}
 
 
@@ -67,50 +69,56 @@ def test_an_installation_id_is_written_beside_the_tracking_id() -> None:
 )
 def test_long_application_names_in_labels(method: Method, value: str) -> None:
     application = TrackingId(LONG, "apps", "Deployment", "prod", "api")
-    assert tracking_marks(application, ArgoCD(method)).labels == {INSTANCE_LABEL: value}
+    assert tracking_metadata(application, ArgoCD(method)).labels == {INSTANCE_LABEL: value}
 
 
 def test_a_name_that_cannot_end_a_label_is_refused() -> None:
     with pytest.raises(RefusedError, match="no letter or digit"):
-        tracking_marks(TrackingId("-._", "", "Service", "a", "b"), ArgoCD(Method.BOTH))
+        tracking_metadata(TrackingId("-._", "", "Service", "a", "b"), ArgoCD(Method.BOTH))
 
 
 @pytest.mark.parametrize(
     ("argocd", "marks", "application"),
     [
         pytest.param(
-            ArgoCD(Method.BOTH), Marks({INSTANCE_LABEL: "web"}), None, id="the label is decoration"
+            ArgoCD(Method.BOTH),
+            TrackingMetadata({INSTANCE_LABEL: "web"}),
+            None,
+            id="the label is decoration",
         ),
         pytest.param(
             ArgoCD(Method.LABEL),
-            Marks({}, {ARGOCD_TRACKING_ID: str(ID)}),
+            TrackingMetadata({}, {ARGOCD_TRACKING_ID: str(ID)}),
             None,
             id="the annotation does not count where the label does",
         ),
         pytest.param(
-            ArgoCD(), Marks({}, {ARGOCD_TRACKING_ID: "web"}), None, id="an unreadable annotation"
+            ArgoCD(),
+            TrackingMetadata({}, {ARGOCD_TRACKING_ID: "web"}),
+            None,
+            id="an unreadable annotation",
         ),
         pytest.param(
             ArgoCD(installation_id="blue"),
-            Marks({}, {ARGOCD_TRACKING_ID: str(ID)}),
+            TrackingMetadata({}, {ARGOCD_TRACKING_ID: str(ID)}),
             None,
             id="an installation asks for its own id",
         ),
         pytest.param(
             ArgoCD(),
-            Marks({}, {ARGOCD_TRACKING_ID: str(ID), ARGOCD_INSTALLATION_ID: "green"}),
+            TrackingMetadata({}, {ARGOCD_TRACKING_ID: str(ID), ARGOCD_INSTALLATION_ID: "green"}),
             "web",
             id="an installation without an id asks for none",
         ),
         pytest.param(
             ArgoCD(Method.LABEL, "custom/key"),
-            Marks({INSTANCE_LABEL: "helm-release", "custom/key": "web"}),
+            TrackingMetadata({INSTANCE_LABEL: "helm-release", "custom/key": "web"}),
             "web",
             id="a label key of its own",
         ),
     ],
 )
 def test_whom_argo_cd_believes_an_object_to_belong_to(
-    argocd: ArgoCD, marks: Marks, application: str | None
+    argocd: ArgoCD, marks: TrackingMetadata, application: str | None
 ) -> None:
     assert application_of(marks, argocd) == application

@@ -1,6 +1,6 @@
 import pytest
 
-from kro_gitops.tracking.propagated_labels import EVERYTHING, flowing_labels, may_flow
+from kro_gitops.tracking.propagated_labels import ALL_LABELS, is_propagated, propagated_labels
 
 ARGO_KEY = "argo.example.com/app"
 
@@ -18,7 +18,7 @@ ARGO_KEY = "argo.example.com/app"
     ],
 )
 def test_labels_for_people_flow(key: str) -> None:
-    assert may_flow(key)
+    assert is_propagated(key)
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_labels_for_people_flow(key: str) -> None:
     ],
 )
 def test_labels_that_tools_act_on_stay(key: str) -> None:
-    assert not may_flow(key)
+    assert not is_propagated(key)
 
 
 @pytest.mark.parametrize(
     ("patterns", "flowing"),
     [
-        pytest.param(EVERYTHING, {"team": "a", "example.com/cost": "b"}, id="everything"),
+        pytest.param(ALL_LABELS, {"team": "a", "example.com/cost": "b"}, id="everything"),
         pytest.param((), {}, id="nothing"),
         pytest.param(("team",), {"team": "a"}, id="one key"),
         pytest.param(("example.com/*", "x"), {"example.com/cost": "b"}, id="a domain"),
@@ -60,4 +60,4 @@ def test_patterns_choose_among_what_may_flow(
     patterns: tuple[str, ...], flowing: dict[str, str]
 ) -> None:
     labels = {"team": "a", "example.com/cost": "b", "kro.run/owned": "true", ARGO_KEY: "web"}
-    assert flowing_labels(labels, patterns, ARGO_KEY) == flowing
+    assert propagated_labels(labels, patterns, ARGO_KEY) == flowing

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kro_gitops.tracking.health import Health
-from kro_gitops.tracking.workload_health import child_health, pod_reasons
+from kro_gitops.tracking.workload_health import pod_reasons, workload_health
 from kube_objects.refs import KubeObject
 
 HEALTHY, PROGRESSING = Health.HEALTHY, Health.PROGRESSING
@@ -181,7 +181,7 @@ CASES = {
 
 @pytest.mark.parametrize(("made", "health", "message"), CASES.values(), ids=CASES)
 def test_health(made: KubeObject, health: Health, message: str) -> None:
-    verdict = child_health(made)
+    verdict = workload_health(made)
     assert (verdict.health, verdict.message) == (health, message)
 
 

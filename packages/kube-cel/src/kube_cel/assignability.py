@@ -1,7 +1,7 @@
 """
 Does an expression fit the field it fills, and what schema has a field it makes?
 
-`explain_misfit` compares an expression's type with the type of its target as kro does: by
+`explain_mismatch` compares an expression's type with the type of its target as kro does: by
 structure, because object types are nominal and the two sides never share one. Some of what
 kro lets pass looks accidental (a scalar for an object); it is let pass here, too, so that
 what kro accepts is accepted.
@@ -30,7 +30,7 @@ def expected_type(schema: Schema, path: Path, name: str, env: Environment) -> Ty
     Return the type of the field at `path` of resource `name`; dyn where the schema ends.
 
     Below a map the types get names no declaration has, as in kro; an object type there is
-    unknown to `explain_misfit`, which then accepts every object.
+    unknown to `explain_mismatch`, which then accepts every object.
     """
     type_name = f"{TYPE_NAME_PREFIX}{name}"
     found: Any = schema
@@ -64,12 +64,12 @@ def _schema_at(schema: Schema, name: str) -> Schema | None:
     return _schema_at(items, name) if isinstance(items, dict) else None
 
 
-def explain_misfit(output: Type, expected: Type, env: Environment) -> str | None:
+def explain_mismatch(output: Type, expected: Type, env: Environment) -> str | None:
     """Say why an expression's type does not fit its field, in kro's words; None if it does."""
     if expected.kind == "dyn" or output.kind == "dyn" or output == expected:
         return None
     if output.kind == "optional_type":
-        return explain_misfit(output.parameters[0], expected, env)
+        return explain_mismatch(output.parameters[0], expected, env)
     match expected.kind, output.kind:
         case "object", "map":
             return _explain_map_for_object(output, expected, env)
@@ -92,7 +92,7 @@ def _explain_list(output: Type, expected: Type, env: Environment) -> str | None:
     # A map has parameters as well: its keys are compared with the list's elements.
     if not output.parameters:
         return "list parameter count mismatch: got 0, expected 1"
-    reason = explain_misfit(output.parameters[0], expected.parameters[0], env)
+    reason = explain_mismatch(output.parameters[0], expected.parameters[0], env)
     return reason and f"list element type incompatible: {reason}"
 
 
@@ -102,7 +102,7 @@ def _explain_map(output: Type, expected: Type, env: Environment) -> str | None:
     for part, given, wanted in zip(
         ("key", "value"), output.parameters, expected.parameters, strict=True
     ):
-        reason = explain_misfit(given, wanted, env)
+        reason = explain_mismatch(given, wanted, env)
         if reason:
             return f"map {part} type incompatible: {reason}"
     return None
@@ -116,7 +116,7 @@ def _explain_map_for_object(output: Type, expected: Type, env: Environment) -> s
     if key.kind != "string":
         return "map keys must be strings to assign to struct"
     for name, field in declaration.fields.items():
-        reason = explain_misfit(value, field, env)
+        reason = explain_mismatch(value, field, env)
         if reason:
             return f'map value incompatible with struct field "{name}": {reason}'
     return None
@@ -127,7 +127,7 @@ def _explain_object_for_map(output: Type, expected: Type, env: Environment) -> s
     if declaration is None:
         return None
     for name, field in declaration.fields.items():
-        reason = explain_misfit(field, expected.parameters[1], env)
+        reason = explain_mismatch(field, expected.parameters[1], env)
         if reason:
             return f'struct field "{name}" incompatible with map value type: {reason}'
     return None
@@ -142,7 +142,7 @@ def _explain_object(output: Type, expected: Type, env: Environment) -> str | Non
         target = wanted.declared(name)
         if target is None:
             return f'field "{name}" exists in output but not in expected type'
-        reason = explain_misfit(field, target, env)
+        reason = explain_mismatch(field, target, env)
         if reason:
             return f'field "{name}" has incompatible type: {reason}'
     return None

@@ -7,7 +7,7 @@ allowed. What is left of it during an evaluation is kept in the frame, the list 
 the variables: `frame[BUDGET]` and `frame[LEFT]`.
 
 Counting must cost nearly nothing, so small things are not counted: a loop pays once for all
-its rounds, and a text or list pays only when it is longer than `UNCOUNTED`.
+its rounds, and a text or list pays only when it is longer than `FREE_SIZE`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,15 +20,15 @@ from kube_cel.scalars import OptionalValue
 from kube_cel.size_limits import MAX_SIZE, check_size
 
 BUDGET = 0
-LEFT = 1
+REMAINING = 1
 FIRST_SLOT = 2
 """The places in a frame: the budget, the steps left, then variables."""
 
-UNCOUNTED = 128
+FREE_SIZE = 128
 _CHARACTERS_PER_STEP = 64
-_STEPS_PER_GLANCE = 256
+_STEPS_PER_DEADLINE_CHECK = 256
 
-_WEIGHTLESS = frozenset({int, float, bool, type(None)})
+_FREE_TYPES = frozenset({int, float, bool, type(None)})
 
 Frame = list[Any]
 
@@ -56,54 +56,54 @@ class Budget:
 DEFAULT_BUDGET = Budget()
 
 
-def spend(frame: Frame, steps: int) -> None:
+def charge(frame: Frame, steps: int) -> None:
     """Take steps off the budget, before they are done."""
-    frame[LEFT] -= steps
+    frame[REMAINING] -= steps
     budget = frame[BUDGET]
-    if frame[LEFT] < 0:
+    if frame[REMAINING] < 0:
         raise EvaluationStopped(f"more than {budget.iterations} iterations")
     if budget.deadline is not None and budget.deadline():
         raise EvaluationStopped("the time allowed is over")
 
 
-def rounds(frame: Frame, items: Iterable[Any], steps: int) -> Iterable[Any]:
+def charge_loop(frame: Frame, items: Iterable[Any], steps: int) -> Iterable[Any]:
     """Pay for a loop over `items`; return them, watched if there is a deadline."""
-    frame[LEFT] -= steps
-    if frame[LEFT] >= 0 and frame[BUDGET].deadline is None:
+    frame[REMAINING] -= steps
+    if frame[REMAINING] >= 0 and frame[BUDGET].deadline is None:
         return items
-    spend(frame, 0)
-    return _glancing(frame, items)
+    charge(frame, 0)
+    return _with_deadline_checks(frame, items)
 
 
-def _glancing(frame: Frame, items: Iterable[Any]) -> Iterator[Any]:
+def _with_deadline_checks(frame: Frame, items: Iterable[Any]) -> Iterator[Any]:
     for count, item in enumerate(items, 1):
-        if count % _STEPS_PER_GLANCE == 0:
-            spend(frame, 0)
+        if count % _STEPS_PER_DEADLINE_CHECK == 0:
+            charge(frame, 0)
         yield item
 
 
-def count_built(frame: Frame, value: Any) -> None:
-    """Count a text, list or map that the expression has made; for those beyond `UNCOUNTED`."""
+def charge_created(frame: Frame, value: Any) -> None:
+    """Count a text, list or map that the expression has made; for those beyond `FREE_SIZE`."""
     size = len(value)
     budget = frame[BUDGET]
     if type(value) is str or type(value) is bytes:
         check_size(size, budget.characters)
-        spend(frame, size // _CHARACTERS_PER_STEP)
+        charge(frame, size // _CHARACTERS_PER_STEP)
     else:
         check_size(size, budget.elements)
-        spend(frame, size)
+        charge(frame, size)
 
 
-def count_read(frame: Frame, value: Any) -> None:
+def charge_read(frame: Frame, value: Any) -> None:
     """
     Count a value that is about to be read through, down to its last element.
 
     A list may hold another one many times over, and so weigh far more than it takes to build.
     """
-    spend(frame, weight_of(value, frame[LEFT]))
+    charge(frame, estimate_work(value, frame[REMAINING]))
 
 
-def weight_of(value: Any, limit: int) -> int:
+def estimate_work(value: Any, limit: int) -> int:
     """Estimate the work of walking a value; stop where it exceeds the limit."""
     waiting = [value]
     total = 0
@@ -118,7 +118,7 @@ def weight_of(value: Any, limit: int) -> int:
             waiting.extend(value for _, value in part.items())
         elif type(part) is list:
             total += 1 + len(part)
-            if not _WEIGHTLESS.issuperset(map(type, part)):
+            if not _FREE_TYPES.issuperset(map(type, part)):
                 waiting.extend(part)
         elif type(part) is str or type(part) is bytes:
             total += len(part) // _CHARACTERS_PER_STEP

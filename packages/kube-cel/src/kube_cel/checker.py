@@ -15,9 +15,9 @@ from typing import Any
 from kube_cel.environment import Environment
 from kube_cel.format_check import check_format_calls
 from kube_cel.inference import Inference
-from kube_cel.issues import CheckProblem, Issue
+from kube_cel.issues import CheckError, Issue
 from kube_cel.literal_rules import check_literals
-from kube_cel.macro_types import bind_variables, conclude
+from kube_cel.macro_types import bind_variables, result_type
 from kube_cel.syntax_tree import (
     Call,
     Has,
@@ -59,7 +59,7 @@ def check(tree: Node, env: Environment, text: str) -> Type:
     except TypeTooLarge as error:
         issues = [Issue(str(error), tree.offset, tree.start, tree.end)]
     if issues:
-        raise CheckProblem(text, issues)
+        raise CheckError(text, issues)
     return tree.type or ERROR
 
 
@@ -225,7 +225,7 @@ class _Checker:
         self.inference.enter_macro()
         bodies = [_VISITS[body.__class__](self, body) for body in node.bodies]
         self._scope = outside
-        return self._typed(node, conclude(self.inference, node, operand, bound, bodies))
+        return self._typed(node, result_type(self.inference, node, operand, bound, bodies))
 
 
 def _text_of(node: Node) -> str:

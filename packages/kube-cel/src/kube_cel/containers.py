@@ -5,7 +5,7 @@ A plain `list` or `dict` is a value of its own. Data that comes with a schema is
 a view instead: it keeps the raw JSON and converts an element when it is read, so that what is
 never read costs nothing, and a map that leaves the engine is still the author's own text.
 How to convert is decided by `views`, which knows schemas; here a converter is a function.
-What contradicts its schema is `Unreadable`, and an error only for who reads it.
+What contradicts its schema is `DeferredError`, and an error only for who reads it.
 
 `MixedMap` is a map that a `dict` cannot hold, because its keys are not all texts, as those of
 data are, or a value of it is unreadable. A `dict` holds neither, so that reading one is quick.
@@ -17,7 +17,7 @@ the map as a whole, raises `UnknownValue`.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from kube_cel.deferred_errors import Unreadable, attempt, readable
+from kube_cel.deferred_errors import DeferredError, defer_error, raise_if_deferred
 from kube_cel.errors import EvaluationError, UnknownValue
 from kube_cel.scalars import Duration, Timestamp, TypeValue, UInt
 
@@ -41,7 +41,7 @@ class ListView:
         self.keys = keys
 
     def __getitem__(self, index: int) -> Any:
-        return readable(self.convert(self.raw[index]))
+        return raise_if_deferred(self.convert(self.raw[index]))
 
     def __iter__(self) -> Iterator[Any]:
         """Walk the elements, unreadable ones among them."""
@@ -63,7 +63,7 @@ class MapView:
     def find(self, key: str) -> Any:
         """Return the value of `key`, or `ABSENT`."""
         value = self.raw.get(key, ABSENT)
-        return value if value is ABSENT else readable(self.convert(value))
+        return value if value is ABSENT else raise_if_deferred(self.convert(value))
 
     def keys(self) -> list[str]:
         """List the keys."""
@@ -124,7 +124,7 @@ class ObjectView:
     def items(self) -> Iterator[tuple[str, Any]]:
         """Walk names and converted values, unreadable ones too, leaving null properties out."""
         for name in self.keys():
-            value = attempt(self.find, name)
+            value = defer_error(self.find, name)
             if value is not ABSENT:
                 yield name, value
 
@@ -158,7 +158,7 @@ class MixedMap:
         for twin in _twins(key):
             entry = self._entries.get(twin)
             if entry is not None:
-                return readable(entry[1])
+                return raise_if_deferred(entry[1])
         return ABSENT
 
     def keys(self) -> list[Any]:
@@ -178,7 +178,7 @@ class MixedMap:
 
 def new_map(entries: Sequence[tuple[Any, Any]]) -> dict[str, Any] | MixedMap:
     """Make a map of entries, a plain one if it can be; of equal keys the last counts."""
-    if all(type(key) is str and type(value) is not Unreadable for key, value in entries):
+    if all(type(key) is str and type(value) is not DeferredError for key, value in entries):
         return dict(entries)
     return MixedMap(entries)
 

@@ -7,13 +7,13 @@ what `expectations` decides when they are not. Knows no grammar.
 
 from typing import NoReturn
 
-from kube_cel.issues import MOST_ISSUES, NOWHERE, Issue
+from kube_cel.issues import MAX_ISSUES, NO_OFFSET, Issue
 from kube_cel.lexer import Tokens
-from kube_cel.syntax_errors import Expected, Repair, judge
+from kube_cel.syntax_errors import Expected, Repair, diagnose
 from kube_cel.syntax_tree import Node
 
 
-class GivenUp(Exception):  # noqa: N818 - control flow between a parser and its start
+class ParseAborted(Exception):  # noqa: N818 - control flow between a parser and its start
     """Nothing after this place can be made sense of; the issues say why."""
 
 
@@ -46,16 +46,16 @@ class Cursor:
         self.at += 1
         return end
 
-    def demand(self, expected: Expected) -> None:
+    def expect(self, expected: Expected) -> None:
         """See to it that the next token is an expected one."""
         if self.kinds[self.at] not in expected.kinds:
             self.repair(expected)
 
     def repair(self, expected: Expected) -> Repair:
         """Note what is wrong with the next token, and make the best of it or give up."""
-        issue, repair = judge(self.tokens, self.at, expected)
+        issue, repair = diagnose(self.tokens, self.at, expected)
         if repair is Repair.NONE:
-            self.give_up(issue)
+            self.abort(issue)
         self.note(issue)
         if repair is Repair.SKIP:
             self.at += 1
@@ -64,15 +64,15 @@ class Cursor:
     def note(self, issue: Issue) -> Node:
         """Note an issue and return a node that stands for what is wrong."""
         self.issues.append(issue)
-        if len(self.issues) > MOST_ISSUES:
-            raise GivenUp
+        if len(self.issues) > MAX_ISSUES:
+            raise ParseAborted
         return Node(issue.offset, issue.start, issue.end)
 
     def note_everywhere(self, message: str) -> None:
         """Note an issue about the text as a whole."""
-        self.note(Issue(message, NOWHERE, 0, len(self.text)))
+        self.note(Issue(message, NO_OFFSET, 0, len(self.text)))
 
-    def give_up(self, issue: Issue) -> NoReturn:
+    def abort(self, issue: Issue) -> NoReturn:
         """Note an issue after which parsing makes no sense."""
         self.issues.append(issue)
-        raise GivenUp
+        raise ParseAborted

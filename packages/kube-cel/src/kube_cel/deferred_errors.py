@@ -2,7 +2,7 @@
 Errors that wait until somebody reads the value.
 
 An element that contradicts its schema, or the value of a `cel.bind` that fails, does no harm as
-long as nobody looks at it. `Unreadable` stands in its place, in a slot, a list or a map, and
+long as nobody looks at it. `DeferredError` stands in its place, in a slot, a list or a map, and
 whoever reads it raises the error. It never is the result of a step.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from kube_cel.errors import EvaluationError, EvaluationStopped
 
 
-class Unreadable:
+class DeferredError:
     """Stands for a value; `error` says why it cannot be read."""
 
     __slots__ = ("error",)
@@ -27,18 +27,18 @@ class Unreadable:
         raise self.error.with_traceback(None)
 
 
-def readable(value: Any) -> Any:
+def raise_if_deferred(value: Any) -> Any:
     """Return a value that was kept somewhere, or raise its error."""
-    if type(value) is Unreadable:
+    if type(value) is DeferredError:
         value.refuse()
     return value
 
 
-def attempt(step: Callable[..., Any], *arguments: Any) -> Any:
+def defer_error(step: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function; return its error, made a value, instead of raising it."""
     try:
         return step(*arguments)
     except EvaluationStopped:
         raise
     except EvaluationError as error:
-        return Unreadable(error)
+        return DeferredError(error)

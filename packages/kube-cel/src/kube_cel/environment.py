@@ -55,7 +55,7 @@ INT_OR_STRING = "x-kubernetes-int-or-string"
 PRESERVE_UNKNOWN = "x-kubernetes-preserve-unknown-fields"
 EMBEDDED_RESOURCE = "x-kubernetes-embedded-resource"
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 _SCALARS = {"boolean": BOOL, "number": DOUBLE, "integer": INT}
 _STRING_FORMATS = {
@@ -93,7 +93,7 @@ _CONDITION_SCHEMA: Schema = {
 
 _TypedCall = tuple[str, bool, tuple[Type, ...]]  # name, has a receiver, arguments
 
-_MOST_RESULTS = 10_000
+_MAX_CACHED_RESULTS = 10_000
 
 
 class Library:
@@ -122,7 +122,7 @@ class Library:
     def remember(self, call: _TypedCall, result: Type) -> None:
         """Keep a result for the next time, if it holds everywhere."""
         is_general = not result.is_open and not any(map(_depends, call[2]))
-        if is_general and len(self.results) < _MOST_RESULTS:
+        if is_general and len(self.results) < _MAX_CACHED_RESULTS:
             self.results[call] = result
 
 
@@ -172,7 +172,7 @@ class ObjectDeclaration:
     @property
     def properties(self) -> Mapping[str, Schema]:
         """The schemas of the properties, by their own (not escaped) names."""
-        return self.schema.get("properties") or _NOTHING
+        return self.schema.get("properties") or _EMPTY
 
     @property
     def fields(self) -> Mapping[str, Type]:
@@ -330,8 +330,8 @@ class Environment:
 
     def extend(
         self,
-        schemas: Mapping[str, Schema] = _NOTHING,
-        types: Mapping[str, Type] = _NOTHING,
+        schemas: Mapping[str, Schema] = _EMPTY,
+        types: Mapping[str, Type] = _EMPTY,
     ) -> "Environment":
         """
         Add variables, by schema or by type; one that is there already is replaced.
@@ -390,7 +390,7 @@ def _rules_environment() -> Environment:
         library,
         library,
         type_names=_TYPE_NAMES,
-        type_names_beside_schemas=_NOTHING,
+        type_names_beside_schemas=_EMPTY,
         exposes_unknown_fields=False,
         mixes_literals=False,
         has_bindings=False,

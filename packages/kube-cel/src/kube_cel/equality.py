@@ -9,7 +9,7 @@ a map is equal whatever the order, if it stands on the left.
 from typing import Any
 
 from kube_cel.containers import ABSENT, LISTS, MAPS, ListView, find_key
-from kube_cel.deferred_errors import readable
+from kube_cel.deferred_errors import raise_if_deferred
 from kube_cel.errors import EvaluationError
 from kube_cel.scalars import (
     OMIT,
@@ -48,7 +48,7 @@ def equals(left: Any, right: Any) -> bool:
         return _equal_optionals(left, right)
     if left_type is right_type and isinstance(left, Opaque):
         return bool(left == right)
-    readable(left)
+    raise_if_deferred(left)
     return False
 
 

@@ -80,7 +80,7 @@ class ConversionError(ExpressionError):
         super().__init__(self.CODE, message, hint=hint)
 
 
-class BuildProblem(ExpressionError):  # noqa: N818 - beside SyntaxProblem and CheckProblem
+class BuildError(ExpressionError):
     """An expression that parses and checks, but can never run: a constant bad pattern."""
 
     CODE = "expression-build"
@@ -89,7 +89,7 @@ class BuildProblem(ExpressionError):  # noqa: N818 - beside SyntaxProblem and Ch
         super().__init__(self.CODE, message, hint=hint)
 
 
-def worse(first: EvaluationError | None, second: EvaluationError) -> EvaluationError:
+def merge_errors(first: EvaluationError | None, second: EvaluationError) -> EvaluationError:
     """
     Choose what to report when both operands of a logical operator failed.
 

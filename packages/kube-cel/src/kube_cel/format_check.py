@@ -22,7 +22,7 @@ _TEXTUAL = frozenset(
         *("google.protobuf.Timestamp", "google.protobuf.Duration", "type", "null_type"),
     }
 )
-_TEXT_COMPLAINT = (
+_TEXT_ERROR = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types,"
     " durations, and timestamps"
 )
@@ -34,10 +34,10 @@ class _Clause:
 
     kinds: frozenset[str]
     complaint: str
-    looks_inside: bool = False  # at the elements of literals, too
+    checks_elements: bool = False  # at the elements of literals, too
 
 
-_STRING = _Clause(_TEXTUAL, _TEXT_COMPLAINT, looks_inside=True)
+_STRING = _Clause(_TEXTUAL, _TEXT_ERROR, checks_elements=True)
 _NUMBERS = frozenset({"int", "uint", "double"})
 _INTEGERS = frozenset({"int", "uint"})
 _DIGITS_AND_BOOLS = _INTEGERS | {"bool"}
@@ -73,8 +73,8 @@ _CLAUSES_BEFORE_4: Mapping[str, _Clause] = {
     "o": _Clause(_INTEGERS, _numeric("octal", "integers")),
 }
 
-_LARGEST_PRECISION = 100  # since version 5; before, there was no limit
-_LARGEST_INT = 2**63 - 1
+_MAX_PRECISION = 100  # since version 5; before, there was no limit
+_MAX_INT = 2**63 - 1
 
 
 class _Mismatch(Exception):  # noqa: N818 - caught by its only caller
@@ -166,10 +166,10 @@ def _precision_complaint(digits: str, version: int) -> str:
     conversion = f'error while converting precision to integer: strconv.Atoi: parsing "{digits}"'
     if not digits:
         return f"{conversion}: invalid syntax"
-    if len(digits.lstrip("0")) > len(str(_LARGEST_INT)) or int(digits) > _LARGEST_INT:
+    if len(digits.lstrip("0")) > len(str(_MAX_INT)) or int(digits) > _MAX_INT:
         return f"{conversion}: value out of range"
-    if version >= 5 and int(digits) > _LARGEST_PRECISION:
-        return f"precision {int(digits)} exceeds maximum allowed precision {_LARGEST_PRECISION}"
+    if version >= 5 and int(digits) > _MAX_PRECISION:
+        return f"precision {int(digits)} exceeds maximum allowed precision {_MAX_PRECISION}"
     return ""
 
 
@@ -180,7 +180,7 @@ def _check_argument(clause: _Clause, argument: Node) -> None:
         if node.type is not None and not _takes(clause, node.type):
             shown = node.type.name or node.type.kind
             raise _Mismatch(f"error during formatting: {clause.complaint}, was given {shown}", node)
-        if clause.looks_inside:
+        if clause.checks_elements:
             stack.extend(reversed(_parts(node)))
 
 

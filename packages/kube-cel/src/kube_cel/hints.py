@@ -12,7 +12,7 @@ from kube_cel.environment import Environment, ObjectDeclaration
 from kube_cel.escaping import escape
 from kube_cel.types import DOUBLE, INT, STRING, UINT, Type, format_type
 
-_FARTHEST = 2  # edits between what was written and what was meant
+_MAX_EDITS = 2  # edits between what was written and what was meant
 
 _MACRO_USES: Mapping[str, str] = {
     "all": "list.all(x, condition)",
@@ -32,13 +32,13 @@ _MACRO_USES: Mapping[str, str] = {
 }
 
 _OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%")
-_WRITTEN: Mapping[str, str] = {f"_{operator}_": operator for operator in _OPERATORS}
+_OPERATOR_SYMBOLS: Mapping[str, str] = {f"_{operator}_": operator for operator in _OPERATORS}
 _NUMBERS = (INT, UINT, DOUBLE)
 
 
 def suggest_name(names: Iterable[str], name: str) -> str | None:
     """Return the name nearest to a misspelt one, or None if nothing is near."""
-    allowed = min(_FARTHEST, len(name) // 2)
+    allowed = min(_MAX_EDITS, len(name) // 2)
     near = [(_edits(name, candidate, allowed), candidate) for candidate in names]
     distance, found = min(near, default=(allowed + 1, ""))
     return found if distance <= allowed else None
@@ -80,14 +80,16 @@ def hint_for_call(env: Environment, function: str, arguments: tuple[Type, ...]) 
     """Say what to change in a call no overload accepts, for the mistakes people make."""
     if function == "_[_]" and _declaration(env, arguments[0]) is not None:
         return "fields of an object are selected with a dot; only maps and lists take [ ]"
-    if function not in _WRITTEN:
+    if function not in _OPERATOR_SYMBOLS:
         return ""
     left, right = arguments
     if function == "_+_" and STRING in arguments:
         other = right if left == STRING else left
         return f"convert the {format_type(other)} with string(…)" if _has_text(other) else ""
     if left in _NUMBERS and right in _NUMBERS:
-        return f"{_WRITTEN[function]} takes numbers of one type; convert one with {left}(…)"
+        return (
+            f"{_OPERATOR_SYMBOLS[function]} takes numbers of one type; convert one with {left}(…)"
+        )
     if "optional_type" in (left.kind, right.kind):
         return "take the value out of the optional first, with .orValue(…)"
     return ""

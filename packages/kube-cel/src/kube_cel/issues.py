@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 from kube_cel.errors import ExpressionError
 
-NOWHERE = -1
+NO_OFFSET = -1
 """The offset of an issue about the text as a whole, such as its size."""
 
-MOST_ISSUES = 100
+MAX_ISSUES = 100
 """How many issues are printed; looking for more of them is a waste."""
 
-_LONGEST_SNIPPET = 16384  # bytes; a longer line is not shown, only its position
+_MAX_SNIPPET_BYTES = 16384  # bytes; a longer line is not shown, only its position
 _NARROW, _WIDE = (".", "^"), ("\N{FULLWIDTH FULL STOP}", "\N{FULLWIDTH CIRCUMFLEX ACCENT}")
 
 
@@ -33,7 +33,7 @@ class Issue:
     """
     One mistake.
 
-    `offset` is where cel-go's caret points, or `NOWHERE`; `start` and `end` span what a
+    `offset` is where cel-go's caret points, or `NO_OFFSET`; `start` and `end` span what a
     person would underline. Both lie inside the text (the end of the text included). `hint`
     says what to do where that is known; the message stays cel-go's and kro's own. `code` is set
     where a mistake deserves a name of its own; otherwise that of the error it is raised in counts.
@@ -59,13 +59,13 @@ class _TextError(ExpressionError):
         super().__init__(self.code_of_kind, format_issues(text, self.issues), hint=hint)
 
 
-class SyntaxProblem(_TextError):  # noqa: N818 - a problem is what its author sees
+class ParseError(_TextError):
     """The text is not an expression."""
 
     code_of_kind = "expression-syntax"
 
 
-class CheckProblem(_TextError):  # noqa: N818
+class CheckError(_TextError):
     """The expression has no type in its environment."""
 
     code_of_kind = "expression-type"
@@ -74,14 +74,14 @@ class CheckProblem(_TextError):  # noqa: N818
 def format_issues(text: str, issues: Iterable[Issue]) -> str:
     """Print issues in cel-go's layout, first position first, the hundred first only."""
     ordered = sorted(issues, key=lambda issue: issue.offset)
-    shown = [_format_issue(text, issue) for issue in ordered[:MOST_ISSUES]]
-    if len(ordered) > MOST_ISSUES:
-        shown.append(f"{len(ordered) - MOST_ISSUES} more errors were truncated")
+    shown = [_format_issue(text, issue) for issue in ordered[:MAX_ISSUES]]
+    if len(ordered) > MAX_ISSUES:
+        shown.append(f"{len(ordered) - MAX_ISSUES} more errors were truncated")
     return "\n".join(shown)
 
 
 def _format_issue(text: str, issue: Issue) -> str:
-    if issue.offset == NOWHERE:
+    if issue.offset == NO_OFFSET:
         return f"ERROR: <input>:-1:0: {issue.message}"
     if not text:  # the one text without a first column
         return f"ERROR: <input>:1:0: {issue.message}"
@@ -90,7 +90,7 @@ def _format_issue(text: str, issue: Issue) -> str:
     column = issue.offset - line_start
     head = f"ERROR: <input>:{line_number}:{column + 1}: {issue.message}"
     line = text[line_start:].partition("\n")[0].replace("\t", " ")
-    if len(line.encode(errors="replace")) > _LONGEST_SNIPPET:
+    if len(line.encode(errors="replace")) > _MAX_SNIPPET_BYTES:
         return head
     return f"{head}\n | {line}\n | {_pointer(line, column)}"
 

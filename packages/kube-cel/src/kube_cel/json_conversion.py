@@ -26,7 +26,7 @@ from kube_cel.scalars import OMIT, Duration, Omit, OptionalValue, Timestamp, UIn
 from kube_cel.time_formats import MIN_SECONDS, SECOND, format_timestamp_utc
 from kube_cel.type_names import kind_of
 
-_AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
+_JSON_TYPES = frozenset({str, int, float, bool, type(None)})
 _GO_KEYS: dict[type, str] = {
     int: "int64",
     UInt: "uint64",
@@ -60,7 +60,7 @@ def to_json(
     `strict` refuses what an object cannot hold: bytes, and integers beyond signed 64 bits.
     Otherwise both are left as they are, for encoders that have their own way with them.
     """
-    if type(value) in _AS_THEY_ARE:
+    if type(value) in _JSON_TYPES:
         return value
     waiting: _Waiting = []
     result = _begin(value, 1, waiting, strict)
@@ -68,7 +68,7 @@ def to_json(
     while waiting:
         made, children, depth = waiting.pop()
         for key, child in children:
-            if type(child) in _AS_THEY_ARE:
+            if type(child) in _JSON_TYPES:
                 made[key] = child
             else:
                 made[key] = _begin(child, depth + 1, waiting, strict)
@@ -88,13 +88,13 @@ def _begin(value: Any, depth: int, waiting: _Waiting, strict: bool) -> Any:
     if kind is ObjectView or kind is MapView:
         value, kind = value.raw, type(value.raw)
     if kind is dict:
-        flat = _AS_THEY_ARE.issuperset(map(type, value.values()))
+        flat = _JSON_TYPES.issuperset(map(type, value.values()))
         made = value.copy() if flat else {}
         waiting.append((made, () if flat else value.items(), depth))
         return made
     if kind is list or kind is ListView:
         elements = list(value)
-        flat = _AS_THEY_ARE.issuperset(map(type, elements))
+        flat = _JSON_TYPES.issuperset(map(type, elements))
         waiting.append((elements, () if flat else enumerate(elements), depth))
         return elements
     if kind is MixedMap:
@@ -123,7 +123,7 @@ def _text_key(key: Any) -> Any:
 
 def _scalar(value: Any, *, strict: bool) -> Any:
     kind = type(value)
-    if kind in _AS_THEY_ARE or value is OMIT:
+    if kind in _JSON_TYPES or value is OMIT:
         return value
     if kind is UInt:
         if strict and value >= 2**63:

@@ -11,7 +11,7 @@ hide the mistakes behind it.
 import re
 from typing import NamedTuple
 
-from kube_cel.issues import MOST_ISSUES, Issue
+from kube_cel.issues import MAX_ISSUES, Issue
 
 END = "<EOF>"
 IDENTIFIER = "IDENTIFIER"
@@ -95,7 +95,7 @@ def tokenize(text: str) -> tuple[Tokens, list[Issue]]:
         elif kind == _BROKEN:
             if word:
                 issues.append(_unrecognized(word, match.start(group)))
-            if len(issues) > MOST_ISSUES:
+            if len(issues) > MAX_ISSUES:
                 break
             continue
         elif kind == STRING and word[0] in "bB":

@@ -12,14 +12,14 @@ from kube_cel.lexer import BYTES, DOUBLE, INT, STRING, UINT
 
 Value = bool | int | float | str | bytes | None
 
-_MOST_DIGITS = 20  # of the largest 64-bit number; more need not be converted to be refused
+_MAX_DIGITS = 20  # of the largest 64-bit number; more need not be converted to be refused
 
 _ESCAPE = re.compile(
     r"\\(?:[xX](?P<byte>[0-9a-fA-F]{2})|u(?P<short>[0-9a-fA-F]{4})|U(?P<long>[0-9a-fA-F]{8})"
     r"|(?P<octal>[0-3][0-7]{2})|(?P<letter>.))",
     re.DOTALL,
 )
-_LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
+_LETTER_ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
 
 
 class InvalidLiteral(ValueError):  # noqa: N818 - the parser's word for it
@@ -59,7 +59,7 @@ def _magnitude(text: str) -> int:
     """Read digits; anything too long to be a 64-bit number counts as just beyond them."""
     base = 16 if text.startswith("0x") else 10
     digits = text.removeprefix("0x").lstrip("0")
-    return int(digits or "0", base) if len(digits) <= _MOST_DIGITS else 2**64
+    return int(digits or "0", base) if len(digits) <= _MAX_DIGITS else 2**64
 
 
 def _double(text: str, *, negative: bool) -> float:
@@ -110,7 +110,7 @@ def _byte(escape: re.Match[str]) -> int:
         case "octal":
             return int(escape["octal"], 8)
         case "letter":
-            return _LETTERS.get(escape["letter"]) or ord(escape["letter"])
+            return _LETTER_ESCAPES.get(escape["letter"]) or ord(escape["letter"])
         case _:
             raise InvalidLiteral("unable to unescape string")
 

@@ -52,14 +52,14 @@ def _range(inference: Inference, node: Macro, operand: Type) -> list[Type]:
     return [variable, variable] if has_two else [variable]
 
 
-def conclude(
+def result_type(
     inference: Inference, node: Macro, operand: Type, scope: Scope, bodies: Bodies
 ) -> Type:
     """Say what a macro returns, its operand, variables and bodies being known."""
     if node.name == "sortBy":
         keys = list_of(bodies[0])
         return inference.call(node, "@sortByAssociatedKeys", (operand, keys), is_member=True)
-    return _CONCLUSIONS[node.name](inference, node, scope, bodies)
+    return _RESULT_TYPES[node.name](inference, node, scope, bodies)
 
 
 def _quantified(inference: Inference, node: Macro, scope: Scope, bodies: Bodies) -> Type:
@@ -123,7 +123,7 @@ def _require_test(
         inference.call(node, "_?_:_", (test, *branches), is_member=False)
 
 
-_CONCLUSIONS: Mapping[str, Callable[[Inference, Macro, Scope, Bodies], Type]] = {
+_RESULT_TYPES: Mapping[str, Callable[[Inference, Macro, Scope, Bodies], Type]] = {
     "all": _quantified,
     "exists": _quantified,
     "exists_one": _counted,

@@ -8,8 +8,8 @@ here: a long chain of selections or additions is not nested, but deep.
 
 from kube_cel.syntax_tree import Call, Has, Macro, Node, Select, children
 
-DEEPEST = 250
-TOO_NESTED = f"expression recursion limit exceeded: {DEEPEST}"
+MAX_DEPTH = 250
+TOO_NESTED = f"expression recursion limit exceeded: {MAX_DEPTH}"
 TOO_DEEP = "max recursion depth exceeded"
 
 # Operations that add no level: chains of && and || are balanced, the others do not repeat.

@@ -19,8 +19,8 @@ is noted and parsing goes on; the tree is returned only if nothing was noted.
 from collections.abc import Callable, Mapping
 
 from kube_cel import syntax_errors as expect
-from kube_cel.cursor import Cursor, GivenUp
-from kube_cel.issues import MOST_ISSUES, NOWHERE, Issue, SyntaxProblem
+from kube_cel.cursor import Cursor, ParseAborted
+from kube_cel.issues import MAX_ISSUES, NO_OFFSET, Issue, ParseError
 from kube_cel.lexer import (
     BYTES,
     DOUBLE,
@@ -35,7 +35,7 @@ from kube_cel.lexer import (
 )
 from kube_cel.literals import InvalidLiteral, literal_value
 from kube_cel.macros import expand
-from kube_cel.nesting import DEEPEST, TOO_DEEP, TOO_NESTED, depth
+from kube_cel.nesting import MAX_DEPTH, TOO_DEEP, TOO_NESTED, depth
 from kube_cel.syntax_errors import Repair
 from kube_cel.syntax_tree import (
     Call,
@@ -49,7 +49,7 @@ from kube_cel.syntax_tree import (
     Select,
 )
 
-LONGEST_TEXT = 100_000
+MAX_EXPRESSION_LENGTH = 100_000
 
 RESERVED = frozenset(
     (
@@ -75,17 +75,19 @@ _NUMBERS = (INT, DOUBLE)
 
 
 def parse(text: str) -> Node:
-    """Parse an expression, or raise `SyntaxProblem` with everything found wrong."""
+    """Parse an expression, or raise `ParseError` with everything found wrong."""
     size = len(text)
-    if size > LONGEST_TEXT:
-        message = f"expression code point size exceeds limit: size: {size}, limit {LONGEST_TEXT}"
-        raise SyntaxProblem(text, [Issue(message, NOWHERE, 0, size)])
+    if size > MAX_EXPRESSION_LENGTH:
+        message = (
+            f"expression code point size exceeds limit: size: {size}, limit {MAX_EXPRESSION_LENGTH}"
+        )
+        raise ParseError(text, [Issue(message, NO_OFFSET, 0, size)])
     tokens, issues = tokenize(text)
-    if len(issues) <= MOST_ISSUES:
+    if len(issues) <= MAX_ISSUES:
         tree = _Parser(text, tokens, issues).tree()
         if tree is not None and not issues:
             return tree
-    raise SyntaxProblem(text, issues)
+    raise ParseError(text, issues)
 
 
 class _Parser(Cursor):
@@ -106,12 +108,12 @@ class _Parser(Cursor):
             tree = self._expression()
             self.take(END, expect.NOTHING)
             # A level needs at least a token, so most texts need not be measured.
-            if len(self.kinds) > DEEPEST and depth(tree) > DEEPEST:
+            if len(self.kinds) > MAX_DEPTH and depth(tree) > MAX_DEPTH:
                 self.note_everywhere(TOO_DEEP)
-        except GivenUp:
+        except ParseAborted:
             return None
         except RecursionError:  # our caller has used up Python's stack, not the author
-            self.issues.append(Issue(TOO_NESTED, NOWHERE, 0, len(self.text)))
+            self.issues.append(Issue(TOO_NESTED, NO_OFFSET, 0, len(self.text)))
             return None
         return tree
 
@@ -157,7 +159,7 @@ class _Parser(Cursor):
         """Say whether a `?` or `:` goes on with this expression, and finish it if not."""
         if operators and self.kinds[operators[-1]] == "?":
             if kind != ":" and self.repair(expect.COLON) is not Repair.SKIP:
-                raise GivenUp
+                raise ParseAborted
             self.nesting += 1
             self._check_nesting()
             return True
@@ -212,14 +214,14 @@ class _Parser(Cursor):
             self.arithmetics += step
 
     def _check_nesting(self) -> None:
-        if self.nesting > DEEPEST or self.relations > DEEPEST or self.arithmetics > DEEPEST:
+        if self.nesting > MAX_DEPTH or self.relations > MAX_DEPTH or self.arithmetics > MAX_DEPTH:
             self.note_everywhere(TOO_NESTED)
-            raise GivenUp
+            raise ParseAborted
 
     # Operands.
 
     def _operand(self) -> Node:
-        self.demand(expect.OPERAND)
+        self.expect(expect.OPERAND)
         first, kinds = self.at, self.kinds
         prefix = self._prefix() if kinds[first] in _PREFIXES else ""
         begin = self.at
@@ -247,7 +249,7 @@ class _Parser(Cursor):
         while self.kinds[self.at] == kind:
             self.at += 1
         if self.kinds[self.at] not in _PRIMARIES:
-            self.give_up(
+            self.abort(
                 expect.extraneous(self.tokens, self.at, expect.OPERAND)
                 if kind == "!"
                 else expect.no_alternative(self.tokens, self.text, first, self.at)
@@ -269,7 +271,7 @@ class _Parser(Cursor):
         """Read a name, or one with a leading dot."""
         start = self.starts[self.at]
         if self.kinds[self.at] == "." and self.kinds[self.at + 1] != IDENTIFIER:
-            self.give_up(expect.no_alternative(self.tokens, self.text, self.at, self.at + 1))
+            self.abort(expect.no_alternative(self.tokens, self.text, self.at, self.at + 1))
         absolute = self.skip(".")
         name, offset = self.texts[self.at], self.starts[self.at]
         self.at += 1
@@ -286,7 +288,7 @@ class _Parser(Cursor):
         negative = self.skip("-")
         kind, word = self.kinds[self.at], self.texts[self.at]
         if negative and kind not in _NUMBERS:
-            self.give_up(expect.no_alternative(self.tokens, self.text, self.at - 1, self.at))
+            self.abort(expect.no_alternative(self.tokens, self.text, self.at - 1, self.at))
         end = self.starts[self.at] + len(word)
         self.at += 1
         try:
@@ -316,17 +318,17 @@ class _Parser(Cursor):
 
     def _no_field(self, first: int, operand: Node, *, optional: bool) -> Node:
         if optional:
-            self.give_up(expect.judge(self.tokens, self.at, expect.FIELD)[0])
+            self.abort(expect.diagnose(self.tokens, self.at, expect.FIELD)[0])
         issue = expect.no_alternative(self.tokens, self.text, first, self.at)
         if self.kinds[self.at] not in _PRECEDENCE:
-            self.give_up(issue)
+            self.abort(issue)
         self.note(issue)  # as if the dot were not there: an operator comes next
         return operand
 
     def _index(self, operand: Node) -> Node:
         bracket = self.starts[self.at]
         self.at += 1
-        self.demand(expect.INDEX)
+        self.expect(expect.INDEX)
         function = "_[?_]" if self.skip("?") else "_[_]"
         index = self._expression()
         end = self.take("]", expect.BRACKET)
@@ -338,7 +340,7 @@ class _Parser(Cursor):
         name, start = self.texts[self.at], self.starts[self.at]
         parenthesis = self.starts[self.at + 1]
         self.at += 2
-        self.demand(expect.ARGUMENT)
+        self.expect(expect.ARGUMENT)
         arguments: list[Node] = []
         if self.kinds[self.at] != ")":
             arguments.append(self._expression())
@@ -357,7 +359,7 @@ class _Parser(Cursor):
     def _list(self) -> Node:
         start = self.starts[self.at]
         self.at += 1
-        self.demand(expect.ELEMENT)
+        self.expect(expect.ELEMENT)
         elements: list[Node] = []
         optional: list[int] = []
         going_on = not self.skip(",")  # `[,]` is an empty list
@@ -365,7 +367,7 @@ class _Parser(Cursor):
             if self.skip("?"):
                 optional.append(len(elements))
             elements.append(self._expression())
-            self.demand(expect.AFTER_ELEMENT)
+            self.expect(expect.AFTER_ELEMENT)
             going_on = self.skip(",")
         end = self.take("]", expect.BRACKET)
         return ListLiteral(start, start, end, elements, frozenset(optional))
@@ -373,7 +375,7 @@ class _Parser(Cursor):
     def _map(self) -> Node:
         start = self.starts[self.at]
         self.at += 1
-        self.demand(expect.ENTRY)
+        self.expect(expect.ENTRY)
         entries: list[Entry] = []
         going_on = not self.skip(",")  # `{,}` is an empty map
         while going_on and self.kinds[self.at] in expect.INDEX.kinds:
@@ -381,7 +383,7 @@ class _Parser(Cursor):
             key = self._expression()
             self.take(":", expect.COLON)
             entries.append(Entry(key, self._expression(), optional))
-            self.demand(expect.AFTER_ENTRY)
+            self.expect(expect.AFTER_ENTRY)
             going_on = self.skip(",")
         end = self.take("}", expect.BRACE)
         return MapLiteral(start, start, end, entries)
@@ -395,16 +397,16 @@ class _Parser(Cursor):
         start, brace = self.starts[begin], self.starts[self.at]
         name = "".join(self.texts[begin : self.at])
         self.at += 1
-        self.demand(expect.MESSAGE_ENTRY)
+        self.expect(expect.MESSAGE_ENTRY)
         values: list[Node] = []
         going_on = not self.skip(",")  # `C{,}` has no fields
         while going_on and self.kinds[self.at] in expect.MESSAGE_FIELD.kinds:
             self.skip("?")
-            self.demand(expect.FIELD)
+            self.expect(expect.FIELD)
             self.at += 1
             self.take(":", expect.COLON)
             values.append(self._expression())
-            self.demand(expect.AFTER_ENTRY)
+            self.expect(expect.AFTER_ENTRY)
             going_on = self.skip(",")
         self.take("}", expect.BRACE)
         return Message(brace, start, brace, name, values)

@@ -9,13 +9,13 @@ an `EvaluationError`, because no author's expression may bring down who evaluate
 from collections.abc import Mapping
 from typing import Any
 
-from kube_cel.budget import BUDGET, DEFAULT_BUDGET, LEFT, Budget, Frame
+from kube_cel.budget import BUDGET, DEFAULT_BUDGET, REMAINING, Budget, Frame
 from kube_cel.compiler.build import Compiler
 from kube_cel.compiler.scope import Step
 from kube_cel.containers import ABSENT
 from kube_cel.environment import Environment
 from kube_cel.errors import (
-    BuildProblem,
+    BuildError,
     ConversionError,
     EvaluationError,
     EvaluationStopped,
@@ -51,7 +51,7 @@ class Program:
         """
         frame = self._blank.copy()
         frame[BUDGET] = budget = budget or DEFAULT_BUDGET
-        frame[LEFT] = budget.iterations
+        frame[REMAINING] = budget.iterations
         for name, slot in self._variables:
             frame[slot] = data.get(name, ABSENT)
         try:
@@ -64,7 +64,7 @@ class Program:
             raise EvaluationError(f"internal error: {type(error).__name__}: {error}") from error
         finally:
             if budget.meter is not None:
-                budget.meter(budget.iterations - frame[LEFT])
+                budget.meter(budget.iterations - frame[REMAINING])
 
     def evaluate(self, data: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """Evaluate to JSON; raise `ConversionError` for a value that JSON cannot hold."""
@@ -82,11 +82,11 @@ def compile_program(tree: Node, env: Environment, text: str) -> Program:
     """
     Make a program of a tree that has been checked in `env`.
 
-    Raises `BuildProblem` where an expression can never run: a constant pattern that is none.
+    Raises `BuildError` where an expression can never run: a constant pattern that is none.
     """
     compiler = Compiler(env)
     try:
         step = compiler.build(tree)
     except RecursionError:
-        raise BuildProblem("max recursion depth exceeded") from None
+        raise BuildError("max recursion depth exceeded") from None
     return Program(text, tree.type or DYN, step, compiler)

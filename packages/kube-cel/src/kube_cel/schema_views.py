@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube_cel.containers import Converter, ListView, MapView, ObjectView, PartialMap
-from kube_cel.deferred_errors import Unreadable
+from kube_cel.deferred_errors import DeferredError
 from kube_cel.errors import EvaluationError
 from kube_cel.escaping import escape, unescape
 from kube_cel.go_numbers import format_double
 from kube_cel.scalars import Duration
-from kube_cel.time_formats import parse_date, parse_date_time, parse_wordy_duration
+from kube_cel.time_formats import parse_date, parse_date_time, parse_duration_words
 
 Schema = Mapping[str, Any]
 
@@ -205,20 +205,20 @@ def _element_converter(schema: Schema) -> tuple[Converter, type | None]:
     """
     Return how to convert elements, null among them, and their exact type if there is one.
 
-    An element that contradicts the schema becomes `Unreadable`.
+    An element that contradicts the schema becomes `DeferredError`.
     """
     nullable = bool(schema.get("nullable"))
     made: list[Shape] = []  # made at the first element: schemas may contain themselves
 
     def convert(raw: Any) -> Any:
         if raw is None:
-            return None if nullable else Unreadable(EvaluationError(NULL))
+            return None if nullable else DeferredError(EvaluationError(NULL))
         if not made:
             made.append(shape_of(schema))
         try:
             return made[0].value(raw)
         except EvaluationError as error:
-            return Unreadable(error)
+            return DeferredError(error)
 
     return convert, shape_of(schema).exact if schema.get("type") in _SCALAR_TYPES else None
 
@@ -307,7 +307,7 @@ _STRINGS: dict[str, Shape] = {
     "date-time": Shape(_formatted(parse_date_time, "Invalid date-time formatted string")),
     "date": Shape(_formatted(parse_date, "Invalid date formatted string")),
     "duration": Shape(
-        _formatted(lambda text: Duration(parse_wordy_duration(text)), "Invalid duration")
+        _formatted(lambda text: Duration(parse_duration_words(text)), "Invalid duration")
     ),
 }
 _SCALARS: dict[str, Shape] = {

@@ -1,7 +1,7 @@
 """
 What the grammar allows next, and what to say when something else comes.
 
-The parser names an `Expected` and asks `judge`; the answer is cel-go's wording and whether
+The parser names an `Expected` and asks `diagnose`; the answer is cel-go's wording and whether
 parsing can go on. cel-go's parser is generated and repairs in this order: leave out one token
 too many, make up a token that is missing, give up. Following it keeps the messages people know,
 and lets one run find several mistakes.
@@ -27,7 +27,7 @@ from kube_cel.lexer import (
 
 # The grammar's token types in its own order, in which sets are printed: those that are their
 # own text, and those that have a name.
-_WORDS = ("[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":", "true", "false", "null")
+_TOKEN_NAMES = ("[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":", "true", "false", "null")
 _NAMED = (DOUBLE, INT, UINT, STRING, BYTES, IDENTIFIER, ESCAPED, END)
 _OPERAND_STARTS = (
     *("[", "{", "(", ".", "-", "!", "true", "false", "null"),
@@ -39,7 +39,7 @@ _CONTINUATIONS = frozenset(
 _CLOSERS = frozenset((")", "]", "}"))
 _OPERAND_ENDS = _CLOSERS | {IDENTIFIER, ESCAPED, STRING, BYTES}
 
-_WORDS_OF_OTHER_LANGUAGES = {
+_FOREIGN_WORD_HINTS = {
     "and": "CEL writes && for and",
     "or": "CEL writes || for or",
     "not": "CEL writes ! for not",
@@ -56,7 +56,7 @@ class Expected:
     kinds: frozenset[str]
 
     def __str__(self) -> str:
-        shown = [f"'{kind}'" for kind in _WORDS if kind in self.kinds]
+        shown = [f"'{kind}'" for kind in _TOKEN_NAMES if kind in self.kinds]
         shown += [kind for kind in _NAMED if kind in self.kinds]
         return shown[0] if len(shown) == 1 else f"{{{', '.join(shown)}}}"
 
@@ -90,7 +90,7 @@ class Repair(Enum):
     NONE = auto()
 
 
-def judge(tokens: Tokens, at: int, expected: Expected) -> tuple[Issue, Repair]:
+def diagnose(tokens: Tokens, at: int, expected: Expected) -> tuple[Issue, Repair]:
     """Say what is wrong with the token at `at`, and how to go on."""
     shown = _show_token(tokens, at)
     if tokens.kinds[at] != END and tokens.kinds[at + 1] in expected.kinds:
@@ -121,7 +121,7 @@ def extraneous(tokens: Tokens, at: int, expected: Expected) -> Issue:
 def issue_at(tokens: Tokens, at: int, text: str, hint: str = "") -> Issue:
     """Make a syntax error about the token at `at`."""
     start, word = tokens.starts[at], tokens.texts[at]
-    hint = hint or _WORDS_OF_OTHER_LANGUAGES.get(word, "")
+    hint = hint or _FOREIGN_WORD_HINTS.get(word, "")
     return Issue(f"Syntax error: {text}", start, start, start + len(word), hint)
 
 

@@ -17,14 +17,14 @@ MAX_SECONDS = 253402300799
 """9999-12-31T23:59:59Z, the last one."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_HERE = EPOCH.replace(tzinfo=None)  # zones are ours to add and subtract
+_NAIVE_EPOCH = EPOCH.replace(tzinfo=None)  # zones are ours to add and subtract
 
 _RFC3339 = re.compile(
     r"([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt]"
     r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60))(?:\.([0-9]+))?"
     r"([Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 )
-_LONGEST_DURATION = 10_000  # characters, which are read one unit after the other
+_MAX_DURATION_LENGTH = 10_000  # characters, which are read one unit after the other
 _UNITS = {
     "ns": 1,
     "us": 10**3,
@@ -36,7 +36,7 @@ _UNITS = {
     "h": 3600 * SECOND,
 }
 _DURATION_PART = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?([^0-9.]+)")
-_WORDS: tuple[tuple[tuple[str, ...], int], ...] = (
+_UNIT_WORDS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("ns", "nano"), 1),
     (("us", "µs", "micro"), 10**3),
     (("ms", "milli"), 10**6),
@@ -72,7 +72,7 @@ def parse_timestamp(text: str) -> Timestamp:
 def _seconds(clock: str) -> int:
     if clock.startswith("0000"):  # a year of the form but not of Python; out of range anyhow
         return MIN_SECONDS - 366 * 86400
-    since = datetime.fromisoformat(clock) - _EPOCH_HERE
+    since = datetime.fromisoformat(clock) - _NAIVE_EPOCH
     return since.days * 86400 + since.seconds
 
 
@@ -105,7 +105,7 @@ def format_timestamp_utc(moment: Timestamp) -> str:
 
 def parse_duration(text: str) -> int:
     """Read Go's form (`1h30m`, `-1.5s`, `0`) as nanoseconds."""
-    if len(text) > _LONGEST_DURATION:
+    if len(text) > _MAX_DURATION_LENGTH:
         raise ValueError(text[:20])
     sign, rest = (-1, text[1:]) if text[:1] == "-" else (1, text.removeprefix("+"))
     if rest == "0":
@@ -122,9 +122,9 @@ def parse_duration(text: str) -> int:
     return sign * total
 
 
-def parse_wordy_duration(text: str) -> int:
+def parse_duration_words(text: str) -> int:
     """Read a `duration` as Kubernetes does: Go's form, or words such as `2 weeks`."""
-    if len(text) > _LONGEST_DURATION:
+    if len(text) > _MAX_DURATION_LENGTH:
         raise ValueError(text[:20])
     try:
         return parse_duration(text)
@@ -141,7 +141,7 @@ def _words(text: str) -> list[tuple[str, str]]:
 
 def _unit_of(word: str) -> int:
     """Return what a word is worth; the last name of a unit also matches as a prefix."""
-    return sum(size for names, size in _WORDS if word in names or word.startswith(names[-1]))
+    return sum(size for names, size in _UNIT_WORDS if word in names or word.startswith(names[-1]))
 
 
 def _nanos(whole: str, fraction: str, unit: int) -> int:
@@ -159,7 +159,7 @@ def _parse_offset(zone: str) -> int:
 
 
 def _format_seconds(seconds: int) -> str:
-    return (_EPOCH_HERE + timedelta(seconds=seconds)).isoformat()
+    return (_NAIVE_EPOCH + timedelta(seconds=seconds)).isoformat()
 
 
 def _format_offset(offset: int) -> str:

@@ -10,7 +10,7 @@ checker's business (`unify`), because it depends on what type variables are boun
 import re
 from dataclasses import dataclass, field
 
-LARGEST_TYPE = 1000  # parts; `cel.bind` can double a type with every line of an expression
+MAX_TYPE_SIZE = 1000  # parts; `cel.bind` can double a type with every line of an expression
 
 
 class TypeTooLarge(ValueError):  # noqa: N818 - what it is, said of the type
@@ -44,8 +44,8 @@ class Type:
         for parameter in self.parameters:
             is_open = is_open or parameter.is_open
             size += parameter._size
-        if size > LARGEST_TYPE:
-            raise TypeTooLarge(f"type has more than {LARGEST_TYPE} parts")
+        if size > MAX_TYPE_SIZE:
+            raise TypeTooLarge(f"type has more than {MAX_TYPE_SIZE} parts")
         object.__setattr__(self, "is_open", is_open)
         object.__setattr__(self, "_size", size)
         object.__setattr__(self, "_hash", hash((self.kind, self.parameters, self.name)))

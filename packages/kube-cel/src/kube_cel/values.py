@@ -22,10 +22,10 @@ from kube_cel.containers import (
     new_map,
     partial,
 )
-from kube_cel.deferred_errors import Unreadable
+from kube_cel.deferred_errors import DeferredError
 from kube_cel.equality import NUMBERS, compare, equals
 from kube_cel.errors import (
-    BuildProblem,
+    BuildError,
     ConversionError,
     EvaluationError,
     EvaluationStopped,
@@ -58,9 +58,10 @@ __all__ = [
     "NUMBERS",
     "OMIT",
     "RUNTIME",
-    "BuildProblem",
+    "BuildError",
     "Condition",
     "ConversionError",
+    "DeferredError",
     "Duration",
     "EvaluationError",
     "EvaluationStopped",
@@ -76,7 +77,6 @@ __all__ = [
     "TypeValue",
     "UInt",
     "UnknownValue",
-    "Unreadable",
     "check_size",
     "compare",
     "conversion_failed",

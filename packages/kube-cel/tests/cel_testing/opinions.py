@@ -18,7 +18,7 @@ from cel_testing.normal import Normal, normal_form, normal_optional
 from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import ExpressionError
-from kube_cel.issues import SyntaxProblem
+from kube_cel.issues import ParseError
 
 TABLE = Path(__file__).parents[1] / "differential" / "differences.toml"
 EXPRESSIONS = Path(__file__).parents[1] / "differential" / "expressions.txt"
@@ -45,7 +45,7 @@ def our_opinion(expression: str) -> Opinion:
     """Run an expression through our engine."""
     try:
         program = compile_text(expression, Environment.kro())
-    except SyntaxProblem as error:
+    except ParseError as error:
         return Opinion("parse", error=str(error))
     except ExpressionError as error:
         return Opinion("check", error=str(error))

@@ -12,7 +12,7 @@ from kube_cel.budget import Budget
 from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import ExpressionError
-from kube_cel.issues import NOWHERE, CheckProblem, SyntaxProblem
+from kube_cel.issues import NO_OFFSET, CheckError, ParseError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cel.jsonl"
 LINES = [json.loads(line) for line in GOLDEN.read_text("utf-8").splitlines()]
@@ -57,10 +57,10 @@ def test_every_expression_gets_an_answer(sample: tuple[str, str]) -> None:
     before = json.dumps(data)
     error = _failure(name, text, data)
     assert json.dumps(data) == before
-    if isinstance(error, SyntaxProblem | CheckProblem):
+    if isinstance(error, ParseError | CheckError):
         assert error.issues
         for issue in error.issues:
-            assert NOWHERE <= issue.offset <= len(text)
+            assert NO_OFFSET <= issue.offset <= len(text)
             assert 0 <= issue.start <= issue.end <= len(text)
     elif error is not None:
         assert "internal error" not in error.message

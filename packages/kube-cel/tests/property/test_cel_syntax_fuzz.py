@@ -13,7 +13,7 @@ from kube_cel.interpolation import (
     locate,
     scan,
 )
-from kube_cel.issues import NOWHERE, SyntaxProblem
+from kube_cel.issues import NO_OFFSET, ParseError
 from kube_cel.parser import parse
 from kube_cel.references import condition_literals, find_references
 from kube_cel.syntax_tree import Node, children
@@ -77,7 +77,7 @@ def check_places(text: str, tree: Node) -> None:
 def test_every_text_gives_a_tree_or_errors_with_places(text: str) -> None:
     try:
         tree = parse(text)
-    except SyntaxProblem as problem:
+    except ParseError as problem:
         found = problem
     else:
         check_places(text, tree)
@@ -85,12 +85,12 @@ def test_every_text_gives_a_tree_or_errors_with_places(text: str) -> None:
     check_issues(text, found)
 
 
-def check_issues(text: str, problem: SyntaxProblem) -> None:
+def check_issues(text: str, problem: ParseError) -> None:
     assert problem.issues
     assert str(problem).startswith("ERROR: <input>:")
     for issue in problem.issues:
         assert issue.message
-        assert issue.offset == NOWHERE or 0 <= issue.offset <= len(text)
+        assert issue.offset == NO_OFFSET or 0 <= issue.offset <= len(text)
         assert 0 <= issue.start <= issue.end <= len(text)
 
 
@@ -112,7 +112,7 @@ def test_a_damaged_expression_is_reported_inside_its_text(text: str, data: st.Da
     damaged = text[:cut] + data.draw(st.sampled_from(PIECES)) + text[cut + 1 :]
     try:
         tree = parse(damaged)
-    except SyntaxProblem as problem:
+    except ParseError as problem:
         found = problem
     else:
         check_places(damaged, tree)
@@ -204,7 +204,7 @@ def parses(text: str) -> bool:
         return False
     try:
         parse(text)
-    except SyntaxProblem:
+    except ParseError:
         return False
     return True
 
@@ -213,5 +213,5 @@ def parses(text: str) -> bool:
 def test_repetition_does_not_slow_the_parser_down(unit: str) -> None:
     try:
         parse((unit * 20_000)[:20_000])
-    except SyntaxProblem as problem:
+    except ParseError as problem:
         assert len(problem.issues) <= 101  # noqa: PT017 - some units repeat to good expressions

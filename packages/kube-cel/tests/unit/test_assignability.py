@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from kube_cel.assignability import expected_type, explain_misfit, schema_of_type
+from kube_cel.assignability import expected_type, explain_mismatch, schema_of_type
 from kube_cel.checker import check
 from kube_cel.environment import Environment, Schema
 from kube_cel.parser import parse
@@ -58,7 +58,7 @@ def output_of(expression: str) -> Type:
 
 def misfit(expression: str, field: str) -> str | None:
     expected = expected_type(GADGET, (field,), "gadget", ENV)
-    return explain_misfit(output_of(expression), expected, ENV)
+    return explain_mismatch(output_of(expression), expected, ENV)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_field_expects_the_type_of_its_schema(path: Path, expected: str) -> No
 
 def test_below_a_map_every_object_is_accepted() -> None:
     expected = expected_type(GADGET, ("boxes", "key"), "gadget", ENV)
-    assert explain_misfit(output_of("schema.codeAndHue"), expected, ENV) is None
+    assert explain_mismatch(output_of("schema.codeAndHue"), expected, ENV) is None
 
 
 def test_additional_properties_without_a_schema_expect_anything() -> None:

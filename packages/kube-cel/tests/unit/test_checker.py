@@ -4,7 +4,7 @@ import pytest
 
 from kube_cel.checker import check
 from kube_cel.environment import Environment, Schema
-from kube_cel.issues import CheckProblem, Issue
+from kube_cel.issues import CheckError, Issue
 from kube_cel.parser import parse
 from kube_cel.syntax_tree import Call, ListLiteral, Macro, Node, Select, children
 from kube_cel.types import DYN, STRING, list_of
@@ -40,7 +40,7 @@ def type_of(expression: str, env: Environment = ENV) -> str:
 
 
 def issues_of(expression: str, env: Environment = ENV) -> tuple[Issue, ...]:
-    with pytest.raises(CheckProblem) as caught:
+    with pytest.raises(CheckError) as caught:
         check(parse(expression), env, expression)
     return caught.value.issues
 
@@ -299,7 +299,7 @@ def test_several_mistakes_are_reported_together_in_order() -> None:
 
 
 def test_the_text_of_a_problem_is_in_the_layout_of_cel_go() -> None:
-    with pytest.raises(CheckProblem) as caught:
+    with pytest.raises(CheckError) as caught:
         check(parse("'é' + schema.spec.foo"), ENV, "'é' + schema.spec.foo")
     assert str(caught.value) == (
         "ERROR: <input>:1:18: undefined field 'foo'\n"
@@ -399,7 +399,7 @@ def test_a_tree_too_deep_for_the_stack_is_a_problem_not_a_crash() -> None:
     tree: Node = parse("1")
     for _ in range(5000):
         tree = Call(0, 0, 1, None, "-_", [tree])
-    with pytest.raises(CheckProblem, match="max recursion depth exceeded"):
+    with pytest.raises(CheckError, match="max recursion depth exceeded"):
         check(tree, ENV, "1")
 
 

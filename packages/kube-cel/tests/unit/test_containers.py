@@ -8,7 +8,7 @@ from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.values import (
     ABSENT,
-    BuildProblem,
+    BuildError,
     ConversionError,
     EvaluationError,
     MixedMap,
@@ -145,7 +145,7 @@ def test_what_no_key_may_be(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("text", ["{null: 1}[null]", "{null: 1}[?null]", "dyn({1: 1})[b'a']"])
 def test_a_constant_that_no_key_may_be_is_refused_when_the_program_is_made(text: str) -> None:
-    with pytest.raises(BuildProblem, match=r"invalid qualifier type: types\."):
+    with pytest.raises(BuildError, match=r"invalid qualifier type: types\."):
         compile_text(text, ENV)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kube_cel.deferred_errors import Unreadable, attempt, readable
+from kube_cel.deferred_errors import DeferredError, defer_error, raise_if_deferred
 from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import (
@@ -153,17 +153,17 @@ def test_an_unknown_that_is_bound_is_unknown_to_who_reads_it() -> None:
     def fail() -> Any:
         raise UnknownValue(("web.status",))
 
-    kept = attempt(fail)
-    assert type(kept) is Unreadable
+    kept = defer_error(fail)
+    assert type(kept) is DeferredError
     with pytest.raises(UnknownValue):
-        readable(kept)
+        raise_if_deferred(kept)
 
 
 def test_an_error_that_is_raised_again_does_not_grow() -> None:
-    kept = Unreadable(EvaluationError("bad"))
+    kept = DeferredError(EvaluationError("bad"))
     depths = set()
     for _ in range(3):
         with pytest.raises(EvaluationError) as caught:
-            readable(kept)
+            raise_if_deferred(kept)
         depths.add(len(caught.traceback))
     assert len(depths) == 1

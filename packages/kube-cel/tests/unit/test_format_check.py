@@ -2,7 +2,7 @@ import pytest
 
 from kube_cel.checker import check
 from kube_cel.environment import Environment
-from kube_cel.issues import CheckProblem
+from kube_cel.issues import CheckError
 from kube_cel.parser import parse
 from kube_cel.types import DYN
 
@@ -19,7 +19,7 @@ TEXTS = (
 def messages_of(expression: str, env: Environment = KRO) -> list[str]:
     try:
         check(parse(expression), env, expression)
-    except CheckProblem as problem:
+    except CheckError as problem:
         return [f"{issue.offset + 1}: {issue.message}" for issue in problem.issues]
     return []
 

@@ -3,7 +3,7 @@ import pytest
 from kube_cel.checker import check
 from kube_cel.environment import Environment, Schema
 from kube_cel.hints import suggest_field, suggest_name
-from kube_cel.issues import CheckProblem
+from kube_cel.issues import CheckError
 from kube_cel.parser import parse
 from kube_cel.types import object_of, optional_of
 
@@ -22,7 +22,7 @@ ENV = Environment.kro().extend({"schema": SCHEMA})
 
 
 def hint(expression: str) -> str:
-    with pytest.raises(CheckProblem) as caught:
+    with pytest.raises(CheckError) as caught:
         check(parse(expression), ENV, expression)
     return caught.value.issues[0].hint
 

@@ -1,10 +1,10 @@
 from kube_cel.errors import ExpressionError
 from kube_cel.issues import (
-    MOST_ISSUES,
-    NOWHERE,
-    CheckProblem,
+    MAX_ISSUES,
+    NO_OFFSET,
+    CheckError,
     Issue,
-    SyntaxProblem,
+    ParseError,
     format_issues,
 )
 
@@ -46,7 +46,7 @@ def test_tabs_are_shown_as_blanks_so_that_the_caret_stays_below_its_place() -> N
 
 
 def test_an_issue_of_the_whole_text_has_no_picture() -> None:
-    issue = Issue("too long", NOWHERE, 0, 3)
+    issue = Issue("too long", NO_OFFSET, 0, 3)
     assert format_issues("abc", [issue]) == "ERROR: <input>:-1:0: too long"
 
 
@@ -69,14 +69,14 @@ def test_issues_are_printed_in_the_order_of_the_text() -> None:
 
 
 def test_no_more_than_a_hundred_issues_are_printed() -> None:
-    shown = format_issues("a", [at(0)] * (MOST_ISSUES + 7))
-    assert shown.count("ERROR:") == MOST_ISSUES
+    shown = format_issues("a", [at(0)] * (MAX_ISSUES + 7))
+    assert shown.count("ERROR:") == MAX_ISSUES
     assert shown.endswith("\n7 more errors were truncated")
 
 
 def test_problems_are_expression_errors_that_print_and_keep_their_issues() -> None:
     issues = [at(2, "second"), at(0, "first")]
-    for problem in (SyntaxProblem("a b", issues), CheckProblem("a b", issues)):
+    for problem in (ParseError("a b", issues), CheckError("a b", issues)):
         assert isinstance(problem, ExpressionError)
         assert str(problem) == problem.message == format_issues("a b", issues)
         assert problem.text == "a b"
@@ -84,11 +84,11 @@ def test_problems_are_expression_errors_that_print_and_keep_their_issues() -> No
 
 
 def test_syntax_and_types_have_different_codes() -> None:
-    assert SyntaxProblem("", [at(0)]).code == "expression-syntax"
-    assert CheckProblem("", [at(0)]).code == "expression-type"
+    assert ParseError("", [at(0)]).code == "expression-syntax"
+    assert CheckError("", [at(0)]).code == "expression-type"
 
 
 def test_a_problem_gives_the_first_hint_of_its_issues() -> None:
     issues = [Issue("b", 2, 2, 3, "second"), Issue("a", 1, 1, 2, "first"), at(0)]
-    assert SyntaxProblem("abc", issues).hint == "first"
-    assert SyntaxProblem("abc", [at(0)]).hint == ""
+    assert ParseError("abc", issues).hint == "first"
+    assert ParseError("abc", [at(0)]).hint == ""

@@ -7,6 +7,7 @@ from kube_cel.values import (
     OMIT,
     Condition,
     ConversionError,
+    DeferredError,
     Duration,
     EvaluationError,
     ListView,
@@ -16,7 +17,6 @@ from kube_cel.values import (
     Timestamp,
     TypeValue,
     UInt,
-    Unreadable,
     to_json,
 )
 
@@ -29,7 +29,7 @@ def as_it_is(value: Any) -> Any:
 
 def refuse_null(value: Any) -> Any:
     if value is None:
-        return Unreadable(EvaluationError("invalid data, got null"))
+        return DeferredError(EvaluationError("invalid data, got null"))
     return value
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from kube_cel.checker import check
 from kube_cel.environment import Environment
-from kube_cel.issues import CheckProblem
+from kube_cel.issues import CheckError
 from kube_cel.parser import parse
 
 RULES = Environment.rules()
@@ -27,7 +27,7 @@ RULES = Environment.rules()
     ],
 )
 def test_literals_the_api_server_refuses_are_reported(expression: str, expected: list[str]) -> None:
-    with pytest.raises(CheckProblem) as caught:
+    with pytest.raises(CheckError) as caught:
         check(parse(expression), RULES, expression)
     assert [f"{one.offset + 1}: {one.message}" for one in caught.value.issues] == expected
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from kube_cel.issues import SyntaxProblem
+from kube_cel.issues import ParseError
 from kube_cel.parser import parse
 from kube_cel.syntax_tree import Literal
 
@@ -14,7 +14,7 @@ def value(text: str) -> tuple[str, object]:
 
 
 def error(text: str) -> str:
-    with pytest.raises(SyntaxProblem) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(text)
     return caught.value.issues[0].message
 

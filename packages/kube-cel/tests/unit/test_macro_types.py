@@ -2,7 +2,7 @@ import pytest
 
 from kube_cel.checker import check
 from kube_cel.environment import Environment, Schema
-from kube_cel.issues import CheckProblem
+from kube_cel.issues import CheckError
 from kube_cel.parser import parse
 from kube_cel.types import DYN
 
@@ -25,7 +25,7 @@ def type_of(expression: str) -> str:
 
 
 def messages_of(expression: str) -> list[str]:
-    with pytest.raises(CheckProblem) as caught:
+    with pytest.raises(CheckError) as caught:
         check(parse(expression), ENV, expression)
     return [f"{issue.offset + 1}: {issue.message}" for issue in caught.value.issues]
 
@@ -121,5 +121,5 @@ def test_misused_macros_are_reported_as_their_expansion_would_be(
 
 
 def test_validation_rules_have_no_bindings() -> None:
-    with pytest.raises(CheckProblem, match="undeclared reference to 'bind'"):
+    with pytest.raises(CheckError, match="undeclared reference to 'bind'"):
         check(parse("cel.bind(x, 1, x)"), Environment.rules(), "cel.bind(x, 1, x)")

@@ -1,6 +1,6 @@
 import pytest
 
-from kube_cel.issues import SyntaxProblem
+from kube_cel.issues import ParseError
 from kube_cel.parser import parse
 from kube_cel.syntax_tree import Call, Has, Ident, Literal, Macro, MapLiteral
 
@@ -100,7 +100,7 @@ ACCUMULATOR = "iteration variable overwrites accumulator variable"
     ],
 )
 def test_misuse_is_reported_at_the_argument(text: str, message: str, culprit: str) -> None:
-    with pytest.raises(SyntaxProblem) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(text)
     (issue,) = caught.value.issues
     assert issue.message == message
@@ -159,7 +159,7 @@ KEYS = (
 )
 def test_conditions_are_checked_while_parsing(argument: str, message: str, culprit: str) -> None:
     text = f"[runtime.newCondition({argument})]"
-    with pytest.raises(SyntaxProblem) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(text)
     (issue,) = caught.value.issues
     assert issue.message == f"runtime.newCondition: {message}"

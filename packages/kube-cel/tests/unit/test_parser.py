@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from kube_cel.issues import NOWHERE, SyntaxProblem
-from kube_cel.parser import LONGEST_TEXT, parse
+from kube_cel.issues import NO_OFFSET, ParseError
+from kube_cel.parser import MAX_EXPRESSION_LENGTH, parse
 from kube_cel.syntax_tree import (
     Call,
     Entry,
@@ -58,7 +58,7 @@ def show_entry(entry: Entry) -> str:
 
 def errors(text: str) -> list[str]:
     """Parse a text that is wrong, and list the first lines of its errors."""
-    with pytest.raises(SyntaxProblem) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(text)
     lines = str(caught.value).split("\n")
     return [line.removeprefix("ERROR: <input>:") for line in lines if line.startswith("ERROR")]
@@ -276,7 +276,7 @@ def test_syntax_errors_are_worded_as_cel_go_does(text: str, messages: list[str])
 
 
 def test_a_syntax_error_is_printed_in_full() -> None:
-    with pytest.raises(SyntaxProblem) as caught:
+    with pytest.raises(ParseError) as caught:
         parse("schema.spec.$ref")
     assert str(caught.value) == (
         "ERROR: <input>:1:13: Syntax error: token recognition error at: '$'\n"
@@ -330,7 +330,7 @@ def test_reserved_words_are_no_names(word: str) -> None:
     ],
 )
 def test_hints_are_given_where_a_fix_is_near(text: str, hint: str) -> None:
-    with pytest.raises(SyntaxProblem) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(text)
     assert hint in [issue.hint for issue in caught.value.issues]
 
@@ -431,7 +431,7 @@ def test_what_is_long_but_not_deep_is_fine(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["(", "[", "{", "!(", "f(", "a.f(", "a ? (", "1 + (", "{1: ["])
 def test_endless_nesting_is_refused_quickly(unit: str) -> None:
-    assert errors((unit * LONGEST_TEXT)[:LONGEST_TEXT]) == [NESTED]
+    assert errors((unit * MAX_EXPRESSION_LENGTH)[:MAX_EXPRESSION_LENGTH]) == [NESTED]
 
 
 def test_a_caller_deep_in_the_stack_gets_an_error_too() -> None:
@@ -443,18 +443,18 @@ def test_a_caller_deep_in_the_stack_gets_an_error_too() -> None:
 
 
 def test_the_length_is_limited() -> None:
-    parse("'" + "a" * (LONGEST_TEXT - 2) + "'")
-    text = "'" + "é" * (LONGEST_TEXT - 1) + "'"
-    with pytest.raises(SyntaxProblem) as caught:
+    parse("'" + "a" * (MAX_EXPRESSION_LENGTH - 2) + "'")
+    text = "'" + "é" * (MAX_EXPRESSION_LENGTH - 1) + "'"
+    with pytest.raises(ParseError) as caught:
         parse(text)
     assert str(caught.value) == (
         "ERROR: <input>:-1:0: expression code point size exceeds limit: size: 100001, limit 100000"
     )
-    assert caught.value.issues[0].offset == NOWHERE
+    assert caught.value.issues[0].offset == NO_OFFSET
 
 
 @pytest.mark.parametrize("text", ["$" * 5000, "[" + "for," * 5000 + "]", "f(a b)." * 5000 + "c"])
 def test_looking_for_mistakes_ends_after_a_hundred(text: str) -> None:
-    with pytest.raises(SyntaxProblem) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(text)
     assert len(caught.value.issues) == 101

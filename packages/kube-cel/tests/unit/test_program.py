@@ -9,7 +9,7 @@ from kube_cel.library import function_table
 from kube_cel.types import BYTES, DOUBLE, DYN, INT, TIMESTAMP
 from kube_cel.values import (
     OMIT,
-    BuildProblem,
+    BuildError,
     Condition,
     ConversionError,
     EvaluationError,
@@ -91,7 +91,7 @@ class TestFailures:
         )
 
     def test_a_constant_bad_pattern_of_find_fails_the_build(self) -> None:
-        with pytest.raises(BuildProblem) as caught:
+        with pytest.raises(BuildError) as caught:
             compile_text("'abc'.find('(')", ENV)
         assert str(caught.value) == "error parsing regexp: missing closing ): `(`"
 

@@ -13,8 +13,8 @@ from kube_cel.time_formats import (
     parse_date,
     parse_date_time,
     parse_duration,
+    parse_duration_words,
     parse_timestamp,
-    parse_wordy_duration,
 )
 
 
@@ -144,9 +144,9 @@ def test_a_printed_duration_reads_back_as_the_same(nanos: int) -> None:
     ],
 )
 def test_schemas_also_allow_durations_in_words(text: str, nanos: int) -> None:
-    assert parse_wordy_duration(text) == nanos
+    assert parse_duration_words(text) == nanos
 
 
 def test_other_words_are_no_duration() -> None:
     with pytest.raises(ValueError, match="soon"):
-        parse_wordy_duration("soon")
+        parse_duration_words("soon")

@@ -26,9 +26,9 @@ FALSE = "False"
 UNKNOWN = "Unknown"
 
 READY = "Ready"
-AWAITING = "AwaitingReconciliation"
+AWAITING_RECONCILIATION = "AwaitingReconciliation"
 
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_MIN_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class ConditionSet:
 
     def _order(self, condition: Condition) -> tuple[bool, datetime]:
         """Sort by time, the root last; `sorted` keeps the order of equals."""
-        return condition.type == self._types.root, condition.changed or _LONG_AGO
+        return condition.type == self._types.root, condition.changed or _MIN_TIME
 
     def _sum_up(self, now: datetime) -> None:
         unhealthy = [
@@ -230,7 +230,9 @@ class ConditionSet:
 
 def awaiting(type_: str) -> Condition:
     """Say that nobody has looked yet."""
-    return Condition(type_, UNKNOWN, AWAITING, f'condition "{type_}" is awaiting reconciliation')
+    return Condition(
+        type_, UNKNOWN, AWAITING_RECONCILIATION, f'condition "{type_}" is awaiting reconciliation'
+    )
 
 
 def parse_conditions(obj: KubeObject) -> tuple[Condition, ...]:
@@ -244,7 +246,7 @@ def parse_conditions(obj: KubeObject) -> tuple[Condition, ...]:
 
 def _worst(unhealthy: list[Condition]) -> Condition | None:
     """Return the newest that is False, else the newest Unknown; none if all are only stale."""
-    newest_first = sorted(unhealthy, key=lambda e: e.changed or _LONG_AGO, reverse=True)
+    newest_first = sorted(unhealthy, key=lambda e: e.changed or _MIN_TIME, reverse=True)
     for status in (FALSE, UNKNOWN):
         for each in newest_first:
             if each.status == status:

@@ -39,7 +39,7 @@ def _as_object(schema: Schema) -> Schema:
     return {**schema, "x-kubernetes-embedded-resource": True}
 
 
-def _part(schema: Schema, key: str) -> Schema | None:
+def _child_schema(schema: Schema, key: str) -> Schema | None:
     if key in OBJECT_FIELDS and is_embedded(schema):
         return None
     return field(schema, key)
@@ -92,7 +92,7 @@ _Change = Callable[[Any, Schema | None], Any]
 
 def _map_object(value: dict[str, Any], schema: Schema, change: _Change) -> dict[str, Any]:
     """Change the parts of an object; return the object itself if none differs."""
-    parts = {key: change(part, _part(schema, key)) for key, part in value.items()}
+    parts = {key: change(part, _child_schema(schema, key)) for key, part in value.items()}
     if all(parts[key] is value[key] for key in value):
         return value
     return {key: part for key, part in parts.items() if part is not _DROPPED}

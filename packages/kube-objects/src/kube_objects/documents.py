@@ -6,7 +6,7 @@ finding for everything that is wrong, each with its place. Values are plain JSON
 Kubernetes reads them; files, folders and git are none of this module's business.
 
 A document that can be read but should not be trusted (a key given twice, a number as a key) is
-returned with `sound` false, so that later checks can still say what else is wrong with it.
+returned with `is_valid` false, so that later checks can still say what else is wrong with it.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Any
 
 from kube_objects.positions import Places, SourceText
 from kube_objects.problems import Finding, Origin, Problem, Spot
-from kube_objects.yaml_errors import Complaint
+from kube_objects.yaml_errors import ParseError
 from kube_objects.yaml_events import BadSeparator, Part, split
 from kube_objects.yaml_limits import DEFAULT_LIMITS, Limits
 from kube_objects.yaml_values import build
@@ -41,7 +41,7 @@ class Document:
     source: SourceText = field(repr=False)
     part: Part = field(repr=False)
     revision: str = ""
-    sound: bool = True
+    is_valid: bool = True
 
     def origin(self, spot: Spot) -> Origin:
         """
@@ -75,7 +75,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadResult:
     """The documents of a file, and what is wrong with it."""
 
     documents: tuple[Document, ...] = ()
@@ -84,7 +84,7 @@ class Loaded:
 
 def load(
     text: bytes | str, file: str, *, revision: str = "", limits: Limits = DEFAULT_LIMITS
-) -> Loaded:
+) -> LoadResult:
     """Read the documents of a file."""
     return _Loader(file, revision, limits).load(text)
 
@@ -92,7 +92,7 @@ def load(
 class _Unreadable(Exception):  # noqa: N818 - a file of a user, not an error of the program
     def __init__(self, code: str, summary: str, hint: str, index: int = 0, text: str = "") -> None:
         super().__init__(summary)
-        self.complaint = Complaint(Problem(code, summary, hint=hint), index, index + 1)
+        self.complaint = ParseError(Problem(code, summary, hint=hint), index, index + 1)
         self.text = text
 
 
@@ -102,13 +102,13 @@ class _Loader:
     revision: str
     limits: Limits
 
-    def load(self, text: bytes | str) -> Loaded:
+    def load(self, text: bytes | str) -> LoadResult:
         try:
             source = SourceText(self._decode(text))
             parts = self._parts(source.text)
         except _Unreadable as unreadable:
             where = SourceText(unreadable.text)
-            return Loaded((), (self._finding(unreadable.complaint, where, 0),))
+            return LoadResult((), (self._finding(unreadable.complaint, where, 0),))
         return self._read(source, parts)
 
     def _decode(self, text: bytes | str) -> str:
@@ -129,7 +129,7 @@ class _Loader:
             raise _Unreadable("too-many-documents", summary, "split it", parts[most].start, text)
         return parts
 
-    def _read(self, source: SourceText, parts: list[Part | BadSeparator]) -> Loaded:
+    def _read(self, source: SourceText, parts: list[Part | BadSeparator]) -> LoadResult:
         documents: list[Document] = []
         findings: list[Finding] = []
         index = 0
@@ -141,11 +141,11 @@ class _Loader:
             documents.extend(document)
             findings.extend(self._finding(each, source, part.start) for each in complaints)
             index += 1
-        return Loaded(tuple(documents), tuple(findings))
+        return LoadResult(tuple(documents), tuple(findings))
 
     def _document(
         self, source: SourceText, part: Part, index: int
-    ) -> tuple[tuple[Document, ...], tuple[Complaint, ...]]:
+    ) -> tuple[tuple[Document, ...], tuple[ParseError, ...]]:
         control = _CONTROL.search(part.text)
         if control is not None:
             return (), (_control_character(control),)
@@ -156,7 +156,7 @@ class _Loader:
         document = Document(self.file, index, built.value, source, part, self.revision, sound)
         return (document,), built.complaints
 
-    def _finding(self, complaint: Complaint, source: SourceText, base: int) -> Finding:
+    def _finding(self, complaint: ParseError, source: SourceText, base: int) -> Finding:
         problem = complaint.problem
         if complaint.first is not None:
             line, _ = source.position(base + complaint.first)
@@ -179,19 +179,19 @@ def _utf8(data: bytes) -> str:
         raise _Unreadable("not-utf8", summary, hint, len(before), before) from None
 
 
-def _bad_separator(line: BadSeparator) -> Complaint:
+def _bad_separator(line: BadSeparator) -> ParseError:
     problem = Problem(
         "yaml-syntax",
         f"'{line.text}' is not a document separator: nothing but a comment may follow '---'",
         hint="begin the document on the next line",
     )
-    return Complaint(problem, 0, len(line.text))
+    return ParseError(problem, 0, len(line.text))
 
 
-def _control_character(match: re.Match[str]) -> Complaint:
+def _control_character(match: re.Match[str]) -> ParseError:
     problem = Problem(
         "control-character",
         f"the control character U+{ord(match[0]):04X} may not stand in a manifest",
         hint="remove it, or write it as an escape in double quotes",
     )
-    return Complaint(problem, match.start(), match.end())
+    return ParseError(problem, match.start(), match.end())

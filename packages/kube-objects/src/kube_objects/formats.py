@@ -15,7 +15,7 @@ from collections.abc import Callable
 _FormatCheck = Callable[[str], bool]
 
 
-def fits_format(text: str, name: str) -> bool:
+def matches_format(text: str, name: str) -> bool:
     """Say whether `text` has a format; true for formats that are not checked."""
     check = _FORMATS.get(name.replace("-", ""))
     return check is None or check(text)

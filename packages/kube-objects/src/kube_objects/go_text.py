@@ -7,7 +7,7 @@ messages count them, and messages quote the user's words by Go's rules.
 
 import re
 
-_NOT_ENCODABLE = re.compile("[\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _UNPRINTABLE = re.compile(r"[^ !#-\[\]-~]")
 SHORT_ESCAPES = {
     "\a": r"\a",
@@ -27,12 +27,12 @@ def encode(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return _NOT_ENCODABLE.sub("\ufffd", text).encode()
+        return _SURROGATES.sub("\ufffd", text).encode()
 
 
 def decode(data: bytes) -> str:
     """Return the text of UTF-8 bytes; every byte that belongs to none becomes U+FFFD."""
-    return _NOT_ENCODABLE.sub("\ufffd", data.decode(errors="surrogateescape"))
+    return _SURROGATES.sub("\ufffd", data.decode(errors="surrogateescape"))
 
 
 def quote(text: str) -> str:

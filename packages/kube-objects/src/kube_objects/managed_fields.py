@@ -17,8 +17,8 @@ import orjson
 
 from kube_objects.refs import KubeObject
 
-_APPLY = "Apply"
-_FAST = 1
+_APPLY_OPERATION = "Apply"
+_COMPRESSION_LEVEL = 1
 
 # Not recorded by the API server: what names the object, and what it sets itself.
 _UNRECORDED_IN_OBJECT = frozenset({"apiVersion", "kind", "status"})
@@ -27,7 +27,7 @@ _UNRECORDED_IN_METADATA = frozenset(
 )
 
 
-class Kept(dict[str, Any]):
+class CachedObject(dict[str, Any]):
     """An object as a cache holds it; `owned` is what one manager owns of it, packed."""
 
     __slots__ = ("owned",)
@@ -37,13 +37,13 @@ class Kept(dict[str, Any]):
         self.owned = owned
 
 
-def entry_of(obj: KubeObject, manager: str) -> bytes:
+def pack_owned_fields(obj: KubeObject, manager: str) -> bytes:
     """Return what a manager owns of an object through server-side apply; empty if nothing."""
     for entry in obj["metadata"].get("managedFields") or ():
-        if entry.get("manager") == manager and entry.get("operation") == _APPLY:
+        if entry.get("manager") == manager and entry.get("operation") == _APPLY_OPERATION:
             if entry.get("subresource"):
                 continue
-            return zlib.compress(orjson.dumps(entry.get("fieldsV1") or {}), _FAST)
+            return zlib.compress(orjson.dumps(entry.get("fieldsV1") or {}), _COMPRESSION_LEVEL)
     return b""
 
 
@@ -58,7 +58,7 @@ def other_managers(obj: KubeObject, ours: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if name not in known))
 
 
-def covers(owned: bytes, applied: KubeObject) -> bool:
+def owns_all_fields(owned: bytes, applied: KubeObject) -> bool:
     """Say whether an entry still holds every field of an object that was applied."""
     if not owned:
         return False
@@ -68,29 +68,29 @@ def covers(owned: bytes, applied: KubeObject) -> bool:
             continue
         if name == "metadata":
             value = {k: v for k, v in value.items() if k not in _UNRECORDED_IN_METADATA}
-        if not _has(fields, name, value):
+        if not _owns_field(fields, name, value):
             return False
     return True
 
 
-def _has(fields: Mapping[str, Any], name: str, value: Any) -> bool:
+def _owns_field(fields: Mapping[str, Any], name: str, value: Any) -> bool:
     if value is None or value in ({}, []):
         return True  # whether nothing is recorded depends on the kind
     below = fields.get(f"f:{name}")
-    return below is not None and _holds(below, value)
+    return below is not None and _owns_value(below, value)
 
 
-def _holds(fields: Mapping[str, Any], value: Any) -> bool:
+def _owns_value(fields: Mapping[str, Any], value: Any) -> bool:
     if not any(key != "." for key in fields):
         return True  # one field to the server, whatever is in it
     if isinstance(value, dict):
-        return all(_has(fields, name, child) for name, child in value.items())
+        return all(_owns_field(fields, name, child) for name, child in value.items())
     if isinstance(value, list):
-        return _holds_items(fields, value)
+        return _owns_items(fields, value)
     return True
 
 
-def _holds_items(fields: Mapping[str, Any], items: list[Any]) -> bool:
+def _owns_items(fields: Mapping[str, Any], items: list[Any]) -> bool:
     """Match items of a list by the keys (`k:{…}`) or values (`v:…`) they are recorded under."""
     keyed = [
         (orjson.loads(name[2:]), below) for name, below in fields.items() if name.startswith("k:")
@@ -102,7 +102,7 @@ def _holds_items(fields: Mapping[str, Any], items: list[Any]) -> bool:
         return True
     for item in items:
         found = [below for key, below in keyed if _is_keyed(item, key)]
-        if not found or not any(_holds(below, item) for below in found):
+        if not found or not any(_owns_value(below, item) for below in found):
             return False
     return True
 

@@ -20,7 +20,7 @@ _PREFIX = "#/components/schemas/"
 RECURSION: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 # Where a schema can refer to others; most have none of these.
-_REFERRING = frozenset(("$ref", "allOf", "items", "additionalProperties", "properties"))
+_REFERENCE_KEYS = frozenset(("$ref", "allOf", "items", "additionalProperties", "properties"))
 
 
 class Components:
@@ -55,7 +55,7 @@ class Components:
 
     def _resolve(self, schema: Schema) -> Schema:
         """Return `schema` itself if nothing in it refers anywhere."""
-        if _REFERRING.isdisjoint(schema):
+        if _REFERENCE_KEYS.isdisjoint(schema):
             return schema
         name = _reference(schema)
         if name is not None:

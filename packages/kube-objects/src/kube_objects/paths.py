@@ -13,7 +13,7 @@ from kube_objects.problems import Path
 
 MISSING: Any = object()
 
-_SERVERS_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_API_SERVER_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
 def format_path(path: Path) -> str:
@@ -41,7 +41,7 @@ def find(value: Any, path: Path) -> Any:
     return value
 
 
-def parse_servers_path(text: str) -> Path:
+def parse_api_server_path(text: str) -> Path:
     """
     Read a field as the API server names it: `spec.ports[0].name`, `.spec.replicas`.
 
@@ -49,7 +49,7 @@ def parse_servers_path(text: str) -> Path:
     """
     steps: list[str | int] = []
     position = 0
-    while match := _SERVERS_STEP.match(text, position):
+    while match := _API_SERVER_STEP.match(text, position):
         name, index = match.groups()
         steps.append(name if index is None else int(index))
         position = match.end()

@@ -57,7 +57,7 @@ class SchemaSet:
         return tuple(self._known)
 
 
-class Layered:
+class LayeredSchemas:
     """Several sources as one; the first that knows a kind answers."""
 
     def __init__(self, *sources: Schemas) -> None:

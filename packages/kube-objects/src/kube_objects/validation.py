@@ -28,11 +28,11 @@ from kube_objects.structural_schema import (
 )
 from kube_objects.unknown_fields import unknown_fields
 from kube_objects.value_checks import (
-    Flaw,
+    Violation,
     did_you_mean,
-    flaws,
+    find_violations,
+    format_value,
     same_key,
-    shown,
     wrong_type,
 )
 
@@ -42,7 +42,7 @@ _RULES = "x-kubernetes-validations"
 _INTEGER_FORMATS = {"int32": 2**31, "int64": 2**63}
 # Problems after which the API server does not even look at rules.
 _BLOCKING = frozenset(("missing-field", "wrong-type", "not-in-enum", "wrong-length"))
-_MOST_FIELDS_LISTED = 8
+_MAX_LISTED_FIELDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Checks:
         return not self.prefix
 
 
-EVERYTHING = Checks()
+ALL_CHECKS = Checks()
 
 
 def is_secret_data(path: Path) -> bool:
@@ -75,7 +75,7 @@ def is_secret_data(path: Path) -> bool:
     return path[:1] in (("data",), ("stringData",))
 
 
-def validate(value: Any, schema: Schema, checks: Checks = EVERYTHING) -> list[Problem]:
+def validate(value: Any, schema: Schema, checks: Checks = ALL_CHECKS) -> list[Problem]:
     """Return everything that is wrong with a value."""
     walk = _Walk(checks)
     filled = value if checks.built_in else apply_defaults(value, schema, whole=checks.whole)
@@ -103,7 +103,7 @@ def _field_hint(schema: Schema, path: Path) -> str:
     if not names:
         return ""
     near = did_you_mean(str(path[-1]), names)
-    if near or len(names) > _MOST_FIELDS_LISTED:
+    if near or len(names) > _MAX_LISTED_FIELDS:
         return near
     return f"the fields here are: {', '.join(names)}"
 
@@ -124,7 +124,7 @@ class _Walk:
         if flaw is not None:
             self._add(flaw, path)
             return
-        for each in flaws(value, schema, hidden):
+        for each in find_violations(value, schema, hidden):
             self._add(each, path)
         if isinstance(value, dict):
             self._check_object(value, schema, path)
@@ -170,7 +170,9 @@ class _Walk:
                 if name not in required(schema):
                     self._missing(name, schema, path)
             elif not isinstance(value[name], str) or not value[name]:
-                self._add(Flaw("wrong-type", "must be a string that is not empty"), (*path, name))
+                self._add(
+                    Violation("wrong-type", "must be a string that is not empty"), (*path, name)
+                )
 
     def _missing(self, name: str, schema: Schema, path: Path) -> None:
         text = f"'{format_path((*path, name))}' is required but missing"
@@ -192,7 +194,7 @@ class _Walk:
     def _check_keys(self, value: list[Any], names: tuple[str, ...], path: Path) -> None:
         for index, item in enumerate(value):
             if item is not None and not isinstance(item, dict):
-                self._add(Flaw("wrong-type", "must be an object"), (*path, index))
+                self._add(Violation("wrong-type", "must be an object"), (*path, index))
                 return
         keys = [{name: item[name] for name in names if name in (item or {})} for item in value]
         self._check_repeated(value, keys, path)
@@ -210,16 +212,16 @@ class _Walk:
         if self._hides(path):
             text = "repeats"
         elif is_item:
-            text = f"is {shown(key)} again, like"
+            text = f"is {format_value(key)} again, like"
         else:
             text = f"has the same {_key_text(key)} as"
-        self._add(Flaw("duplicate-item", f"{text} '{earlier}'"), path)
+        self._add(Violation("duplicate-item", f"{text} '{earlier}'"), path)
 
     def _check_width(self, value: int, schema: Schema, path: Path) -> None:
         bound = _INTEGER_FORMATS.get(schema.get("format", ""))
         if bound is not None and not -bound <= value < bound:
             text = f"is {value}, but must fit {schema['format']}"
-            self._add(Flaw("out-of-range", text), path)
+            self._add(Violation("out-of-range", text), path)
 
     def all_of(self, value: Any, schema: Schema, path: Path) -> None:
         for part in schema["allOf"]:
@@ -246,7 +248,7 @@ class _Walk:
         if not self._alternative(value, part, path):
             names = _required_only([part])
             text = f"must not have {_quoted(names, 'and')}" if names else "has an excluded form"
-            self._add(Flaw("excluded-form", text), path)
+            self._add(Violation("excluded-form", text), path)
 
     def _alternative(self, value: Any, schema: Schema, path: Path) -> list[Problem]:
         walk = _Walk(self._checks)
@@ -257,7 +259,7 @@ class _Walk:
         redact = self._checks.redact
         return redact is not None and redact(path)
 
-    def _add(self, flaw: Flaw, path: Path) -> None:
+    def _add(self, flaw: Violation, path: Path) -> None:
         subject = f"'{format_path(path)}'" if path else "the document"
         text = f"{subject} {flaw.text}"
         self.problems.append(Problem(flaw.code, text, Spot(path), hint=flaw.hint))
@@ -273,26 +275,26 @@ _COMPOSITIONS: dict[str, Callable[[_Walk, Any, Schema, Path], None]] = {
 
 def _no_alternative(
     value: Any, parts: list[Schema], results: list[list[Problem]], hidden: bool
-) -> Flaw:
+) -> Violation:
     names = _required_only(parts)
     if names:
-        return Flaw("no-alternative", f"needs one of {_quoted(names, 'or')}")
+        return Violation("no-alternative", f"needs one of {_quoted(names, 'or')}")
     if all(list(part) == ["type"] for part in parts):
         flaw = wrong_type(value, {"type": [part["type"] for part in parts]}, hidden)
         if flaw is not None:
             return flaw
     nearest = min(results, key=len)
     text = f"fits none of its {len(parts)} alternatives"
-    return Flaw("no-alternative", text, f"the nearest one says: {nearest[0].summary}")
+    return Violation("no-alternative", text, f"the nearest one says: {nearest[0].summary}")
 
 
-def _many_alternatives(parts: list[Schema], fitting: list[Schema]) -> Flaw:
+def _many_alternatives(parts: list[Schema], fitting: list[Schema]) -> Violation:
     if _required_only(parts):
         has = _quoted(_required_only(fitting), "and")
         allowed = _quoted(_required_only(parts), "or")
-        return Flaw("many-alternatives", f"may have only one of {allowed}, but has {has}")
+        return Violation("many-alternatives", f"may have only one of {allowed}, but has {has}")
     text = f"fits {len(fitting)} of its {len(parts)} alternatives, but must fit exactly one"
-    return Flaw("many-alternatives", text)
+    return Violation("many-alternatives", text)
 
 
 def _required_only(parts: list[Schema]) -> list[str]:
@@ -308,7 +310,9 @@ def _quoted(names: list[str], word: str) -> str:
 
 
 def _key_text(key: dict[str, Any]) -> str:
-    return " and ".join(f"{name} {shown(part)}" for name, part in key.items()) or "key (none)"
+    return (
+        " and ".join(f"{name} {format_value(part)}" for name, part in key.items()) or "key (none)"
+    )
 
 
 def _choice_hint(choices: Any) -> str:

@@ -2,7 +2,7 @@
 One value against the keywords of its schema that speak of it alone.
 
 A table from keyword to check; the walk through an object's fields is somewhere else. A check
-gives a `Flaw`, the second half of a sentence whose first half is the field's path.
+gives a `Violation`, the second half of a sentence whose first half is the field's path.
 
 Values are shown in flaws unless they are to be hidden: then a flaw says only what was expected.
 """
@@ -17,12 +17,12 @@ from typing import Any
 
 import re2
 
-from kube_objects.formats import fits_format
+from kube_objects.formats import matches_format
 from kube_objects.schemas import Schema
 from kube_objects.structural_schema import is_nullable, types
 
-_LONGEST_SHOWN = 60
-_MOST_CHOICES = 12
+_MAX_VALUE_LENGTH = 60
+_MAX_CHOICES = 12
 
 _TYPE_NAMES = {
     "object": "an object",
@@ -33,7 +33,7 @@ _TYPE_NAMES = {
     "boolean": "a boolean",
     "null": "null",
 }
-_NAMES_OF_VALUES: dict[type, str] = {
+_VALUE_TYPE_NAMES: dict[type, str] = {
     type(None): "null",
     bool: "a boolean",
     str: "a string",
@@ -43,7 +43,7 @@ _NAMES_OF_VALUES: dict[type, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class Violation:
     """What is wrong with a value: `'spec.replicas'` … `is 0, but must be at least 1`."""
 
     code: str
@@ -51,10 +51,10 @@ class Flaw:
     hint: str = ""
 
 
-Check = Callable[[Any, Schema, bool], Flaw | None]
+Check = Callable[[Any, Schema, bool], Violation | None]
 
 
-def flaws(value: Any, schema: Schema, hidden: bool) -> Iterator[Flaw]:
+def find_violations(value: Any, schema: Schema, hidden: bool) -> Iterator[Violation]:
     """Check a value that has the right type against every keyword of its schema."""
     for keyword in schema:
         check = _CHECKS.get(keyword)
@@ -64,25 +64,25 @@ def flaws(value: Any, schema: Schema, hidden: bool) -> Iterator[Flaw]:
                 yield flaw
 
 
-def wrong_type(value: Any, schema: Schema, hidden: bool) -> Flaw | None:
+def wrong_type(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     """Check whether a value is of an allowed type."""
     allowed = types(schema)
     if not allowed or _has_type(value, allowed) or (value is None and is_nullable(schema)):
         return None
     wanted = " or ".join(_TYPE_NAMES.get(name, name) for name in allowed)
     text = f"must be {wanted}, but is {_describe(value, hidden)}"
-    return Flaw("wrong-type", text, _type_hint(value, allowed))
+    return Violation("wrong-type", text, _type_hint(value, allowed))
 
 
-def shown(value: Any, hidden: bool = False) -> str:
+def format_value(value: Any, hidden: bool = False) -> str:
     """Print a value for a message, cut to a length that can be read."""
     if hidden:
         return "a hidden value"
     text = json.dumps(value, ensure_ascii=False)
-    if len(text) <= _LONGEST_SHOWN:
+    if len(text) <= _MAX_VALUE_LENGTH:
         return text
     closing = '"' if isinstance(value, str) else ""
-    return text[: _LONGEST_SHOWN - 1] + "…" + closing
+    return text[: _MAX_VALUE_LENGTH - 1] + "…" + closing
 
 
 def same_key(value: Any) -> str:
@@ -126,10 +126,10 @@ def _is_whole(number: float) -> bool:
 
 
 def _describe(value: Any, hidden: bool) -> str:
-    name = _NAMES_OF_VALUES.get(type(value), "a number")
+    name = _VALUE_TYPE_NAMES.get(type(value), "a number")
     if hidden or value is None or isinstance(value, (dict, list)):
         return name
-    return f"the{name[1:]} {shown(value)}"
+    return f"the{name[1:]} {format_value(value)}"
 
 
 def _type_hint(value: Any, allowed: tuple[str, ...]) -> str:
@@ -144,14 +144,16 @@ def _type_hint(value: Any, allowed: tuple[str, ...]) -> str:
     return ""
 
 
-def _enum(value: Any, schema: Schema, hidden: bool) -> Flaw | None:
+def _enum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     choices = schema["enum"]
     if not choices or any(_is_choice(value, choice) for choice in choices):
         return None
-    words = [choice if isinstance(choice, str) else shown(choice) for choice in choices]
-    listed = ", ".join(words[:_MOST_CHOICES]) + (", …" if len(words) > _MOST_CHOICES else "")
+    words = [choice if isinstance(choice, str) else format_value(choice) for choice in choices]
+    listed = ", ".join(words[:_MAX_CHOICES]) + (", …" if len(words) > _MAX_CHOICES else "")
     hint = did_you_mean(value, words) if isinstance(value, str) and not hidden else ""
-    return Flaw("not-in-enum", f"is {shown(value, hidden)}, but must be one of: {listed}", hint)
+    return Violation(
+        "not-in-enum", f"is {format_value(value, hidden)}, but must be one of: {listed}", hint
+    )
 
 
 def _is_choice(value: Any, choice: Any) -> bool:
@@ -172,25 +174,28 @@ def _pattern(text: str) -> Any:
         return None
 
 
-def _matches(value: Any, schema: Schema, hidden: bool) -> Flaw | None:
+def _matches(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     text = schema["pattern"]
     if not isinstance(value, str) or not text:
         return None
     pattern = _pattern(text)
     if pattern is None:
-        return Flaw("invalid-pattern", f"cannot be checked: the pattern {text} is not valid")
+        return Violation("invalid-pattern", f"cannot be checked: the pattern {text} is not valid")
     if pattern.search(value):
         return None
-    return Flaw(
-        "pattern-mismatch", f"is {shown(value, hidden)}, which does not match the pattern {text}"
+    return Violation(
+        "pattern-mismatch",
+        f"is {format_value(value, hidden)}, which does not match the pattern {text}",
     )
 
 
-def _format(value: Any, schema: Schema, hidden: bool) -> Flaw | None:
+def _format(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     name = schema["format"]
-    if not isinstance(value, str) or fits_format(value, name):
+    if not isinstance(value, str) or matches_format(value, name):
         return None
-    return Flaw("wrong-format", f"is {shown(value, hidden)}, which does not have the format {name}")
+    return Violation(
+        "wrong-format", f"is {format_value(value, hidden)}, which does not have the format {name}"
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -202,7 +207,7 @@ def _bound(value: Any, bound: float) -> float:
     return int(bound) if isinstance(value, int) else bound
 
 
-def _minimum(value: Any, schema: Schema, hidden: bool) -> Flaw | None:
+def _minimum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     if not _is_number(value):
         return None
     bound = _bound(value, schema["minimum"])
@@ -210,10 +215,10 @@ def _minimum(value: Any, schema: Schema, hidden: bool) -> Flaw | None:
     if value > bound or (value == bound and not exclusive):
         return None
     wanted = f"greater than {bound}" if exclusive else f"at least {bound}"
-    return Flaw("out-of-range", f"is {shown(value, hidden)}, but must be {wanted}")
+    return Violation("out-of-range", f"is {format_value(value, hidden)}, but must be {wanted}")
 
 
-def _maximum(value: Any, schema: Schema, hidden: bool) -> Flaw | None:
+def _maximum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     if not _is_number(value):
         return None
     bound = _bound(value, schema["maximum"])
@@ -221,16 +226,18 @@ def _maximum(value: Any, schema: Schema, hidden: bool) -> Flaw | None:
     if value < bound or (value == bound and not exclusive):
         return None
     wanted = f"less than {bound}" if exclusive else f"at most {bound}"
-    return Flaw("out-of-range", f"is {shown(value, hidden)}, but must be {wanted}")
+    return Violation("out-of-range", f"is {format_value(value, hidden)}, but must be {wanted}")
 
 
-def _multiple_of(value: Any, schema: Schema, hidden: bool) -> Flaw | None:
+def _multiple_of(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     if not _is_number(value):
         return None
     factor = _bound(value, schema["multipleOf"])
     if factor > 0 and _is_multiple(value, factor):
         return None
-    return Flaw("not-a-multiple", f"is {shown(value, hidden)}, but must be a multiple of {factor}")
+    return Violation(
+        "not-a-multiple", f"is {format_value(value, hidden)}, but must be a multiple of {factor}"
+    )
 
 
 def _is_multiple(value: float, factor: float) -> bool:
@@ -242,7 +249,7 @@ def _is_multiple(value: float, factor: float) -> bool:
 def _size(keyword: str, kind: type[Sized], noun: str, *, least: bool) -> Check:
     """Make a check of how many characters, items or fields there are."""
 
-    def check(value: Any, schema: Schema, hidden: bool) -> Flaw | None:
+    def check(value: Any, schema: Schema, hidden: bool) -> Violation | None:
         if not isinstance(value, kind):
             return None
         size, bound = len(value), schema[keyword]
@@ -250,7 +257,7 @@ def _size(keyword: str, kind: type[Sized], noun: str, *, least: bool) -> Check:
             return None
         wanted = f"must have at least {bound}" if least else f"may have at most {bound}"
         many = f"{size} {noun}" if size != 1 else f"{size} {noun.removesuffix('s')}"
-        return Flaw("wrong-length", f"has {many}, but {wanted}")
+        return Violation("wrong-length", f"has {many}, but {wanted}")
 
     return check
 

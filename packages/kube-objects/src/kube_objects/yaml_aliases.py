@@ -23,7 +23,7 @@ class AliasError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _Anchor:
     value: Any
     nodes: int
     depth: int
@@ -34,14 +34,14 @@ class Aliases:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._named: dict[str, _Named] = {}
+        self._named: dict[str, _Anchor] = {}
         self._repeated = 0
         self._nodes = 0
 
     def name(self, name: str, value: Any) -> None:
         """Remember a complete value."""
         if self._limits.aliases:
-            self._named[name] = _Named(value, *_size(value))
+            self._named[name] = _Anchor(value, *_size(value))
 
     def repeat(self, name: str, depth: int) -> Any:
         """Return a copy of what `name` stands for, to be put `depth` levels deep."""

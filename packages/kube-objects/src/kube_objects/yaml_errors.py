@@ -13,7 +13,7 @@ from kube_objects.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class ParseError:
     """
     A problem, and where in the document's text it stands.
 
@@ -127,33 +127,35 @@ _RULES = (
 )
 
 
-def explain(error: yaml.YAMLError, text: str) -> Complaint:
+def explain(error: yaml.YAMLError, text: str) -> ParseError:
     """Turn what the parser raised into a complaint about `text`."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return Complaint(Problem("yaml-syntax", f"this is not YAML: {error}"), 0, 1)
+        return ParseError(Problem("yaml-syntax", f"this is not YAML: {error}"), 0, 1)
     # What is missed at the very end is missed after the last thing that was written.
     where = min(error.problem_mark.index, max(0, len(text.rstrip()) - 1))
     begun = error.context_mark.index if error.context_mark else where
     if text.lstrip().startswith("%"):
         summary = "a line that begins with '%' is a directive, which kubectl does not read"
-        return _complain(summary, text.index("%"), "remove the line")
+        return _parse_error(summary, text.index("%"), "remove the line")
     if "cannot start any token" in (error.problem or ""):
         return _unexpected_character(text, where)
     if text[begun : begun + 1] in ("[", "{") and where < error.problem_mark.index:
-        return _complain(f"the '{text[begun]}' that stands here is not closed", begun)
+        return _parse_error(f"the '{text[begun]}' that stands here is not closed", begun)
     for rule in _RULES:
         if rule.problem in (error.problem or "") and rule.context in (error.context or ""):
-            return _complain(rule.summary, begun if rule.from_context else where, rule.hint)
+            return _parse_error(rule.summary, begun if rule.from_context else where, rule.hint)
     context = f"{error.context}: " if error.context else ""
-    return _complain(f"{context}{error.problem}", where)
+    return _parse_error(f"{context}{error.problem}", where)
 
 
-def _unexpected_character(text: str, where: int) -> Complaint:
+def _unexpected_character(text: str, where: int) -> ParseError:
     character = text[where : where + 1]
     if character == "\t":
-        return _complain("a tab stands where only spaces may indent", where, "indent with spaces")
-    return _complain(f"a value cannot begin with '{character}'", where, _QUOTE)
+        return _parse_error(
+            "a tab stands where only spaces may indent", where, "indent with spaces"
+        )
+    return _parse_error(f"a value cannot begin with '{character}'", where, _QUOTE)
 
 
-def _complain(summary: str, where: int, hint: str = "") -> Complaint:
-    return Complaint(Problem("yaml-syntax", summary, hint=hint), where, where + 1)
+def _parse_error(summary: str, where: int, hint: str = "") -> ParseError:
+    return ParseError(Problem("yaml-syntax", summary, hint=hint), where, where + 1)

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 Scalar = str | int | float | bool | None
 
-_WORDS: dict[str, bool | None] = {
+_KEYWORDS: dict[str, bool | None] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON"), True),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF"), False),
@@ -24,7 +24,7 @@ _NOT_FINITE = frozenset(
     f"{sign}{word}" for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")
 ) | {".nan", ".NaN", ".NAN"}
 
-_WORD_STARTS = frozenset(word[:1] for word in _WORDS)
+_KEYWORD_STARTS = frozenset(word[:1] for word in _KEYWORDS)
 _NUMBER_STARTS = frozenset("+-.0123456789")
 
 _INTEGER = re.compile(
@@ -38,8 +38,8 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 # A float that begins with its point is read by other rules: underscores only between digits.
 _POINT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?")
 
-_MOST_DIGITS = 20  # of a decimal number below 2**64
-_EXACT_FLOATS = 2**53
+_MAX_DIGITS = 20  # of a decimal number below 2**64
+_MAX_EXACT_FLOAT = 2**53
 
 
 class NotFiniteError(ValueError):
@@ -53,8 +53,8 @@ def resolve(text: str) -> Scalar:
     Raise `NotFiniteError` for infinity and not-a-number.
     """
     start = text[:1]
-    if start in _WORD_STARTS:
-        return _WORDS.get(text, text)
+    if start in _KEYWORD_STARTS:
+        return _KEYWORDS.get(text, text)
     if start in _NUMBER_STARTS:
         return _number(text)
     return text
@@ -101,7 +101,7 @@ def _integer(digits: str) -> int | float | None:
         number = int(match["digits"], 2) if match else None
         return number if number is not None and -(2**63) <= number < 2**63 else None
     base = match.lastgroup or ""
-    if base == "decimal" and len(match["decimal"]) > _MOST_DIGITS:
+    if base == "decimal" and len(match["decimal"]) > _MAX_DIGITS:
         return None
     number = int(match["sign"] + match[base], _BASES[base])
     if -(2**63) <= number < 2**63:
@@ -120,6 +120,6 @@ def json_number(number: float) -> int | float:
     if not math.isfinite(number) or not float(number).is_integer():
         return number
     # Go prints a float with the fewest digits that identify it, and reads them as an integer.
-    is_exact = isinstance(number, int) or abs(number) < _EXACT_FLOATS
+    is_exact = isinstance(number, int) or abs(number) < _MAX_EXACT_FLOAT
     whole = int(number) if is_exact else int(Decimal(repr(number)))
     return whole if -(2**63) <= whole < 2**63 else float(number)

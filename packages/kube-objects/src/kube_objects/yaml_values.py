@@ -2,7 +2,7 @@
 Parser events of one document → its value as JSON data, or why it is refused.
 
 Repositories are hostile: nesting, aliases and tags are judged event by event, before anything
-is built from them. What makes a document meaningless ends it (`_Refused`). What only makes it
+is built from them. What makes a document meaningless ends it (`_Rejected`). What only makes it
 doubtful, such as a key given twice, is reported and read on, so that everything else that is
 wrong with the document is found in the same run.
 """
@@ -26,7 +26,7 @@ from yaml.events import (
 
 from kube_objects.problems import Path, Problem, Spot
 from kube_objects.yaml_aliases import AliasError, Aliases
-from kube_objects.yaml_errors import Complaint, explain
+from kube_objects.yaml_errors import ParseError, explain
 from kube_objects.yaml_events import end_of, events, start_of
 from kube_objects.yaml_limits import Limits
 from kube_objects.yaml_scalars import NotFiniteError, Scalar, resolve, resolve_as
@@ -40,15 +40,15 @@ _KEY_TAGS = frozenset(("str",))
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class ConstructedValue:
     """A document's value (if it has one that can be used) and what is wrong with it."""
 
     value: Any
     usable: bool
-    complaints: tuple[Complaint, ...]
+    complaints: tuple[ParseError, ...]
 
 
-def build(text: str, limits: Limits) -> Built:
+def build(text: str, limits: Limits) -> ConstructedValue:
     """Read one document."""
     builder = _Builder(limits)
     try:
@@ -56,15 +56,15 @@ def build(text: str, limits: Limits) -> Built:
             handler = _HANDLERS.get(type(event))
             if handler is not None:
                 handler(builder, event)
-    except _Refused as refused:
-        return Built(None, False, (*builder.complaints, refused.complaint))
+    except _Rejected as refused:
+        return ConstructedValue(None, False, (*builder.complaints, refused.complaint))
     except yaml.YAMLError as error:
-        return Built(None, False, (*builder.complaints, explain(error, text)))
-    return Built(builder.value, True, tuple(builder.complaints))
+        return ConstructedValue(None, False, (*builder.complaints, explain(error, text)))
+    return ConstructedValue(builder.value, True, tuple(builder.complaints))
 
 
-class _Refused(Exception):  # noqa: N818 - the end of a document, not of the program
-    def __init__(self, complaint: Complaint) -> None:
+class _Rejected(Exception):  # noqa: N818 - the end of a document, not of the program
+    def __init__(self, complaint: ParseError) -> None:
         super().__init__(complaint.problem.summary)
         self.complaint = complaint
 
@@ -92,7 +92,7 @@ class _Frame:
 
 class _Builder:
     def __init__(self, limits: Limits) -> None:
-        self.complaints: list[Complaint] = []
+        self.complaints: list[ParseError] = []
         self._depth = limits.depth
         self._may_merge = limits.aliases > 0
         self._aliases = Aliases(limits)
@@ -148,7 +148,7 @@ class _Builder:
             value = self._aliases.repeat(name, len(self._stack) - 1)
         except AliasError as error:
             problem = replace(error.problem, spot=Spot(self._path()))
-            raise _Refused(Complaint(problem, start_of(event), end_of(event))) from None
+            raise _Rejected(ParseError(problem, start_of(event), end_of(event))) from None
         self._put(value, event)
 
     def _put(self, value: Any, event: Event) -> None:
@@ -206,7 +206,7 @@ class _Builder:
             Spot((*self._path(), key), on_key=True),
         )
         first = self._top.seen[key]
-        self.complaints.append(Complaint(problem, start_of(event), end_of(event), first))
+        self.complaints.append(ParseError(problem, start_of(event), end_of(event), first))
 
     def _collection_as_key(self, frame: _Frame, end: Event) -> None:
         what = "mapping" if frame.is_mapping else "list"
@@ -216,7 +216,7 @@ class _Builder:
             Spot(self._path()),
             hint="put template text such as '{{ … }}' in quotes",
         )
-        self.complaints.append(Complaint(problem, start_of(frame.opening), end_of(end)))
+        self.complaints.append(ParseError(problem, start_of(frame.opening), end_of(end)))
         self._top.key = f"({what})"
 
     def _plain(self, event: ScalarEvent) -> Scalar:
@@ -263,11 +263,11 @@ class _Builder:
 
     def _complain(self, event: Event, code: str, text: str, hint: str = "") -> None:
         problem = Problem(code, text, Spot(self._path()), hint=hint)
-        self.complaints.append(Complaint(problem, start_of(event), end_of(event)))
+        self.complaints.append(ParseError(problem, start_of(event), end_of(event)))
 
-    def _refusal(self, event: Event, code: str, text: str, hint: str = "") -> _Refused:
+    def _refusal(self, event: Event, code: str, text: str, hint: str = "") -> _Rejected:
         problem = Problem(code, text, Spot(self._path()), hint=hint)
-        return _Refused(Complaint(problem, start_of(event), end_of(event)))
+        return _Rejected(ParseError(problem, start_of(event), end_of(event)))
 
 
 _HANDLERS: dict[type[Event], Callable[[_Builder, Any], None]] = {

@@ -3,12 +3,12 @@ from typing import Any
 
 import pytest
 
-from kube_objects.documents import Document, Loaded, load
+from kube_objects.documents import Document, LoadResult, load
 from kube_objects.problems import Finding, Problem, Spot
 from kube_objects.yaml_limits import Limits
 
 
-def values(loaded: Loaded) -> list[Any]:
+def values(loaded: LoadResult) -> list[Any]:
     return [document.value for document in loaded.documents]
 
 
@@ -198,7 +198,7 @@ def test_numbers_that_are_none_are_refused(text: str) -> None:
 def test_a_doubtful_document_is_read_on_as_its_author_meant_it() -> None:
     loaded = load("on: 1\na: 1\na: 2\nb: .inf\n---\nc: 3\n", "app.yaml")
     assert values(loaded) == [{"on": 1, "a": 2, "b": ".inf"}, {"c": 3}]
-    assert [document.sound for document in loaded.documents] == [False, True]
+    assert [document.is_valid for document in loaded.documents] == [False, True]
     assert len(loaded.findings) == 3
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kube_objects.formats import fits_format
+from kube_objects.formats import matches_format
 
 # Every line was put to the validation code of the API server, Kubernetes 1.35.
 FITS: dict[str, list[str]] = {
@@ -82,9 +82,9 @@ def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("name", "text"), cases(FITS))
 def test_it_has_the_format(name: str, text: str) -> None:
-    assert fits_format(text, name)
+    assert matches_format(text, name)
 
 
 @pytest.mark.parametrize(("name", "text"), cases(DOES_NOT_FIT))
 def test_it_does_not_have_the_format(name: str, text: str) -> None:
-    assert not fits_format(text, name)
+    assert not matches_format(text, name)

@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from kube_objects.managed_fields import Kept, covers, entry_of, other_managers
+from kube_objects.managed_fields import (
+    CachedObject,
+    other_managers,
+    owns_all_fields,
+    pack_owned_fields,
+)
 
 OURS = "kro.run/applyset"
 
@@ -19,7 +24,7 @@ def metadata(**more: Any) -> dict[str, Any]:
 
 
 def held(fields: Any, applied: dict[str, Any]) -> bool:
-    return covers(entry_of(managed(entry(OURS, fieldsV1=fields)), OURS), applied)
+    return owns_all_fields(pack_owned_fields(managed(entry(OURS, fieldsV1=fields)), OURS), applied)
 
 
 def managed(*entries: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +182,7 @@ def test_what_somebody_took_is_missed(fields: dict[str, Any], applied: dict[str,
 
 
 def test_an_object_of_nobody_is_not_ours() -> None:
-    assert not covers(b"", CONFIG_MAP)
+    assert not owns_all_fields(b"", CONFIG_MAP)
     assert not held({}, CONFIG_MAP)
 
 
@@ -216,11 +221,11 @@ def test_our_entry_is_the_one_we_applied() -> None:
         entry(OURS, subresource="status", fieldsV1={"f:status": {}}),
         entry(OURS),
     )
-    ours = entry_of(obj, OURS)
-    assert covers(ours, {"a": 1})
-    assert not covers(ours, {"b": 1})
-    assert entry_of(managed(entry("kubectl")), OURS) == b""
-    assert entry_of({"metadata": {}}, OURS) == b""
+    ours = pack_owned_fields(obj, OURS)
+    assert owns_all_fields(ours, {"a": 1})
+    assert not owns_all_fields(ours, {"b": 1})
+    assert pack_owned_fields(managed(entry("kubectl")), OURS) == b""
+    assert pack_owned_fields({"metadata": {}}, OURS) == b""
 
 
 def test_others_are_those_who_wrote_more_than_a_status() -> None:
@@ -236,6 +241,6 @@ def test_others_are_those_who_wrote_more_than_a_status() -> None:
 
 
 def test_what_is_kept_is_an_object_like_any_other() -> None:
-    kept = Kept({"metadata": {"name": "x"}}, b"{}")
+    kept = CachedObject({"metadata": {"name": "x"}}, b"{}")
     assert kept == {"metadata": {"name": "x"}}
     assert kept.owned == b"{}"

@@ -1,5 +1,5 @@
 from kube_objects.refs import Kind
-from kube_objects.schemas import KindSchema, Layered, SchemaSet
+from kube_objects.schemas import KindSchema, LayeredSchemas, SchemaSet
 
 WIDGET = Kind("example.com", "v1", "Widget")
 GADGET = Kind("example.com", "v1", "Gadget")
@@ -29,19 +29,19 @@ def test_a_kind_added_again_replaces_the_former() -> None:
 def test_the_first_source_that_knows_a_kind_answers() -> None:
     first = SchemaSet([known(WIDGET, "first")])
     second = SchemaSet([known(WIDGET, "second"), known(GADGET, "second")])
-    both = Layered(first, second)
+    both = LayeredSchemas(first, second)
     plurals = {kind: found.plural for kind in (WIDGET, GADGET) if (found := both.schema_of(kind))}
     assert plurals == {WIDGET: "first", GADGET: "second"}
 
 
 def test_a_kind_nobody_knows_is_none() -> None:
-    assert Layered(SchemaSet(), SchemaSet()).schema_of(WIDGET) is None
-    assert Layered().schema_of(WIDGET) is None
+    assert LayeredSchemas(SchemaSet(), SchemaSet()).schema_of(WIDGET) is None
+    assert LayeredSchemas().schema_of(WIDGET) is None
 
 
 def test_layers_see_what_is_added_later() -> None:
     kinds = SchemaSet()
-    layered = Layered(kinds)
+    layered = LayeredSchemas(kinds)
     kinds.add(known(WIDGET))
     assert layered.schema_of(WIDGET) is not None
 

@@ -14,7 +14,7 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.authorization.rbac import aggregated_rules
 
 
-def own_objects(port: int) -> list[KubeObject]:
+def bootstrap_objects(port: int) -> list[KubeObject]:
     """Return them in the order they are made; `port` is where this server listens."""
     file = files("kube_sandbox") / "documents" / "objects.json"
     found: list[KubeObject] = orjson.loads(file.read_bytes())["objects"]
@@ -24,7 +24,7 @@ def own_objects(port: int) -> list[KubeObject]:
     return found
 
 
-def fill_in(obj: KubeObject, uid: str, time: str) -> None:
+def complete_bootstrap_object(obj: KubeObject, uid: str, time: str) -> None:
     """Give an own object what it has from the moment it is made; its version is the store's."""
     metadata = obj["metadata"]
     metadata["uid"], metadata["creationTimestamp"] = uid, time
@@ -34,7 +34,7 @@ def fill_in(obj: KubeObject, uid: str, time: str) -> None:
         each["lastTransitionTime"] = time
 
 
-def gathered(roles: list[KubeObject]) -> list[KubeObject]:
+def aggregated_cluster_roles(roles: list[KubeObject]) -> list[KubeObject]:
     """Return the aggregated ClusterRoles whose rules are not those they gather, with these."""
     changed: list[str] = []
     known = {each["metadata"]["name"]: each for each in roles}

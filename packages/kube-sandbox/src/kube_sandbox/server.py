@@ -12,18 +12,23 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kube_sandbox.authentication.certificates import Keys, ensure_keys, kubeconfig, write_private
+from kube_sandbox.authentication.certificates import (
+    KeyFiles,
+    ensure_keys,
+    kubeconfig,
+    write_private,
+)
 from kube_sandbox.controllers.workloads.plan_steps import Settings
-from kube_sandbox.endpoints.audit import Audit
-from kube_sandbox.http.server import Wire
+from kube_sandbox.endpoints.audit import AuditLog
+from kube_sandbox.http.server import HTTPServer
 from kube_sandbox.storage.journal import Journal
 from kube_sandbox.storage.store import Store
 from kube_sandbox.storage.store_file import NAME
-from kube_sandbox.wiring import Parts, new_uid, now
+from kube_sandbox.wiring import APIServerComponents, new_uid, now
 
 log = logging.getLogger(__name__)
 
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where it is reached from here
+_LOOPBACK_FOR_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where it is reached from here
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +51,9 @@ class EmbeddedCluster:
     def __init__(self, options: ServerOptions) -> None:
         self._options = options
         self._journal: Journal | None = None
-        self._keys: Keys | None = None
+        self._keys: KeyFiles | None = None
         self._token = ""
-        self._wire: Wire | None = None
+        self._wire: HTTPServer | None = None
         self._files = ExitStack()
         self._controllers: asyncio.Task[None] | None = None
         self.store = Store()
@@ -57,7 +62,7 @@ class EmbeddedCluster:
     def url(self) -> str:
         """Return where it is reached."""
         assert self._wire is not None, "it is open"
-        host = _EVERYWHERE.get(self._options.host, self._options.host)
+        host = _LOOPBACK_FOR_WILDCARD.get(self._options.host, self._options.host)
         shown = f"[{host}]" if ":" in host else host
         return f"https://{shown}:{self._wire.port}"
 
@@ -76,22 +81,22 @@ class EmbeddedCluster:
         self._keys = ensure_keys(options.folder / "keys", now())
         self._token = _token(options.folder / "token")
         has_accounts = options.collects and options.workloads is not None
-        parts = Parts(self.store, self._keys, self._token, accounts=has_accounts)
-        self._wire = Wire(parts)
+        parts = APIServerComponents(self.store, self._keys, self._token, accounts=has_accounts)
+        self._wire = HTTPServer(parts)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self._keys.certificate, self._keys.key)
         await self._wire.open(options.host, options.port, context)
         if options.audit is not None:
             log = self._files.enter_context(options.audit.open("ab", buffering=0))
-            parts.note = Audit(log.write, now, new_uid).note
+            parts.note = AuditLog(log.write, now, new_uid).note
         parts.open(self.url.removeprefix("https://"))
         with self._journal.together() if self._journal else nullcontext():
-            parts.furnish(self._wire.port)
+            parts.create_bootstrap_objects(self._wire.port)
         if options.collects:
             background = parts.background(options.workloads, self._keys.authority.read_text())
             background.start()
             self._controllers = asyncio.create_task(background.serve(now), name="controllers")
-            self._controllers.add_done_callback(_tell_end)
+            self._controllers.add_done_callback(_log_unexpected_end)
 
     def _open_store(self) -> None:
         options, path = self._options, self._options.folder / NAME
@@ -127,7 +132,7 @@ def _token(path: Path) -> str:
     return token
 
 
-def _tell_end(controllers: asyncio.Task[None]) -> None:
+def _log_unexpected_end(controllers: asyncio.Task[None]) -> None:
     """Say it loudly if controllers end by themselves: nothing goes on without them."""
     if not controllers.cancelled() and controllers.exception() is not None:
         log.critical("the controllers have ended", exc_info=controllers.exception())

@@ -15,45 +15,45 @@ import orjson
 
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.times import format_time
-from kube_sandbox.admission.chain import Admission
-from kube_sandbox.admission.plugins.interface import Surroundings
-from kube_sandbox.admission.plugins.registration import plugins
+from kube_sandbox.admission.chain import AdmissionChain
+from kube_sandbox.admission.plugins.interface import AdmissionContext
+from kube_sandbox.admission.plugins.registration import default_plugins
 from kube_sandbox.admission.validating_admission_policy import GROUP as POLICIES
-from kube_sandbox.admission.validating_admission_policy import Policies, Sources
+from kube_sandbox.admission.validating_admission_policy import Sources, ValidatingAdmissionPolicies
 from kube_sandbox.apiextensions.customresourcedefinition.strategy import DefinitionStrategy
-from kube_sandbox.authentication.authenticator import Identities, impersonated
-from kube_sandbox.authentication.certificates import Keys
-from kube_sandbox.authentication.tokens import Tokens
-from kube_sandbox.authorization.rbac import MASTERS, RBAC, Access
+from kube_sandbox.authentication.authenticator import Authenticator, impersonated
+from kube_sandbox.authentication.certificates import KeyFiles
+from kube_sandbox.authentication.tokens import TokenIssuer
+from kube_sandbox.authorization.rbac import MASTERS, RBAC, RBACAuthorizer
 from kube_sandbox.authorization.reviews import Reviews
-from kube_sandbox.bootstrap import fill_in, own_objects
-from kube_sandbox.controllers.client import ControllerVerbs
+from kube_sandbox.bootstrap import bootstrap_objects, complete_bootstrap_object
+from kube_sandbox.controllers.client import StoreClient
 from kube_sandbox.controllers.crd import BUCKET as DEFINITIONS
-from kube_sandbox.controllers.crd import Definitions, delete_definition
-from kube_sandbox.controllers.manager import Background, Duties
-from kube_sandbox.controllers.namespace import Furnisher, delete_namespace
-from kube_sandbox.controllers.token_secrets import AccountTokens
-from kube_sandbox.controllers.token_secrets import Surroundings as TokenSurroundings
+from kube_sandbox.controllers.crd import CRDController, delete_definition
+from kube_sandbox.controllers.manager import ControllerManager, ControllerManagerOptions
+from kube_sandbox.controllers.namespace import NamespaceInitializer, delete_namespace
+from kube_sandbox.controllers.token_secrets import TokenSecretController
+from kube_sandbox.controllers.token_secrets import TokenSecretDependencies as TokenSurroundings
 from kube_sandbox.controllers.workloads.plan_steps import Settings
 from kube_sandbox.discovery.openapi import OpenAPIDocuments
 from kube_sandbox.discovery.resources import Discovery
-from kube_sandbox.endpoints.decoding import Bodies
+from kube_sandbox.endpoints.decoding import BodyDecoder
 from kube_sandbox.endpoints.deletion import Deleter
-from kube_sandbox.endpoints.handler import Api, Hands
-from kube_sandbox.endpoints.non_resource import Documents
+from kube_sandbox.endpoints.handler import APIHandler, Handlers
+from kube_sandbox.endpoints.non_resource import NonResourceHandler
 from kube_sandbox.endpoints.options import WriteOptions
-from kube_sandbox.endpoints.read import Reader, asked_of
-from kube_sandbox.endpoints.request_info import Asker, Request
-from kube_sandbox.endpoints.responses import Answer, Rendering
-from kube_sandbox.endpoints.subresources import SpecialParts
+from kube_sandbox.endpoints.read import Reader, version_options_of
+from kube_sandbox.endpoints.request_info import Request, UserInfo
+from kube_sandbox.endpoints.responses import Rendering, Response
+from kube_sandbox.endpoints.subresources import SubresourceHandlers
 from kube_sandbox.endpoints.write import Writer
-from kube_sandbox.endpoints.write_request import Errand
-from kube_sandbox.http.interface import Call, Stream
-from kube_sandbox.http.watch_stream import OpenWatches, WatchStream, reached
+from kube_sandbox.endpoints.write_request import WriteRequest
+from kube_sandbox.http.interface import HTTPRequest, Stream
+from kube_sandbox.http.watch_stream import OpenWatches, WatchStream, wait_for_version
 from kube_sandbox.registry.builtin import events
 from kube_sandbox.registry.builtin.autoscaling import conversion
 from kube_sandbox.registry.builtin.registry import strategies
-from kube_sandbox.registry.builtin.services.ip_allocation import AddressBook
+from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin_resources import served_builtins
 from kube_sandbox.registry.kinds import Registry, Served
 from kube_sandbox.registry.name_validation import SUFFIX_LETTERS
@@ -63,38 +63,42 @@ from kube_sandbox.storage.store import Store
 from kube_sandbox.storage.stored_objects import Convert, StoredObjects
 from kube_sandbox.storage.watch import Watch, Watched, needed_version, timeout
 
-_OURSELVES = Asker("system:apiserver", (MASTERS, "system:authenticated"))
-_ADMIN = Asker("admin", (MASTERS, "system:authenticated"))
+_SYSTEM_USER = UserInfo("system:apiserver", (MASTERS, "system:authenticated"))
+_ADMIN = UserInfo("admin", (MASTERS, "system:authenticated"))
 _SUFFIX = 5  # letters
 
 
-class Parts:
+class APIServerComponents:
     """All parts of an API over one store."""
 
-    def __init__(self, store: Store, keys: Keys, token: str, *, accounts: bool) -> None:
+    def __init__(self, store: Store, keys: KeyFiles, token: str, *, accounts: bool) -> None:
         self._store = store
         self._registry = Registry()
-        self._book = AddressBook()
+        self._book = ServiceAllocations()
         self._watches = OpenWatches()
         self._stored = StoredObjects(store, _CONVERSIONS)
-        self._access = Access(self._objects)
+        self._access = RBACAuthorizer(self._objects)
         namespace = partial(self._stored.look, "namespaces", "")
-        self._policies = Policies(Sources(self._objects, namespace, self._registry.of_kind))
-        around = Surroundings(self._stored.look, self._objects, self._charge)
-        asked = plugins(around, accounts=accounts, suffix=_suffix)
-        admission = Admission(namespace, self._access, self._policies.judge, asked)
-        self._writer = Writer(self._stored, Bodies(), admission, new_uid, _suffix)
+        self._policies = ValidatingAdmissionPolicies(
+            Sources(self._objects, namespace, self._registry.of_kind)
+        )
+        around = AdmissionContext(self._stored.look, self._objects, self._charge)
+        asked = default_plugins(around, accounts=accounts, suffix=_suffix)
+        admission = AdmissionChain(namespace, self._access, self._policies.judge, asked)
+        self._writer = Writer(self._stored, BodyDecoder(), admission, new_uid, _suffix)
         marks = {DEFINITIONS: delete_definition, "namespaces": delete_namespace}
         self._deleter = Deleter(self._stored, admission, marks)
-        self._tokens = Tokens(keys.token_key.read_bytes(), self._stored.look)
-        self._identities = Identities({token: _ADMIN}, self._tokens)
+        self._tokens = TokenIssuer(keys.token_key.read_bytes(), self._stored.look)
+        self._identities = Authenticator({token: _ADMIN}, self._tokens)
         self._reader = Reader(self._stored, now)
         ways = {**strategies(self._book), DEFINITIONS: DefinitionStrategy()}
         for served in served_builtins(ways):
             self._registry.add(served)
-        self._definitions = Definitions(self._registry, self._writer, self._deleter, _soon, now)
-        self._api: Api | None = None
-        self.note: Callable[[Call, Asker, int, datetime], None] | None = None
+        self._definitions = CRDController(
+            self._registry, self._writer, self._deleter, _call_soon, now
+        )
+        self._api: APIHandler | None = None
+        self.note: Callable[[HTTPRequest, UserInfo, int, datetime], None] | None = None
 
     def open(self, address: str) -> None:
         """Begin to answer at an address."""
@@ -104,21 +108,21 @@ class Parts:
         self._definitions.changed = self._watches.end
         self._definitions.open()
         reviews = Reviews(self._access, self._identities)
-        specials = SpecialParts(self._writer, reviews, self._tokens, now, new_uid)
-        documents = Documents(
+        specials = SubresourceHandlers(self._writer, reviews, self._tokens, now, new_uid)
+        documents = NonResourceHandler(
             Discovery(self._registry, address),
             OpenAPIDocuments(self._registry, lambda served: served.selectable),
             self._tokens,
             address,
             now,
         )
-        self._api = Api(
-            Hands(
+        self._api = APIHandler(
+            Handlers(
                 self._registry,
                 self._reader,
                 self._writer,
                 self._deleter,
-                Bodies(),
+                BodyDecoder(),
                 self._access,
                 self._identify,
                 self._watch,
@@ -130,15 +134,15 @@ class Parts:
             )
         )
 
-    def furnish(self, port: int) -> None:
+    def create_bootstrap_objects(self, port: int) -> None:
         """Make what every cluster has, as far as it is not there."""
         time = format_time(now())
-        for obj in own_objects(port):
+        for obj in bootstrap_objects(port):
             served = self._registry.of_kind(Kind.of(obj["apiVersion"], obj["kind"]))
             metadata = obj["metadata"]
             place = (metadata.get("namespace", ""), metadata["name"])
             if served is not None and self._stored.record(served, *place) is None:
-                fill_in(obj, new_uid(), time)
+                complete_bootstrap_object(obj, new_uid(), time)
                 self._stored.save(served, obj, None, dry_run=False)
             elif obj["kind"] == "Service":
                 self._redirect(obj)
@@ -149,46 +153,46 @@ class Parts:
         live = self._stored.look("services", metadata["namespace"], metadata["name"])
         ports = own["spec"]["ports"]
         if live is not None and live["spec"].get("ports") != ports:
-            verbs = ControllerVerbs(self._registry, self._writer, self._deleter, now)
+            verbs = StoreClient(self._registry, self._writer, self._deleter, now)
             changed = {**live, "spec": {**live["spec"], "ports": ports}}
             verbs.replace("kube-apiserver", "services", changed)
 
-    def background(self, workloads: Settings | None, authority: str) -> Background:
+    def background(self, workloads: Settings | None, authority: str) -> ControllerManager:
         """Return what happens in this cluster without being asked for."""
-        verbs = ControllerVerbs(self._registry, self._writer, self._deleter, now)
+        verbs = StoreClient(self._registry, self._writer, self._deleter, now)
         authority = authority if workloads is not None else ""
-        duties = Duties(verbs.place, verbs.namespaced, workloads, authority)
+        duties = ControllerManagerOptions(verbs.place, verbs.namespaced, workloads, authority)
         if authority:
-            self._store.listen(Furnisher(verbs, authority, _soon).heard)
+            self._store.listen(NamespaceInitializer(verbs, authority, _call_soon).heard)
             self._keep_tokens(verbs, authority)
-        found = Background(self._store, verbs, duties)
+        found = ControllerManager(self._store, verbs, duties)
         self._definitions.serves = found.served
         return found
 
-    def _keep_tokens(self, verbs: ControllerVerbs, authority: str) -> None:
+    def _keep_tokens(self, verbs: StoreClient, authority: str) -> None:
         def issue(account: KubeObject, secret: KubeObject) -> str:
             return self._tokens.issue_for(account, secret, now(), new_uid())
 
         around = TokenSurroundings(self._stored.look, self._objects, issue, authority)
-        keeper = AccountTokens(verbs, around, _soon)
+        keeper = TokenSecretController(verbs, around, _call_soon)
         self._store.listen(keeper.heard)
         keeper.open()
 
-    def answer(self, call: Call) -> Answer | Stream:
+    def answer(self, call: HTTPRequest) -> Response | Stream:
         """Answer a request."""
         assert self._api is not None, "it is open"
         return self._api.answer(call)
 
     async def reached(self, version: int) -> None:
         """Return when a version is there, or when it was waited for long enough."""
-        await reached(self._store, version)
+        await wait_for_version(self._store, version)
 
-    def _identify(self, headers: Mapping[str, str]) -> Asker:
+    def _identify(self, headers: Mapping[str, str]) -> UserInfo:
         asker = self._identities.asker(headers.get("Authorization", ""), now())
         return impersonated(asker, headers.items(), self._access)
 
     def _watch(self, served: Served, request: Request) -> WatchStream:
-        asked = asked_of(request.query, watch=True)
+        asked = version_options_of(request.query, watch=True)
         selected = self._reader.selected(served, request)
         rendering = self._reader.rendering(served, request)
         loop = asyncio.get_running_loop()
@@ -212,7 +216,10 @@ class Parts:
 
         needed = needed_version(asked)
         return WatchStream(
-            begin, partial(reached, self._store, needed) if needed > self._store.version else None
+            begin,
+            partial(wait_for_version, self._store, needed)
+            if needed > self._store.version
+            else None,
         )
 
     def _objects(self, bucket: str, namespace: str = "") -> Iterable[KubeObject]:
@@ -224,7 +231,7 @@ class Parts:
         assert served is not None, "it is built in"
         metadata = quota["metadata"]
         place = (metadata["namespace"], metadata["name"], "status")
-        errand = Errand(served, *place, WriteOptions(), "kube-apiserver", _OURSELVES, now())
+        errand = WriteRequest(served, *place, WriteOptions(), "kube-apiserver", _SYSTEM_USER, now())
         self._writer.update(errand, quota)
 
     def _heard(self, change: Change) -> None:
@@ -289,5 +296,5 @@ def _suffix() -> str:
     return "".join(secrets.choice(SUFFIX_LETTERS) for _ in range(_SUFFIX))
 
 
-def _soon(work: Callable[[], None]) -> None:
+def _call_soon(work: Callable[[], None]) -> None:
     asyncio.get_running_loop().call_soon(work)

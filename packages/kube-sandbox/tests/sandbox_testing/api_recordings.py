@@ -12,8 +12,8 @@ import orjson
 
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.schemas import Schema
-from kube_sandbox.authorization.rbac import Access
-from kube_sandbox.bootstrap import own_objects
+from kube_sandbox.authorization.rbac import RBACAuthorizer
+from kube_sandbox.bootstrap import bootstrap_objects
 from kube_sandbox.registry.builtin_resources import served_builtins
 from kube_sandbox.registry.kinds import Registry, Served, Subresource
 from kube_sandbox.registry.strategy import Strategies, Strategy
@@ -92,16 +92,16 @@ PLURALS = {
 }
 
 
-def access() -> Access:
+def access() -> RBACAuthorizer:
     """Return the rights that the recorded server knew."""
     objects: dict[str, list[KubeObject]] = {}
-    for each in own_objects(6443):
+    for each in bootstrap_objects(6443):
         if each["kind"] in PLURALS:
             objects.setdefault(PLURALS[each["kind"]], []).append(each)
     for path, body in recorded("api_access")["made"]:
         plural = f"{path.rpartition('/')[2]}.rbac.authorization.k8s.io"
         objects.setdefault(plural, []).append(placed(path, body))
-    return Access(lambda plural: objects.get(plural, []))
+    return RBACAuthorizer(lambda plural: objects.get(plural, []))
 
 
 def placed(path: str, body: KubeObject) -> KubeObject:

@@ -11,8 +11,14 @@ from kube_objects.builtins.catalog import catalog
 from kube_objects.defaulting import apply_defaults
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.managedfields.entries import bare
-from kube_sandbox.managedfields.manager import Types, Write, applied, settled, updated
+from kube_sandbox.managedfields.entries import without_managed_fields
+from kube_sandbox.managedfields.manager import (
+    Types,
+    Write,
+    applied,
+    restore_unchanged_times,
+    updated,
+)
 
 RECORDED = Path(__file__).parents[1] / "unit" / "managedfields" / "cases.json.gz"
 # Read by kind and subresource: what such a write does not reach.
@@ -113,7 +119,7 @@ class Recording:
         if kind == "Gear":
             found = apply_defaults(found, self.schema(step["apiVersion"], kind))
         if live is not None:
-            found = settled(live, _prepared(kind, live, found, step))
+            found = restore_unchanged_times(live, _prepared(kind, live, found, step))
         found_entries = found["metadata"].get("managedFields")
         wanted = answer["metadata"].get("managedFields")
         if found_entries != wanted:
@@ -153,7 +159,7 @@ def _whole(kind: str, live: KubeObject | None, step: dict[str, Any]) -> KubeObje
         return {**sent, "apiVersion": step["apiVersion"], "kind": kind}
     # Defaults are somebody else's matter, so what is real is taken; but a write to the status
     # has metadata that are put back later.
-    found = copy.deepcopy(bare(step["answer"]))
+    found = copy.deepcopy(without_managed_fields(step["answer"]))
     told = sent["metadata"] if step["subresource"] else step["answer"]["metadata"]
     for name in ("labels", "annotations", "finalizers"):
         found["metadata"].pop(name, None)
@@ -172,14 +178,16 @@ def _prepared(kind: str, live: KubeObject, found: KubeObject, step: dict[str, An
     """Return what is about to be stored: with defaults, and what is not reached as it was."""
     entries = found["metadata"].get("managedFields")
     if kind != "Gear":
-        found = bare(step["answer"])
+        found = without_managed_fields(step["answer"])
         metadata = {**found["metadata"], "resourceVersion": live["metadata"]["resourceVersion"]}
         found = {**found, "metadata": metadata}
     elif step["subresource"]:
         found = {**live, "status": found.get("status")}
     else:
         found = {**found, "status": live.get("status")}
-    found = bare({key: value for key, value in found.items() if value is not None})
+    found = without_managed_fields(
+        {key: value for key, value in found.items() if value is not None}
+    )
     if entries:
         found = {**found, "metadata": {**found["metadata"], "managedFields": entries}}
     return found

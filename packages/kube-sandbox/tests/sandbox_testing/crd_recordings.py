@@ -14,10 +14,10 @@ from kube_sandbox.apiextensions.customresourcedefinition.strategy import Definit
 from kube_sandbox.apiextensions.served_kinds import served_of
 from kube_sandbox.registry import object_meta
 from kube_sandbox.registry.kinds import Served
-from kube_sandbox.registry.strategy import Occasion
+from kube_sandbox.registry.strategy import RequestContext
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-OCCASION = Occasion(NOW)
+OCCASION = RequestContext(NOW)
 NAMESPACE = "c-recorded"
 _VOLATILE = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink")
 _MADE = {"uid": "some", "creationTimestamp": "2026-01-01T00:00:00Z"}
@@ -93,7 +93,7 @@ def update(
     errors = object_meta.common_update(new, live, served.namespaced)
     errors += strategy.validate_update(new, live, subresource, OCCASION)
     if errors:
-        warnings += strategy.forgiven(new)
+        warnings += strategy.ratcheted_warnings(new)
     _refuse(served, new, errors)
     warnings += strategy.warnings(new, live)
     return strategy.shown(strategy.stored(new))

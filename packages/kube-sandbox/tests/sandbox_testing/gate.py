@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from kube_objects.refs import Kind, KubeObject
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import Surroundings
-from kube_sandbox.admission.plugins.registration import plugins
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import AdmissionContext
+from kube_sandbox.admission.plugins.registration import default_plugins
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry.builtin.registry import strategies
 from kube_sandbox.registry.builtin_resources import served_builtins
 
@@ -19,8 +19,8 @@ class Gate:
 
     def __init__(self, *known: KubeObject, accounts: bool = False) -> None:
         self._known = {_place(each): each for each in known}
-        around = Surroundings(self._find, self._all)
-        self._plugins = plugins(around, accounts=accounts, suffix=lambda: "abcde")
+        around = AdmissionContext(self._find, self._all)
+        self._plugins = default_plugins(around, accounts=accounts, suffix=lambda: "abcde")
 
     def change(self, obj: KubeObject, old: KubeObject | None = None, subresource: str = "") -> None:
         """Have plugins change an object."""
@@ -54,10 +54,10 @@ def _place(obj: KubeObject) -> tuple[str, str, str]:
     return served.bucket, namespace, metadata["name"]
 
 
-def _deed(obj: KubeObject, old: KubeObject | None, subresource: str) -> Deed:
+def _deed(obj: KubeObject, old: KubeObject | None, subresource: str) -> AdmissionAttributes:
     served = SERVED[Kind.of(obj["apiVersion"], obj["kind"])]
     metadata = obj["metadata"]
     namespace = metadata.get("namespace", NAMESPACE) if served.namespaced else ""
     operation, name = "CREATE" if old is None else "UPDATE", metadata.get("name", "")
     place = (namespace, name, subresource)
-    return Deed(operation, served, *place, obj, old, Asker("jane"))
+    return AdmissionAttributes(operation, served, *place, obj, old, UserInfo("jane"))

@@ -7,9 +7,9 @@ from typing import Any
 from sandbox_testing.api_recordings import registry
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import Plugin, Surroundings
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import AdmissionContext, Plugin
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry.kinds import Served
 
 Json = dict[str, Any]
@@ -21,16 +21,18 @@ def kinds() -> dict[str, Served]:
     return {each.bucket: each for each in registry()}
 
 
-def write(bucket: str, obj: Json, old: Json | None = None, part: str = "", **more: Any) -> Deed:
+def write(
+    bucket: str, obj: Json, old: Json | None = None, part: str = "", **more: Any
+) -> AdmissionAttributes:
     """Return the write of an object."""
     operation = "UPDATE" if old else "CREATE"
     name = obj["metadata"]["name"]
     place = (kinds()[bucket], "n", name, part)
-    return Deed(operation, *place, obj, old, Asker("alice", ()), **more)
+    return AdmissionAttributes(operation, *place, obj, old, UserInfo("alice", ()), **more)
 
 
 def plugin_among(
-    make: Callable[[Surroundings], Plugin], bucket: str, *objects: Json
+    make: Callable[[AdmissionContext], Plugin], bucket: str, *objects: Json
 ) -> tuple[Plugin, list[KubeObject]]:
     """Return a plugin in a namespace that has some objects, and the quotas that it charges."""
     charged: list[KubeObject] = []
@@ -38,7 +40,7 @@ def plugin_among(
     def every(asked: str, namespace: str) -> list[KubeObject]:
         return list(objects) if (asked, namespace) == (bucket, "n") else []
 
-    return make(Surroundings(lambda *_: None, every, charged.append)), charged
+    return make(AdmissionContext(lambda *_: None, every, charged.append)), charged
 
 
 def pod(*resources: Json | None, inits: tuple[Json, ...] = (), **spec: Any) -> Json:

@@ -10,7 +10,7 @@ from kube_objects.times import format_time
 from kube_sandbox.api_errors import StatusError, not_found
 from kube_sandbox.controllers.client_interface import Target
 from kube_sandbox.controllers.garbage_collector import Place
-from kube_sandbox.controllers.manager import Background, Duties
+from kube_sandbox.controllers.manager import ControllerManager, ControllerManagerOptions
 from kube_sandbox.controllers.workloads.plan_steps import Settings
 from kube_sandbox.storage.records import Record
 from kube_sandbox.storage.store import Store
@@ -57,14 +57,14 @@ class World:
         self.now = datetime(2026, 11, 16, 12, tzinfo=UTC)
         self.store = Store()
         self._count = 0
-        duties = Duties(
+        duties = ControllerManagerOptions(
             lambda version, kind: KINDS.get((version, kind)),
             lambda: [each.bucket for each in KINDS.values() if each.is_namespaced],
             settings,
             authority,
             frozenset() if nodes else frozenset(("pods",)),
         )
-        self.background = Background(self.store, self, duties)
+        self.background = ControllerManager(self.store, self, duties)
         self.background.start()
 
     # What a test does

@@ -7,16 +7,16 @@ import pytest
 
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.apiextensions.customresourcedefinition.strategy import DefinitionStrategy
-from kube_sandbox.bootstrap import fill_in, own_objects
+from kube_sandbox.bootstrap import bootstrap_objects, complete_bootstrap_object
 from kube_sandbox.controllers.crd import BUCKET as DEFINITIONS
-from kube_sandbox.endpoints.decoding import Bodies
+from kube_sandbox.endpoints.decoding import BodyDecoder
 from kube_sandbox.registry.builtin.registry import strategies
 from kube_sandbox.registry.builtin_resources import served_builtins
 from kube_sandbox.registry.kinds import Registry
-from kube_sandbox.registry.strategy import Occasion
+from kube_sandbox.registry.strategy import RequestContext
 
 UID, TIME = "6f1a4f0e-8d0c-4f5e-9d43-0c9a5d9a2b11", "2026-01-02T03:04:05Z"
-KINDS = sorted({each["kind"] for each in own_objects(1)})
+KINDS = sorted({each["kind"] for each in bootstrap_objects(1)})
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +28,9 @@ def registry() -> Registry:
 
 
 def made(kind: str) -> list[KubeObject]:
-    found = [each for each in own_objects(6443) if each["kind"] == kind]
+    found = [each for each in bootstrap_objects(6443) if each["kind"] == kind]
     for each in found:
-        fill_in(each, UID, TIME)
+        complete_bootstrap_object(each, UID, TIME)
         each["metadata"]["resourceVersion"] = "1"
     return found
 
@@ -41,10 +41,10 @@ def test_they_have_the_form_in_which_this_server_stores(registry: Registry, kind
         served = registry.of_kind(Kind.of(obj["apiVersion"], kind))
         assert served is not None
         sent = orjson.dumps(obj)
-        read, mistakes = Bodies().read(served, sent, "application/json", "Strict")
+        read, mistakes = BodyDecoder().read(served, sent, "application/json", "Strict")
         assert (read, mistakes) == (obj, [])
         again: KubeObject = orjson.loads(sent)
-        occasion = Occasion(datetime(2026, 1, 2, tzinfo=UTC))
+        occasion = RequestContext(datetime(2026, 1, 2, tzinfo=UTC))
         served.strategy.prepare_update(again, obj, "", occasion)
         assert again == obj
         assert served.strategy.validate_update(again, obj, "", occasion) == []

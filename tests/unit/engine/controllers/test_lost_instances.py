@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.control.workqueue import Work
+from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.applyset import GroupKind, Inventory, parent_labels
 from kro_gitops.engine.controllers.applier import Applier
 from kro_gitops.engine.controllers.deletion import Deletions
@@ -125,7 +125,7 @@ class Engine:
         while self.woken:
             keys, self.woken = dict.fromkeys(self.woken), []
             for key in keys:
-                await self._instances.reconcile(Work(key, None, 0, 0.0))
+                await self._instances.reconcile(WorkItem(key, None, 0, 0.0))
                 await asyncio.sleep(0.01)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from kro_gitops.engine.labels import Position
 from kro_gitops.engine.plan.children import Family, Rules, digest, is_current, is_same_desire
 from kro_gitops.metadata import APPLY_ORDER, COLLECTION_SIZE, DESIRED_HASH, NODE_ID
-from kube_objects.managed_fields import Kept
+from kube_objects.managed_fields import CachedObject
 from tests.builders import config_map, instance
 from tests.small_cluster import SmallCluster
 
@@ -62,7 +62,7 @@ def test_a_child_is_current_while_hash_and_fields_are_ours() -> None:
     live = SmallCluster().apply(desired)
     assert is_current(live, desired)
     assert not is_current(live, family().child(body(a="2"), "cm", 1))
-    assert not is_current(Kept(live, b""), desired)
+    assert not is_current(CachedObject(live, b""), desired)
     # Seen by somebody who did not keep whose fields they are: nothing can be said.
     assert not is_current(dict(live), desired)
 
@@ -72,4 +72,4 @@ def test_a_child_somebody_took_the_hash_from_is_not_current() -> None:
     cluster = SmallCluster()
     live = cluster.apply(desired)
     bare = {**live, "metadata": {**live["metadata"], "labels": {}}}
-    assert not is_current(Kept(bare, live.owned), desired)
+    assert not is_current(CachedObject(bare, live.owned), desired)

@@ -20,7 +20,7 @@ from kro_gitops.inspect.explain.explanation import (
 )
 from kro_gitops.inspect.views.instances import Branch
 from kro_gitops.tracking.health import health
-from kro_gitops.tracking.workload_health import child_health
+from kro_gitops.tracking.workload_health import workload_health
 from kube_objects.conditions import Condition
 from kube_objects.refs import KubeObject
 from tests.builders import definition
@@ -68,7 +68,7 @@ def deployment(name: str, available: int, *conditions: dict[str, Any]) -> KubeOb
 
 
 def leaf(node: str, obj: KubeObject) -> Branch:
-    return Branch(obj, node, child_health(obj))
+    return Branch(obj, node, workload_health(obj))
 
 
 def tree(obj: KubeObject, *branches: Branch, node: str = "") -> Branch:

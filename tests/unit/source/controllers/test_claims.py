@@ -10,7 +10,7 @@ from kro_gitops.source.snapshot import Library, Snapshot
 from kro_gitops.source.spec import Allow
 from kro_gitops.source.stages import Stage
 from kro_gitops.tracking.inventory import Entry, Inventory
-from kro_gitops.tracking.methods import Marks
+from kro_gitops.tracking.methods import TrackingMetadata
 from kube_objects.refs import Kind, ObjectRef
 
 CONFIG_MAP = Kind("", "v1", "ConfigMap")
@@ -64,7 +64,7 @@ def test_what_a_source_is_known_to_want_is_not_claimed_again() -> None:
     source = held("a")
     assert list(unclaimed(source, found)) == [item]
     ref = ObjectRef(CONFIG_MAP, "team", "a")
-    made = Provenance("team/a", "c" * 40).onto(item, ref, None, Stage.OBJECTS, Marks())
+    made = Provenance("team/a", "c" * 40).onto(item, ref, None, Stage.OBJECTS, TrackingMetadata())
     source.made[item] = made
     assert list(unclaimed(source, found)) == [item]  # placed once, in a sync that did not end
     source.wanted = frozenset({made.key})

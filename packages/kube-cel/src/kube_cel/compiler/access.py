@@ -12,7 +12,7 @@ who needs the optional itself puts it into a box.
 from typing import Any
 
 from kube_cel.budget import Frame
-from kube_cel.compiler.field_paths import Walk, extend_walk, find_walk, raw_step, step_of
+from kube_cel.compiler.field_paths import FieldPath, extend_path, find_path, raw_step, step_of
 from kube_cel.compiler.literals import check_key
 from kube_cel.compiler.scope import Builder, Place, Step
 from kube_cel.containers import (
@@ -23,7 +23,7 @@ from kube_cel.containers import (
     ObjectView,
     PartialMap,
 )
-from kube_cel.deferred_errors import Unreadable
+from kube_cel.deferred_errors import DeferredError
 from kube_cel.errors import MissingVariable
 from kube_cel.escaping import unescape
 from kube_cel.library.operators import find_at, list_position, select
@@ -41,7 +41,7 @@ def build_ident(builder: Builder, node: Ident) -> Step:
     if node.type is not None and node.type.name == Runtime.KIND:
         return _constant(RUNTIME)  # the only value of its type, whatever the data holds
     if place.schema is not None:
-        return step_of(Walk(place, (), place.schema))
+        return step_of(FieldPath(place, (), place.schema))
     is_data = builder.scope.variables.get(place.name) is place
     return _data_variable(place) if is_data else local_variable(place.slot)
 
@@ -51,7 +51,7 @@ def local_variable(slot: int) -> Step:
 
     def read(frame: Frame) -> Any:
         value = frame[slot]
-        if type(value) is Unreadable:
+        if type(value) is DeferredError:
             value.refuse()
         return value
 
@@ -72,7 +72,7 @@ def _data_variable(place: Place) -> Step:
 
 def build_select(builder: Builder, node: Select) -> Step:
     """Compile `operand.name`."""
-    walk = find_walk(node, builder.scope)
+    walk = find_path(node, builder.scope)
     if walk is not None:
         return step_of(walk)
     if node.type is not None and node.type.kind == "type" and _names_a_type(builder, node):
@@ -83,7 +83,7 @@ def build_select(builder: Builder, node: Select) -> Step:
 
 def build_has(builder: Builder, node: Has) -> Step:
     """Compile `has(operand.name)`."""
-    walk = find_walk(node.operand, builder.scope)
+    walk = find_path(node.operand, builder.scope)
     key = unescape(node.name)
     if walk is not None and key is not None and properties_of(walk.schema or {}):
         read = raw_step(walk)
@@ -103,8 +103,8 @@ def build_has(builder: Builder, node: Has) -> Step:
 def build_optional_select(builder: Builder, node: Call) -> Step:
     """Compile `operand.?name` to a step that returns the value or `ABSENT`."""
     holder, name = node.arguments[0], _name_of(node)
-    walk = find_walk(holder, builder.scope)
-    field = extend_walk(walk, name) if walk is not None else None
+    walk = find_path(holder, builder.scope)
+    field = extend_path(walk, name) if walk is not None else None
     if walk is not None and field is not None and field.hops[-1].of_object:
         return _optional_field(walk, field)
     operand = _operand(builder, holder)
@@ -201,7 +201,7 @@ def _opened(step: Step) -> Step:
     return opened
 
 
-def _optional_field(walk: Walk, field: Walk) -> Step:
+def _optional_field(walk: FieldPath, field: FieldPath) -> Step:
     """Read a field of a typed object that may be absent, on an object that may not."""
     read = raw_step(walk)
     key = str(field.hops[-1].key)

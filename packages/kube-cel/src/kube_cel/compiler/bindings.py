@@ -6,10 +6,10 @@ from typing import Any
 
 from kube_cel.budget import Frame
 from kube_cel.compiler.access import is_optional, unbox
-from kube_cel.compiler.field_paths import find_walk, raw_step
+from kube_cel.compiler.field_paths import find_path, raw_step
 from kube_cel.compiler.scope import Builder, Step
 from kube_cel.containers import ABSENT
-from kube_cel.deferred_errors import Unreadable
+from kube_cel.deferred_errors import DeferredError
 from kube_cel.errors import EvaluationError, EvaluationStopped
 from kube_cel.syntax_tree import Macro
 
@@ -20,7 +20,7 @@ def build_bind(builder: Builder, node: Macro) -> Step:
 
     A value that fails is an error only where the body reads it.
     """
-    walk = find_walk(node.operand, builder.scope)
+    walk = find_path(node.operand, builder.scope)
     if walk is not None and walk.schema is not None:
         value = raw_step(walk)
         place = builder.scope.reserve(node.variables[0], walk.schema)
@@ -37,7 +37,7 @@ def build_bind(builder: Builder, node: Macro) -> Step:
         except EvaluationStopped:
             raise
         except EvaluationError as error:
-            frame[slot] = Unreadable(error)
+            frame[slot] = DeferredError(error)
         return body(frame)
 
     return bind

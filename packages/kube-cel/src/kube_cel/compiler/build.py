@@ -21,7 +21,7 @@ from kube_cel.compiler.access import (
 )
 from kube_cel.compiler.bindings import build_bind, build_optional_map
 from kube_cel.compiler.calls import build_call, build_or, build_or_value
-from kube_cel.compiler.field_paths import find_walk, step_of
+from kube_cel.compiler.field_paths import find_path, step_of
 from kube_cel.compiler.literals import build_list, build_literal, build_map
 from kube_cel.compiler.loops import build_loop
 from kube_cel.compiler.operators import (
@@ -105,7 +105,7 @@ def _call_part(node: Call) -> _Part:
 
 
 def _build_index(builder: Builder, node: Call) -> Step:
-    walk = find_walk(node, builder.scope)
+    walk = find_path(node, builder.scope)
     return build_binary(builder, node) if walk is None else step_of(walk)
 
 

@@ -9,11 +9,11 @@ function needs to know it.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kube_cel.budget import UNCOUNTED, Frame, count_built, count_read
+from kube_cel.budget import FREE_SIZE, Frame, charge_created, charge_read
 from kube_cel.compiler.literals import constant_of
 from kube_cel.compiler.scope import Builder, Step
 from kube_cel.containers import ABSENT, LISTS, MAPS, MixedMap
-from kube_cel.errors import BuildProblem, EvaluationError
+from kube_cel.errors import BuildError, EvaluationError
 from kube_cel.library.function_table import FUNCTIONS, METHODS
 from kube_cel.library.regex import compile_pattern
 from kube_cel.library.standard import ANY
@@ -104,11 +104,11 @@ def _call(function: Function, steps: tuple[Step, ...]) -> Step:
 def _count_one(function: Function, step: Step) -> Step:
     def call(frame: Frame) -> Any:
         argument = step(frame)
-        if type(argument) in _LONG and len(argument) > UNCOUNTED:
-            count_read(frame, argument)
+        if type(argument) in _LONG and len(argument) > FREE_SIZE:
+            charge_read(frame, argument)
         result = function(argument)
-        if type(result) in _GROWN and len(result) > UNCOUNTED:
-            count_built(frame, result)
+        if type(result) in _GROWN and len(result) > FREE_SIZE:
+            charge_created(frame, result)
         return result
 
     return call
@@ -119,12 +119,12 @@ def _count_all(function: Function, steps: tuple[Step, ...], *, deep: bool) -> St
         arguments = [step(frame) for step in steps]
         for argument in arguments:
             if (deep and type(argument) in _DEEP_TYPES) or (
-                type(argument) in _LONG and len(argument) > UNCOUNTED
+                type(argument) in _LONG and len(argument) > FREE_SIZE
             ):
-                count_read(frame, argument)
+                charge_read(frame, argument)
         result = function(*arguments)
-        if type(result) in _GROWN and len(result) > UNCOUNTED:
-            count_built(frame, result)
+        if type(result) in _GROWN and len(result) > FREE_SIZE:
+            charge_created(frame, result)
         return result
 
     return call
@@ -171,4 +171,4 @@ def _check_pattern(arguments: list[Node]) -> None:
     try:
         compile_pattern(pattern)
     except EvaluationError as error:
-        raise BuildProblem(error.message) from None
+        raise BuildError(error.message) from None

@@ -13,7 +13,7 @@ from typing import Any
 from kube_cel.budget import Frame
 from kube_cel.compiler.scope import Place, Scope, Step
 from kube_cel.containers import ABSENT, PartialMap
-from kube_cel.deferred_errors import Unreadable, readable
+from kube_cel.deferred_errors import DeferredError, raise_if_deferred
 from kube_cel.errors import EvaluationError, MissingData, MissingVariable
 from kube_cel.escaping import unescape
 from kube_cel.schema_views import NULL, PLAIN, Schema, Shape, properties_of, shape_of
@@ -25,7 +25,7 @@ _MAPS = (dict, PartialMap)
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
+class PathStep:
     """
     One step of a walk: the key in the data, and how the expression names it.
 
@@ -41,11 +41,11 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class FieldPath:
     """A path from a variable: the hops, and the schema of what is there (None if unknown)."""
 
     place: Place
-    hops: tuple[Hop, ...]
+    hops: tuple[PathStep, ...]
     schema: Schema | None
 
     @property
@@ -55,7 +55,7 @@ class Walk:
 
     def raw(self, frame: Frame) -> Any:
         """Go step by step; raise what is wrong, or return the data at the end."""
-        value = readable(frame[self.place.slot])
+        value = raise_if_deferred(frame[self.place.slot])
         if value is ABSENT:
             raise MissingVariable(self.place.name)
         if value is None and not self.place.nullable:
@@ -65,7 +65,7 @@ class Walk:
         return value
 
 
-def find_walk(node: Node, scope: Scope) -> Walk | None:
+def find_path(node: Node, scope: Scope) -> FieldPath | None:
     """Return the walk a node stands for, if its path is known."""
     chain: list[Node] = []
     while True:
@@ -80,7 +80,7 @@ def find_walk(node: Node, scope: Scope) -> Walk | None:
     place = scope.find(node) if isinstance(node, Ident) else None
     if place is None or place.schema is None:
         return None
-    walk = Walk(place, (), place.schema)
+    walk = FieldPath(place, (), place.schema)
     for part in reversed(chain):
         following = _extend(walk, part)
         if following is None:
@@ -89,7 +89,7 @@ def find_walk(node: Node, scope: Scope) -> Walk | None:
     return walk
 
 
-def extend_walk(walk: Walk, name: str) -> Walk | None:
+def extend_path(walk: FieldPath, name: str) -> FieldPath | None:
     """Return the walk one field further, if its schema is an object's."""
     schema = walk.schema
     if schema is None or schema.get("type") != "object":
@@ -99,28 +99,28 @@ def extend_walk(walk: Walk, name: str) -> Walk | None:
         key = unescape(name)
         if key is None:
             return None
-        hop = Hop(key, name, schema, of_object=True)
-        return Walk(walk.place, (*walk.hops, hop), properties.get(key))
+        hop = PathStep(key, name, schema, of_object=True)
+        return FieldPath(walk.place, (*walk.hops, hop), properties.get(key))
     values = schema.get("additionalProperties")
     if isinstance(values, Mapping):
-        hop = Hop(name, name, schema, of_object=False, nullable=bool(values.get("nullable")))
-        return Walk(walk.place, (*walk.hops, hop), values)
+        hop = PathStep(name, name, schema, of_object=False, nullable=bool(values.get("nullable")))
+        return FieldPath(walk.place, (*walk.hops, hop), values)
     return None
 
 
-def _extend(walk: Walk, part: Node) -> Walk | None:
+def _extend(walk: FieldPath, part: Node) -> FieldPath | None:
     if isinstance(part, Select):
-        return extend_walk(walk, part.name)
+        return extend_path(walk, part.name)
     index = _constant_index(part)
     schema = walk.schema or {}
     if isinstance(index, str):
         # Objects have no index operator; a map's keys are written as they are.
-        return None if properties_of(schema) else extend_walk(walk, index)
+        return None if properties_of(schema) else extend_path(walk, index)
     items = schema.get("items")
     if index is None or schema.get("type") != "array" or not isinstance(items, Mapping):
         return None
-    hop = Hop(index, index, schema, of_object=False, nullable=bool(items.get("nullable")))
-    return Walk(walk.place, (*walk.hops, hop), items)
+    hop = PathStep(index, index, schema, of_object=False, nullable=bool(items.get("nullable")))
+    return FieldPath(walk.place, (*walk.hops, hop), items)
 
 
 def _constant_index(node: Node) -> str | int | None:
@@ -136,7 +136,7 @@ def _constant_index(node: Node) -> str | int | None:
     return None
 
 
-def _take(value: Any, hop: Hop) -> Any:
+def _take(value: Any, hop: PathStep) -> Any:
     """Take one hop with care."""
     if value is None:  # a nullable value that the schema calls an object or a list
         raise no_such_key(hop.name)
@@ -155,12 +155,12 @@ def _take(value: Any, hop: Hop) -> Any:
     return found
 
 
-def _container(hop: Hop) -> tuple[type, ...]:
+def _container(hop: PathStep) -> tuple[type, ...]:
     """Return the types of data that a hop leads into."""
     return _LISTS if isinstance(hop.key, int) else _MAPS
 
 
-def step_of(walk: Walk) -> Step:
+def step_of(walk: FieldPath) -> Step:
     """Compile a walk to the value at its end."""
     shape = walk.shape
     if not walk.hops:
@@ -179,7 +179,7 @@ def step_of(walk: Walk) -> Step:
     return read_view
 
 
-def raw_step(walk: Walk) -> Step:
+def raw_step(walk: FieldPath) -> Step:
     """Compile a walk to the data at its end: null only where the schema allows it."""
     if not walk.hops:
         return _read_raw_variable(walk)
@@ -201,7 +201,7 @@ def raw_step(walk: Walk) -> Step:
     return read_raw
 
 
-def _read_raw_variable(walk: Walk) -> Step:
+def _read_raw_variable(walk: FieldPath) -> Step:
     slot = walk.place.slot
     slowly = walk.raw
 
@@ -212,7 +212,7 @@ def _read_raw_variable(walk: Walk) -> Step:
     return read_raw
 
 
-def _read_scalar(walk: Walk, exact: type) -> Step:
+def _read_scalar(walk: FieldPath, exact: type) -> Step:
     slot = walk.place.slot
     keys = tuple(hop.key for hop in walk.hops)
     shape = walk.shape
@@ -233,7 +233,7 @@ def _read_scalar(walk: Walk, exact: type) -> Step:
     return read_scalar
 
 
-def _read_indexed(walk: Walk) -> Step:
+def _read_indexed(walk: FieldPath) -> Step:
     """Read along a path with list positions, which Python would also take in a text."""
     slot = walk.place.slot
     keys: tuple[tuple[Any, Any], ...] = tuple((hop.key, _container(hop)) for hop in walk.hops)
@@ -253,18 +253,18 @@ def _read_indexed(walk: Walk) -> Step:
     return read_indexed
 
 
-def _read_variable(walk: Walk) -> Step:
+def _read_variable(walk: FieldPath) -> Step:
     slot = walk.place.slot
     convert, slowly = walk.shape.value, walk.raw
 
     def read_variable(frame: Frame) -> Any:
         raw = frame[slot]
-        if raw is None or raw is ABSENT or type(raw) is Unreadable:
+        if raw is None or raw is ABSENT or type(raw) is DeferredError:
             return slowly(frame)  # raises, or returns a null that is allowed
         return convert(raw)
 
     return read_variable
 
 
-def _has_index(walk: Walk) -> bool:
+def _has_index(walk: FieldPath) -> bool:
     return any(isinstance(hop.key, int) for hop in walk.hops)

@@ -4,10 +4,10 @@ Constants, list literals and map literals.
 
 from typing import Any
 
-from kube_cel.budget import UNCOUNTED, Frame, spend
+from kube_cel.budget import FREE_SIZE, Frame, charge
 from kube_cel.compiler.scope import Builder, Step
 from kube_cel.containers import ABSENT, new_map
-from kube_cel.errors import BuildProblem
+from kube_cel.errors import BuildError
 from kube_cel.scalars import UInt
 from kube_cel.syntax_tree import Entry, ListLiteral, Literal, MapLiteral, Node
 from kube_cel.type_names import KEY_TYPES, no_such_key
@@ -24,7 +24,7 @@ def check_key(node: Node) -> None:
     """Refuse a constant in brackets that no key may be."""
     value = constant_of(node)
     if value is not ABSENT and type(value) not in KEY_TYPES:
-        raise BuildProblem(no_such_key(value).message)
+        raise BuildError(no_such_key(value).message)
 
 
 def build_literal(_builder: Builder, node: Literal) -> Step:
@@ -38,11 +38,11 @@ def build_list(builder: Builder, node: ListLiteral) -> Step:
     if node.optional:
         return _list_with_optionals(builder, node)
     steps = tuple(map(builder.build, node.elements))
-    if len(steps) <= UNCOUNTED:
+    if len(steps) <= FREE_SIZE:
         return lambda frame: [step(frame) for step in steps]
 
     def long_list(frame: Frame) -> list[Any]:
-        spend(frame, len(steps))
+        charge(frame, len(steps))
         return [step(frame) for step in steps]
 
     return long_list
@@ -52,7 +52,7 @@ def build_map(builder: Builder, node: MapLiteral) -> Step:
     """Compile `{k: v, ?k: v}`."""
     keys = [constant_of(entry.key) for entry in node.entries]
     simple = all(type(key) is str for key in keys)
-    if simple and len(keys) <= UNCOUNTED and not any(entry.optional for entry in node.entries):
+    if simple and len(keys) <= FREE_SIZE and not any(entry.optional for entry in node.entries):
         values = tuple(builder.build(entry.value) for entry in node.entries)
         pairs = tuple(zip(keys, values, strict=True))
         return lambda frame: {key: value(frame) for key, value in pairs}
@@ -66,7 +66,7 @@ def _list_with_optionals(builder: Builder, node: ListLiteral) -> Step:
     )
 
     def make(frame: Frame) -> list[Any]:
-        spend(frame, len(steps))
+        charge(frame, len(steps))
         values = [step(frame) for step in steps]
         return [value for value in values if value is not ABSENT]
 
@@ -83,7 +83,7 @@ def _any_map(builder: Builder, entries: list[Entry]) -> Step:
     )
 
     def make(frame: Frame) -> Any:
-        spend(frame, len(pairs))
+        charge(frame, len(pairs))
         entries = [(key(frame), value(frame)) for key, value in pairs]
         return new_map([entry for entry in entries if entry[1] is not ABSENT])
 

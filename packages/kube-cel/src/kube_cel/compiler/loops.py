@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kube_cel.budget import UNCOUNTED, Frame, count_built, rounds
+from kube_cel.budget import FREE_SIZE, Frame, charge_created, charge_loop
 from kube_cel.compiler.access import local_variable
-from kube_cel.compiler.field_paths import Walk, find_walk, raw_step, step_of
+from kube_cel.compiler.field_paths import FieldPath, find_path, raw_step, step_of
 from kube_cel.compiler.scope import Builder, Place, Step
 from kube_cel.containers import LISTS, MAPS, MixedMap
-from kube_cel.deferred_errors import Unreadable, attempt
-from kube_cel.errors import EvaluationError, worse
+from kube_cel.deferred_errors import DeferredError, defer_error
+from kube_cel.errors import EvaluationError, merge_errors
 from kube_cel.library.lists import sort_by
 from kube_cel.schema_views import Schema, properties_of
 from kube_cel.syntax_tree import Macro
@@ -53,7 +53,7 @@ def build_loop(builder: Builder, node: Macro) -> Step:
 
 
 def _loop(builder: Builder, node: Macro) -> Loop:
-    walk = find_walk(node.operand, builder.scope)
+    walk = find_path(node.operand, builder.scope)
     schema = _element_schema(walk)
     operand = builder.build(node.operand) if walk is None or schema is None else _raw_list(walk)
     if node.name == "sortBy":
@@ -72,7 +72,7 @@ def _loop(builder: Builder, node: Macro) -> Loop:
     )
 
 
-def _element_schema(walk: Walk | None) -> Schema | None:
+def _element_schema(walk: FieldPath | None) -> Schema | None:
     """Return the schema of the objects in a list that a walk leads to."""
     if walk is None or walk.schema is None or walk.schema.get("type") != "array":
         return None
@@ -82,7 +82,7 @@ def _element_schema(walk: Walk | None) -> Schema | None:
     return items if properties_of(items) else None
 
 
-def _raw_list(walk: Walk) -> Step:
+def _raw_list(walk: FieldPath) -> Step:
     read = raw_step(walk)
     convert = walk.shape.value
 
@@ -107,7 +107,7 @@ def _list_only(operand: Step) -> Step:
 
 def _reader(place: Place) -> Step:
     if place.schema is not None:
-        return step_of(Walk(place, (), place.schema))
+        return step_of(FieldPath(place, (), place.schema))
     return local_variable(place.slot)
 
 
@@ -121,7 +121,7 @@ def _items(operand: Step, cost: int) -> Callable[[Frame], Iterable[Any]]:
             found = held.keys()
         else:
             raise not_iterable(held)
-        return rounds(frame, found, len(held) * cost)
+        return charge_loop(frame, found, len(held) * cost)
 
     return items
 
@@ -135,7 +135,7 @@ def _pairs(operand: Step, cost: int, second: int) -> Callable[[Frame], Iterable[
             found = held.items()
         else:
             raise not_iterable(held, pairs=True)
-        paid = rounds(frame, found, len(held) * cost)
+        paid = charge_loop(frame, found, len(held) * cost)
         for key, frame[second] in paid:
             yield key
 
@@ -155,12 +155,12 @@ def _quantifier(decisive: bool) -> Callable[[Loop], Step]:
                 try:
                     verdict = body(frame)
                 except EvaluationError as error:
-                    failure = worse(failure, error)
+                    failure = merge_errors(failure, error)
                     continue
                 if verdict is decisive:
                     return decisive
                 if type(verdict) is not bool:
-                    failure = worse(failure, no_such_overload())
+                    failure = merge_errors(failure, no_such_overload())
             if failure is not None:
                 raise failure
             return not decisive
@@ -227,8 +227,8 @@ def _transform_entries(loop: Loop) -> Step:
         for entries in entries_of(frame):
             if type(entries) not in MAPS:
                 raise no_such_overload()
-            if len(entries) > UNCOUNTED:
-                count_built(frame, entries)
+            if len(entries) > FREE_SIZE:
+                charge_created(frame, entries)
             for key, value in entries.items():
                 merged = _insert(merged, key, value)
         return merged
@@ -238,7 +238,7 @@ def _transform_entries(loop: Loop) -> Step:
 
 def _insert(made: dict[Any, Any] | MixedMap, key: Any, value: Any) -> dict[Any, Any] | MixedMap:
     """Add an entry that may not be there yet; return the map, which may have to be another."""
-    if type(made) is dict and (type(key) is not str or type(value) is Unreadable):
+    if type(made) is dict and (type(key) is not str or type(value) is DeferredError):
         made = MixedMap(made.items())
     if key in made:
         raise EvaluationError(f"insert failed: key {key_text(key)} already exists")
@@ -249,7 +249,7 @@ def _insert(made: dict[Any, Any] | MixedMap, key: Any, value: Any) -> dict[Any, 
 def _sort_by(loop: Loop) -> Step:
     slot, items, body, read = loop.slot, loop.items, loop.body, loop.read
     return lambda frame: sort_by(
-        [(body(frame), attempt(read, frame)) for frame[slot] in items(frame)]
+        [(body(frame), defer_error(read, frame)) for frame[slot] in items(frame)]
     )
 
 

@@ -10,11 +10,11 @@ import operator
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
-from kube_cel.budget import UNCOUNTED, Frame, count_built, count_read
+from kube_cel.budget import FREE_SIZE, Frame, charge_created, charge_read
 from kube_cel.compiler.literals import check_key, constant_of
 from kube_cel.compiler.scope import Builder, Step
 from kube_cel.containers import ABSENT, LISTS, MAPS
-from kube_cel.errors import EvaluationError, worse
+from kube_cel.errors import EvaluationError, merge_errors
 from kube_cel.library.operators import (
     BINARY,
     MAX_INT,
@@ -64,12 +64,12 @@ def build_logic(builder: Builder, node: Call) -> Step:
             try:
                 verdict = term(frame)
             except EvaluationError as error:
-                failure = worse(failure, error)
+                failure = merge_errors(failure, error)
                 continue
             if verdict is decisive:
                 return decisive
             if type(verdict) is not bool:
-                failure = worse(failure, no_such_overload())
+                failure = merge_errors(failure, no_such_overload())
         if failure is not None:
             raise failure
         return not decisive
@@ -140,8 +140,8 @@ def build_sum(builder: Builder, node: Call) -> Step:
 
     def add_two(frame: Frame) -> Any:
         result = add(first(frame), second(frame))
-        if type(result) in _GROWING and len(result) > UNCOUNTED:
-            count_built(frame, result)
+        if type(result) in _GROWING and len(result) > FREE_SIZE:
+            charge_created(frame, result)
         return result
 
     def join(frame: Frame) -> Any:
@@ -150,8 +150,8 @@ def build_sum(builder: Builder, node: Call) -> Step:
             result: Any = "".join(parts)
         except TypeError:  # not all are texts, whatever the checker was told
             result = _add_all(parts)
-        if type(result) in _GROWING and len(result) > UNCOUNTED:
-            count_built(frame, result)
+        if type(result) in _GROWING and len(result) > FREE_SIZE:
+            charge_created(frame, result)
         return result
 
     return join if kind is str else add_two
@@ -174,7 +174,7 @@ def build_in(builder: Builder, node: Call) -> Step:
     def is_in(frame: Frame) -> bool:
         value, held = wanted(frame), holder(frame)
         if type(held) in LISTS and (len(held) > _SEARCHED_FREE or type(value) in _DEEP):
-            count_read(frame, held)
+            charge_read(frame, held)
         return contained(value, held)
 
     return is_in
@@ -250,7 +250,7 @@ def _equality(left: Step, right: Step, apply: Binary) -> Step:
     def compare(frame: Frame) -> bool:
         value, other = left(frame), right(frame)
         if type(value) in _DEEP:
-            count_read(frame, value)
+            charge_read(frame, value)
         return bool(apply(value, other))
 
     return compare

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kube_cel.costs.sizes import (
-    MOST,
+    MAX_COST,
     NOTHING,
     ONE,
     PER_CHARACTER,
@@ -28,8 +28,8 @@ from kube_cel.syntax_tree import Literal, Node
 from kube_cel.types import Type
 
 _NEW_LIST = 10
-_LONGEST_FORMAT_PATTERN = 128
-_LONGEST_FORMAT_NAME = 64
+_MAX_FORMAT_PATTERN = 128
+_MAX_FORMAT_NAME = 64
 _TEXTS = ("string", "bytes")
 _ADDRESS = Size(4, 16)  # bytes
 
@@ -140,13 +140,13 @@ def _replace(call: Calling) -> Estimate:
 
 def _quotient(left: int, right: int) -> int:
     found = math.ceil(float(left) / float(right))
-    return found if found <= MOST else 0  # what a processor makes of a number that does not fit
+    return found if found <= MAX_COST else 0  # what a processor makes of a number that does not fit
 
 
 def _split(call: Calling) -> Estimate:
     size = call.size(call.target)
     limit = _number(call.arguments[1]) if len(call.arguments) > 1 else None
-    most = size.most if limit is None else limit & MOST
+    most = size.most if limit is None else limit & MAX_COST
     return Estimate(_walked(size, 2 * PER_CHARACTER), Size(0, most))
 
 
@@ -210,7 +210,7 @@ def _contains_address(call: Calling, cost: int) -> Estimate:
 
 def _validate(call: Calling) -> Estimate:
     walk = _walked(call.size(call.arguments[0]))
-    return Estimate(scaled(walk, _LONGEST_FORMAT_PATTERN * PER_PATTERN_CHARACTER))
+    return Estimate(scaled(walk, _MAX_FORMAT_PATTERN * PER_PATTERN_CHARACTER))
 
 
 def _sets(factor: float) -> Callable[[Calling], Estimate]:
@@ -233,11 +233,11 @@ def _bound(operand: Operand, otherwise: int) -> int:
 def _slice(call: Calling) -> Estimate:
     start, end = call.arguments
     count = _bound(end, call.size(call.target).most) - _bound(start, 0)
-    return _new_list(Size(count & MOST, count & MOST), 1)
+    return _new_list(Size(count & MAX_COST, count & MAX_COST), 1)
 
 
 def _range(call: Calling) -> Estimate:
-    count = _bound(call.arguments[0], MOST)
+    count = _bound(call.arguments[0], MAX_COST)
     return _new_list(Size(count, count), 1)
 
 
@@ -246,7 +246,7 @@ def _reverse(call: Calling) -> Estimate:
 
 
 def _flatten(call: Calling) -> Estimate:
-    depth = _bound(call.arguments[0], MOST) if call.arguments else 1
+    depth = _bound(call.arguments[0], MAX_COST) if call.arguments else 1
     return _new_list(call.size(call.target), float(depth))
 
 
@@ -271,7 +271,7 @@ def _to_bytes(call: Calling) -> Estimate | None:
     if not call.takes("string"):
         return None
     size = call.size(call.arguments[0])
-    return Estimate(_walked(size), Size(size.least, size.most * 4 & MOST))
+    return Estimate(_walked(size), Size(size.least, size.most * 4 & MAX_COST))
 
 
 def _to_string(call: Calling) -> Estimate | None:
@@ -283,7 +283,7 @@ def _to_string(call: Calling) -> Estimate | None:
 
 def _quote(call: Calling) -> Estimate:
     size = call.size(call.arguments[0])
-    return Estimate(_walked(size), Size(size.least + 2, size.most * 2 + 2 & MOST))
+    return Estimate(_walked(size), Size(size.least + 2, size.most * 2 + 2 & MAX_COST))
 
 
 def _starts_with(call: Calling) -> Estimate:
@@ -318,7 +318,7 @@ def _equals(call: Calling) -> Estimate | None:
         if left.type.name in _COMPARED_AT_ONCE:
             return None
         if left.type.name == "kubernetes.NamedFormat":
-            return Estimate(scaled(_LONGEST_FORMAT_NAME, PER_CHARACTER))
+            return Estimate(scaled(_MAX_FORMAT_NAME, PER_CHARACTER))
         if left.type.name == "kubernetes.URL":
             return Estimate(_walked(right.size or ONE))
     return _compare(call)

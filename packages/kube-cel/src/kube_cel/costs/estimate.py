@@ -12,7 +12,7 @@ from typing import Any
 from kube_cel.costs.calls import Calling, Estimate, Operand, call_cost
 from kube_cel.costs.loops import Loop, expand
 from kube_cel.costs.sizes import (
-    MOST,
+    MAX_COST,
     NOTHING,
     ONE,
     UNKNOWN,
@@ -46,7 +46,7 @@ _NO_PATH = Path.of()
 
 
 def estimate_cost(tree: Node, library: Library, size_at: SizeAt) -> int:
-    """Return what a checked expression costs at worst; `MOST` is as good as without end."""
+    """Return what a checked expression costs at worst; `MAX_COST` is as good as without end."""
     try:
         return _Estimator(library, size_at).cost(tree)
     except RecursionError:
@@ -100,7 +100,7 @@ class _Estimator:
         return _VISITS[node.operand.__class__](self, node.operand)
 
     def list_literal(self, node: ListLiteral) -> int:
-        cost, size = 0, Size(MOST, 0) if node.elements else NOTHING
+        cost, size = 0, Size(MAX_COST, 0) if node.elements else NOTHING
         for element in node.elements:
             cost = plus(cost, _VISITS[element.__class__](self, element))
             size = size.or_else(self._size(element) or UNKNOWN)
@@ -109,7 +109,7 @@ class _Estimator:
 
     def map_literal(self, node: MapLiteral) -> int:
         cost = 0
-        key = value = Size(MOST, 0) if node.entries else NOTHING
+        key = value = Size(MAX_COST, 0) if node.entries else NOTHING
         for entry in node.entries:
             cost = plus(cost, _VISITS[entry.key.__class__](self, entry.key))
             cost = plus(cost, _VISITS[entry.value.__class__](self, entry.value))
@@ -216,13 +216,13 @@ class _Estimator:
 
     def _one_overload(self, node: Call, calling: Calling, costs: list[int]) -> Estimate:
         if node.function in ("_&&_", "_||_"):
-            return Estimate(min(sum(costs), MOST))
+            return Estimate(min(sum(costs), MAX_COST))
         if node.function == "_?_:_":
             return self._conditional(node, calling.arguments, costs)
         if node.function == "_+_" and calling.takes("string", "bytes", "list"):
             self._join_entries(node, *node.arguments)
         found = call_cost(node.function, calling)
-        return Estimate(min(found.cost + sum(costs), MOST), found.size)
+        return Estimate(min(found.cost + sum(costs), MAX_COST), found.size)
 
     def _conditional(self, node: Call, operands: list[Operand], costs: list[int]) -> Estimate:
         then, otherwise = operands[1:]

@@ -9,27 +9,27 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-MOST = 2**64 - 1
+MAX_COST = 2**64 - 1
 PER_CHARACTER = 0.1
 PER_PATTERN_CHARACTER = 0.25
 
 
 def plus(left: int, right: int) -> int:
     """Add."""
-    return min(left + right, MOST)
+    return min(left + right, MAX_COST)
 
 
 def times(left: int, right: int) -> int:
     """Multiply."""
-    return min(left * right, MOST)
+    return min(left * right, MAX_COST)
 
 
 def scaled(number: int, factor: float) -> int:
     """Multiply by a fraction, rounding up."""
     exact = float(number)
-    if exact > 0 and factor > 0 and exact > MOST / factor:
-        return MOST
-    return min(math.ceil(exact * factor), MOST)
+    if exact > 0 and factor > 0 and exact > MAX_COST / factor:
+        return MAX_COST
+    return min(math.ceil(exact * factor), MAX_COST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Size:
         return Size(min(self.least, other.least), max(self.most, other.most))
 
 
-UNKNOWN = Size(0, MOST)
+UNKNOWN = Size(0, MAX_COST)
 ONE = Size(1, 1)
 NOTHING = Size(0, 0)
 

@@ -13,10 +13,11 @@ from typing import Any, Final
 
 from kube_cel.go_numbers import format_double, format_seconds
 from kube_cel.library.dispatch import Function, global_functions
-from kube_cel.library.json_encoder import UnwritableValue, write_json
+from kube_cel.library.json_encoder import NotEncodable, encode_json
 from kube_cel.time_formats import format_timestamp
 from kube_cel.values import (
     OMIT,
+    DeferredError,
     Duration,
     EvaluationError,
     ListView,
@@ -27,7 +28,6 @@ from kube_cel.values import (
     Timestamp,
     TypeValue,
     UInt,
-    Unreadable,
     check_size,
     kind_of,
 )
@@ -61,8 +61,8 @@ def base64_decode(text: str) -> bytes:
 def json_encode(value: Any) -> str:
     """Write a value as JSON by protobuf's rules."""
     try:
-        return write_json(value, _SUBSTITUTES)
-    except UnwritableValue as error:
+        return encode_json(value, _SUBSTITUTES)
+    except NotEncodable as error:
         raise EvaluationError(_no_json_form(error.value)) from None
 
 
@@ -115,7 +115,7 @@ def _unwrapped(optional: OptionalValue) -> Any:
 def _no_json_form(value: Any) -> str:
     if type(value) is TypeValue:
         return _TYPE
-    if type(value) is Unreadable:
+    if type(value) is DeferredError:
         return "type conversion error from list to '*structpb.Value'"
     if value is OMIT:
         return "unsupported native conversion from omit to *structpb.Value"

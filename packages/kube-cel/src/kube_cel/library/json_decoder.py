@@ -19,8 +19,8 @@ from kube_objects import go_text
 MAX_DEPTH = 10_000
 
 # As many levels as Python's decoder, which calls itself for each of them, may always be given.
-_SHALLOW = 200
-_LONGEST_READ_HERE = 200_000
+_MAX_FAST_DEPTH = 200
+_MAX_FAST_LENGTH = 200_000
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
@@ -37,7 +37,7 @@ _MAY_BE_TOO_LARGE: Final = re.compile(r"[0-9]{300}|[eE]\+?[0-9]{3}")
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 _HEX = frozenset("0123456789abcdefABCDEF")
 _ESCAPED = frozenset('bfnrt\\/"')
-_WORDS: Final[dict[str, tuple[str, bool | None]]] = {
+_KEYWORDS: Final[dict[str, tuple[str, bool | None]]] = {
     "t": ("true", True),
     "f": ("false", False),
     "n": ("null", None),
@@ -48,15 +48,19 @@ class JsonError(ValueError):
     """Text that is not JSON, or a number that is too large."""
 
 
-def read_json(text: str) -> Any:
+def decode_json(text: str) -> Any:
     """Parse one JSON document; raise `JsonError` in Go's words."""
     if _is_shallow(text) and not _has_half_pairs(text):
         try:
-            return (_CAREFUL if _MAY_BE_TOO_LARGE.search(text) else _QUICK).decode(text)
+            return (_STRICT_DECODER if _MAY_BE_TOO_LARGE.search(text) else _FAST_DECODER).decode(
+                text
+            )
         except ValueError:
             pass  # read it again for the right words
-    if len(text) > _LONGEST_READ_HERE:
-        reasons = f"is not JSON, nests more than {_SHALLOW} levels or has half a surrogate pair"
+    if len(text) > _MAX_FAST_LENGTH:
+        reasons = (
+            f"is not JSON, nests more than {_MAX_FAST_DEPTH} levels or has half a surrogate pair"
+        )
         raise JsonError(f"a text of {len(text)} characters {reasons}")
     return _Reader(text).document()
 
@@ -66,10 +70,10 @@ def _has_half_pairs(text: str) -> bool:
 
 
 def _is_shallow(text: str) -> bool:
-    if text.count("[") + text.count("{") <= _SHALLOW:
+    if text.count("[") + text.count("{") <= _MAX_FAST_DEPTH:
         return True
     steps = map(_STEPS.__getitem__, _BRACKET.findall(_STRING.sub("", text)))
-    return max(accumulate(steps), default=0) <= _SHALLOW
+    return max(accumulate(steps), default=0) <= _MAX_FAST_DEPTH
 
 
 class _Reader:
@@ -109,8 +113,8 @@ class _Reader:
             return closed, value
         if char == '"':
             return True, self._string()
-        if char in _WORDS:
-            return True, self._word(*_WORDS[char])
+        if char in _KEYWORDS:
+            return True, self._word(*_KEYWORDS[char])
         if char != "-" and not "0" <= char <= "9":
             self._refuse("looking for beginning of value")
         return True, self._number()
@@ -167,7 +171,7 @@ class _Reader:
 
     def _string(self) -> str:
         try:
-            value, self.position = _QUICK.raw_decode(self.text, self.position)
+            value, self.position = _FAST_DECODER.raw_decode(self.text, self.position)
         except ValueError:
             self._refuse_string()
         return _HALVES.sub("\ufffd", value)
@@ -255,5 +259,7 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)  # Python would read NaN and Infinity
 
 
-_QUICK = json.JSONDecoder(parse_float=float, parse_int=float, parse_constant=_no_constant)
-_CAREFUL = json.JSONDecoder(parse_float=_double, parse_int=_double, parse_constant=_no_constant)
+_FAST_DECODER = json.JSONDecoder(parse_float=float, parse_int=float, parse_constant=_no_constant)
+_STRICT_DECODER = json.JSONDecoder(
+    parse_float=_double, parse_int=_double, parse_constant=_no_constant
+)

@@ -25,7 +25,7 @@ _ESCAPES = {
 }
 
 
-class UnwritableValue(Exception):  # noqa: N818 - it says what `value` is
+class NotEncodable(Exception):  # noqa: N818 - it says what `value` is
     """A value that JSON has no form for."""
 
     def __init__(self, value: Any) -> None:
@@ -44,12 +44,12 @@ _OPEN_MAP, _CLOSE_MAP = _Written("{"), _Written("}")
 _COMMA = _Written(",")
 
 
-def write_json(value: Any, substitutes: Substitutes) -> str:
+def encode_json(value: Any, substitutes: Substitutes) -> str:
     """
     Write a value as JSON.
 
     What a substitute returns is written in its place and not substituted again. A value that
-    is neither JSON's nor substituted raises `UnwritableValue`.
+    is neither JSON's nor substituted raises `NotEncodable`.
     """
     # Walks without calling itself: data may be nested deeper than Python may call.
     parts: list[str] = []
@@ -71,7 +71,7 @@ def write_json(value: Any, substitutes: Substitutes) -> str:
             pieces = _list_pieces(current) if kind in LISTS else _map_pieces(current)
             waiting.extend(reversed(pieces))
         else:
-            raise UnwritableValue(current)
+            raise NotEncodable(current)
     return "".join(parts)
 
 

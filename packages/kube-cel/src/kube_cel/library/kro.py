@@ -13,8 +13,8 @@ from typing import Any
 from kube_cel.go_numbers import format_double
 from kube_cel.library.dispatch import global_functions, member_functions
 from kube_cel.library.encoders import base64_encode
-from kube_cel.library.json_decoder import JsonError, read_json
-from kube_cel.library.json_encoder import write_json
+from kube_cel.library.json_decoder import JsonError, decode_json
+from kube_cel.library.json_encoder import encode_json
 from kube_cel.library.standard import ANY
 from kube_cel.values import (
     ABSENT,
@@ -40,15 +40,15 @@ from kube_objects import go_text
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 _UINT = 2**64
-_LONGEST_FNV = 2**20  # its bytes are taken one by one
-_MOST_VALUES = 500_000
+_MAX_FNV_BYTES = 2**20  # its bytes are taken one by one
+_MAX_VALUES = 500_000
 _STATUSES = ("True", "False", "Unknown")
 
 
 def fnv64a(text: str) -> bytes:
     """Return the FNV-1a hash of a text, 8 bytes."""
     data = go_text.encode(text)
-    check_size(len(data), _LONGEST_FNV)
+    check_size(len(data), _MAX_FNV_BYTES)
     digest = _FNV_OFFSET
     for byte in data:
         digest = (digest ^ byte) * _FNV_PRIME % _UINT
@@ -90,14 +90,14 @@ def json_marshal(value: Any) -> str:
         plain = to_json(value, strict=False, max_nodes=MAX_PARTS)
     except ConversionError as error:
         raise EvaluationError(f"json.marshal failed to convert value: {error.message}") from None
-    return write_json(plain, _SUBSTITUTES)
+    return encode_json(plain, _SUBSTITUTES)
 
 
 def json_unmarshal(text: str) -> Any:
     """Read JSON; every number becomes a double."""
-    check_size(text.count(",") + text.count("[") + text.count("{"), _MOST_VALUES)
+    check_size(text.count(",") + text.count("[") + text.count("{"), _MAX_VALUES)
     try:
-        return read_json(text)
+        return decode_json(text)
     except JsonError as error:
         raise EvaluationError(f"json.unmarshal failed to parse JSON: {error}") from None
 

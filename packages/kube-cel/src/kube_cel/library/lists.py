@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from kube_cel.deferred_errors import readable
+from kube_cel.deferred_errors import raise_if_deferred
 from kube_cel.library.dispatch import global_functions, member_functions
-from kube_cel.library.operators import add, differs
-from kube_cel.library.value_set import Members
+from kube_cel.library.operators import add, not_equal
+from kube_cel.library.value_set import ValueSet
 from kube_cel.values import (
     LISTS,
     NONE,
@@ -29,7 +29,7 @@ from kube_cel.values import (
 
 _COMPARABLE = frozenset({bool, int, UInt, float, str, bytes, Duration, Timestamp})
 _HASHED_AS_COMPARED = frozenset({str, int})
-_LONGEST_RANGE = 1_000_000
+_MAX_RANGE = 1_000_000
 _SUMMABLE = frozenset({int, UInt, float, Duration})
 
 
@@ -72,7 +72,7 @@ def distinct(elements: Any) -> list[Any]:
     kinds = set(map(type, elements))
     if len(kinds) == 1 and kinds <= _HASHED_AS_COMPARED:
         return list(dict.fromkeys(elements))
-    members = Members()
+    members = ValueSet()
     return [element for element in elements if members.add(element)]
 
 
@@ -81,12 +81,12 @@ def reverse(elements: Any) -> list[Any]:
     return list(elements)[::-1]
 
 
-def numbers_below(count: int) -> list[int]:
+def range_list(count: int) -> list[int]:
     """Return 0, 1, … up to, not including, `count`."""
     if count < 0:
         raise EvaluationError(f"lists.range: size must be non-negative, got {count}")
-    if count > _LONGEST_RANGE:
-        limit = f"exceeds maximum allowed ({_LONGEST_RANGE})"
+    if count > _MAX_RANGE:
+        limit = f"exceeds maximum allowed ({_MAX_RANGE})"
         raise EvaluationError(f"lists.range: size {count} {limit}")
     return list(range(count))
 
@@ -144,14 +144,14 @@ def total(elements: Any) -> Any:
 
 def index_of(elements: Any, wanted: Any) -> int:
     """Return where the first equal element is, or -1."""
-    return next((i for i, element in enumerate(elements) if not differs(element, wanted)), -1)
+    return next((i for i, element in enumerate(elements) if not not_equal(element, wanted)), -1)
 
 
 def last_index_of(elements: Any, wanted: Any) -> int:
     """Return where the last equal element is, or -1."""
     known = list(elements)
     positions = range(len(known) - 1, -1, -1)
-    return next((i for i in positions if not differs(known[i], wanted)), -1)
+    return next((i for i in positions if not not_equal(known[i], wanted)), -1)
 
 
 def first(elements: Any) -> OptionalValue:
@@ -173,7 +173,7 @@ def _comparable(function: str, elements: Any) -> list[Any]:
 
 
 def _not_comparable(function: str, elements: Any, position: int) -> EvaluationError:
-    readable(list(elements)[position])  # raises what is wrong with the element itself
+    raise_if_deferred(list(elements)[position])  # raises what is wrong with the element itself
     return no_such_overload() if position else no_such_overload(function, elements)
 
 
@@ -196,7 +196,7 @@ def _order(left: Any, right: Any) -> int:
         return 0
 
 
-GLOBALS = global_functions({"lists.range(int)": numbers_below})
+GLOBALS = global_functions({"lists.range(int)": range_list})
 
 MEMBERS = member_functions(
     {

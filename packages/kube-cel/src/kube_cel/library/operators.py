@@ -21,7 +21,7 @@ from kube_cel.containers import (
     ObjectView,
     find_key,
 )
-from kube_cel.deferred_errors import Unreadable, readable
+from kube_cel.deferred_errors import DeferredError, raise_if_deferred
 from kube_cel.equality import NUMBERS, compare, equals, merge_key
 from kube_cel.errors import EvaluationError, MissingData, UnknownValue
 from kube_cel.go_numbers import format_double
@@ -68,7 +68,7 @@ def add(left: Any, right: Any) -> Any:
         return _moment(left.nanos + right.nanos, left.offset)
     if kind is Duration and type(right) is Timestamp:
         return _moment(left.nanos + right.nanos, right.offset)
-    raise refused("_+_", kind, _ADDERS)
+    raise overload_error("_+_", kind, _ADDERS)
 
 
 def subtract(left: Any, right: Any) -> Any:
@@ -85,7 +85,7 @@ def subtract(left: Any, right: Any) -> Any:
             return Duration(int_in_range(left.nanos - right.nanos))
     if kind is Timestamp and type(right) is Duration:
         return _moment(left.nanos - right.nanos, left.offset)
-    raise refused("_-_", kind, _SUBTRACTORS)
+    raise overload_error("_-_", kind, _SUBTRACTORS)
 
 
 def multiply(left: Any, right: Any) -> Any:
@@ -98,14 +98,14 @@ def multiply(left: Any, right: Any) -> Any:
             return left * right
         if kind is UInt:
             return uint_in_range(int(left) * int(right))
-    raise refused("_*_", kind, NUMBERS)
+    raise overload_error("_*_", kind, NUMBERS)
 
 
 def divide(left: Any, right: Any) -> Any:
     """`left / right`, integers towards zero."""
     kind = type(left)
     if kind is not type(right) or kind not in NUMBERS:
-        raise refused("_/_", kind, NUMBERS)
+        raise overload_error("_/_", kind, NUMBERS)
     if kind is float:
         return _divide_doubles(left, right)
     if right == 0:
@@ -120,7 +120,7 @@ def modulo(left: Any, right: Any) -> Any:
     """`left % right`, with the sign of the left."""
     kind = type(left)
     if kind is not type(right) or (kind is not int and kind is not UInt):
-        raise refused("_%_", kind, _INTEGERS)
+        raise overload_error("_%_", kind, _INTEGERS)
     if right == 0:
         raise EvaluationError("modulus by zero")
     if kind is int and right == -1:
@@ -139,7 +139,7 @@ def negate(value: Any) -> Any:
         return -value
     if type(value) is Duration:
         return Duration(int_in_range(-value.nanos))
-    raise refused("-_", type(value), _BOOLS)
+    raise overload_error("-_", type(value), _BOOLS)
 
 
 def _ordering(name: str, holds: Callable[[int], bool]) -> Callable[[Any, Any], bool]:
@@ -163,7 +163,7 @@ def equal(left: Any, right: Any) -> bool:
     return False
 
 
-def differs(left: Any, right: Any) -> bool:
+def not_equal(left: Any, right: Any) -> bool:
     """`left != right`; what cannot be compared differs, because it does in cel-go."""
     try:
         return not equals(left, right)
@@ -179,11 +179,11 @@ def contained(element: Any, container: Any) -> bool:
         return find_key(container, element) is not ABSENT
     if type(container) not in LISTS:
         raise no_such_overload()
-    unreadable: Unreadable | None = None
+    unreadable: DeferredError | None = None
     for held in container:
         if equals(element, held):
             return True
-        if type(held) is Unreadable:
+        if type(held) is DeferredError:
             unreadable = unreadable or held
     if unreadable is not None:
         unreadable.refuse()
@@ -201,7 +201,7 @@ def index(container: Any, key: Any) -> Any:
     if kind in LISTS:
         position = list_position(key)
         if 0 <= position < len(container):
-            return readable(container[position])
+            return raise_if_deferred(container[position])
         raise MissingData(f"index out of bounds: {position}")
     if kind is OptionalValue:
         return optional_index(container, key)
@@ -227,7 +227,7 @@ def find_at(container: Any, key: Any) -> Any:
         return find_key(container, key)
     if kind in LISTS:
         position = list_position(key)
-        return readable(container[position]) if 0 <= position < len(container) else ABSENT
+        return raise_if_deferred(container[position]) if 0 <= position < len(container) else ABSENT
     if kind is Condition and key in Condition.__slots__:
         return getattr(container, key)
     return ABSENT
@@ -297,7 +297,9 @@ def _is_nan(left: Any, right: Any) -> bool:
     return (type(left) is float and left != left) or (type(right) is float and right != right)
 
 
-def refused(operator: str, left: type, able: frozenset[type] = frozenset()) -> EvaluationError:
+def overload_error(
+    operator: str, left: type, able: frozenset[type] = frozenset()
+) -> EvaluationError:
     """Make the error for operands that do not go together; `able` types know the operator."""
     if left in able or left in RECEIVERS:
         return no_such_overload()
@@ -321,7 +323,7 @@ BINARY: Mapping[str, Binary] = {
     "_/_": divide,
     "_%_": modulo,
     "_==_": equal,
-    "_!=_": differs,
+    "_!=_": not_equal,
     "_<_": _ordering("_<_", lambda order: order < 0),
     "_<=_": _ordering("_<=_", lambda order: order <= 0),
     "_>_": _ordering("_>_", lambda order: order > 0),

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 import re2
 
 from kube_cel.library.dispatch import member_functions
-from kube_cel.library.operators import refused
+from kube_cel.library.operators import overload_error
 from kube_cel.library.standard import ANY
 from kube_cel.values import EvaluationError, EvaluationStopped, no_such_overload
 from kube_objects import go_text
@@ -24,7 +24,7 @@ _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
 
 # What RE2 says, and what Go says; both then quote the part of the pattern that is meant.
-_GO_WORDS = {
+_GO_MESSAGES = {
     "missing )": "missing closing )",
     "missing ]": "missing closing ]",
     "no argument for repetition operator": "missing argument to repetition operator",
@@ -45,17 +45,17 @@ _ONE_BYTE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 def compile_pattern(pattern: str) -> Any:
     """Compile a pattern; raise an error in Go's words if it is not one."""
     if _ONE_BYTE.search(pattern):
-        raise _refused(r"invalid escape sequence: `\C`")
+        raise _invalid_pattern(r"invalid escape sequence: `\C`")
     try:
         return re2.compile(go_text.encode(pattern).decode(), _OPTIONS)
     except re2.error as error:
-        raise _refused(_in_go_words(pattern, error.args[0])) from None
+        raise _invalid_pattern(_go_message(pattern, error.args[0])) from None
 
 
 def matches(text: Any, pattern: Any) -> bool:
     """Say whether the pattern is found anywhere in the text."""
     if type(text) is not str or type(pattern) is not str:
-        raise refused("matches", type(text))
+        raise overload_error("matches", type(text))
     return compile_pattern(pattern).search(go_text.encode(text)) is not None
 
 
@@ -95,11 +95,11 @@ def _compile_argument(pattern: str) -> Any:
         raise EvaluationError(f"Illegal regex: {error.message}") from None
 
 
-def _refused(reason: str) -> EvaluationError:
+def _invalid_pattern(reason: str) -> EvaluationError:
     return EvaluationError(f"error parsing regexp: {reason}")
 
 
-def _in_go_words(pattern: str, complaint: bytes | str) -> str:
+def _go_message(pattern: str, complaint: bytes | str) -> str:
     said = complaint.decode(errors="replace") if isinstance(complaint, bytes) else complaint
     reason, _, part = said.partition(": ")
     if part in _LOOK_BEHIND:
@@ -109,7 +109,7 @@ def _in_go_words(pattern: str, complaint: bytes | str) -> str:
         return f"invalid named capture: `{name}{end}`"
     if reason.startswith("pattern too large"):
         part = pattern
-    return f"{_GO_WORDS.get(reason, reason)}: `{part}`"
+    return f"{_GO_MESSAGES.get(reason, reason)}: `{part}`"
 
 
 def _no_text(*_: Any) -> NoReturn:

@@ -15,7 +15,7 @@ from kube_objects.go_text import quote
 
 _DIGITS: Final = re.compile(r"[0-9]*")
 _IDENTIFIER: Final = re.compile(r"[0-9A-Za-z-]*")
-_LONGEST = 10_000
+_MAX_LENGTH = 10_000
 _MAX_UINT = 2**64 - 1
 
 # Numbers before words, and each among its own kind.
@@ -41,7 +41,7 @@ class Semver(Opaque):
 
 def parse_semver(text: str, normalize: bool = False) -> Semver:
     """Read a version."""
-    check_size(len(text), _LONGEST)
+    check_size(len(text), _MAX_LENGTH)
     if normalize:
         text = _normalized(text)
     if not text:

@@ -3,12 +3,12 @@
 from typing import Any
 
 from kube_cel.library.dispatch import Function, global_functions
-from kube_cel.library.value_set import Members
+from kube_cel.library.value_set import ValueSet
 
 
 def contains(elements: Any, wanted: Any) -> bool:
     """Say whether every wanted value is among the elements."""
-    members = Members(elements)
+    members = ValueSet(elements)
     return all(value in members for value in wanted)
 
 
@@ -19,7 +19,7 @@ def equivalent(left: Any, right: Any) -> bool:
 
 def intersects(left: Any, right: Any) -> bool:
     """Say whether the lists share a value."""
-    members = Members(right)
+    members = ValueSet(right)
     return any(value in members for value in left)
 
 

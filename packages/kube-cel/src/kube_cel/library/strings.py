@@ -10,7 +10,7 @@ from typing import Any
 from kube_cel.go_numbers import format_double
 from kube_cel.library.dispatch import global_functions, member_functions
 from kube_cel.library.formatting import text_of
-from kube_cel.values import EvaluationError, Unreadable, check_size, kind_of, no_such_overload
+from kube_cel.values import DeferredError, EvaluationError, check_size, kind_of, no_such_overload
 from kube_objects.go_text import SHORT_ESCAPES
 
 _SHORT = 32
@@ -124,7 +124,7 @@ def join(parts: Any, *separators: str) -> str:
     texts = list(parts)
     for position, part in enumerate(texts):
         if type(part) is not str:
-            if position == 0 and type(part) is not Unreadable:
+            if position == 0 and type(part) is not DeferredError:
                 # By its first element a list is one of strings, or it is not: as in cel-go.
                 raise no_such_overload("join", parts, *separators)
             raise EvaluationError(f"join: invalid input: {_shown(part)}")
@@ -149,7 +149,7 @@ def _shown(part: Any) -> str:
         return format_double(part)
     if type(part) is bytes:
         return f"[{' '.join(map(str, part))}]"
-    if type(part) is Unreadable:
+    if type(part) is DeferredError:
         return part.error.message
     try:
         return text_of(part)

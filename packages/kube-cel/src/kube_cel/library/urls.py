@@ -21,7 +21,7 @@ from kube_cel.library.url_parser import (
 from kube_cel.values import EvaluationError, Opaque, check_size
 from kube_objects.go_text import decode, encode
 
-_LONGEST = 2**16
+_MAX_LENGTH = 2**16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +52,7 @@ def to_url(text: str) -> URL:
 
 
 def _encoded(text: str) -> bytes:
-    check_size(len(text), _LONGEST)
+    check_size(len(text), _MAX_LENGTH)
     return encode(text)
 
 

@@ -8,8 +8,8 @@ compared with itself element by element. Within a bucket `==` decides.
 from collections.abc import Iterable
 from typing import Any
 
-from kube_cel.budget import weight_of
-from kube_cel.library.operators import differs
+from kube_cel.budget import estimate_work
+from kube_cel.library.operators import not_equal
 from kube_cel.values import (
     LISTS,
     MAPS,
@@ -22,7 +22,7 @@ from kube_cel.values import (
 _CONTAINERS = frozenset({*LISTS, *MAPS})
 
 
-class Members:
+class ValueSet:
     """A set of values, in the order they came."""
 
     __slots__ = ("_buckets", "_work")
@@ -46,10 +46,10 @@ class Members:
         return self._is_one_of(value, self._buckets.get(_bucket(value), []))
 
     def _is_one_of(self, value: Any, bucket: list[Any]) -> bool:
-        weight = 1 + weight_of(value, MAX_PARTS)
+        weight = 1 + estimate_work(value, MAX_PARTS)
         for other in bucket:
             self._charge(weight)  # for many values may be made to fall into one bucket
-            if not differs(value, other):
+            if not not_equal(value, other):
                 return True
         return False
 

@@ -2,28 +2,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube_cel.costs.sizes import MOST, UNKNOWN, Path, Size, plus, scaled, times
+from kube_cel.costs.sizes import MAX_COST, UNKNOWN, Path, Size, plus, scaled, times
 
-numbers = st.integers(0, MOST)
+numbers = st.integers(0, MAX_COST)
 sizes = st.builds(lambda a, b: Size(min(a, b), max(a, b)), numbers, numbers)
 
 
 @given(numbers, numbers)
 def test_numbers_stop_at_the_largest(left: int, right: int) -> None:
-    assert plus(left, right) == min(left + right, MOST)
-    assert times(left, right) == min(left * right, MOST)
+    assert plus(left, right) == min(left + right, MAX_COST)
+    assert times(left, right) == min(left * right, MAX_COST)
 
 
 @given(numbers, st.sampled_from((0.1, 0.2, 0.25, 1.0, 2.1, 32.0)))
 def test_a_fraction_is_rounded_up_and_stops_at_the_largest(number: int, factor: float) -> None:
-    assert 0 <= scaled(number, factor) <= MOST
+    assert 0 <= scaled(number, factor) <= MAX_COST
     if number < 2**50:
         assert 0 <= scaled(number, factor) - number * factor < 1
 
 
 @pytest.mark.parametrize(
     ("number", "factor", "expected"),
-    [(40, 0.1, 4), (41, 0.1, 5), (0, 0.1, 0), (MOST, 0.1, 1844674407370955264), (MOST, 2.0, MOST)],
+    [
+        (40, 0.1, 4),
+        (41, 0.1, 5),
+        (0, 0.1, 0),
+        (MAX_COST, 0.1, 1844674407370955264),
+        (MAX_COST, 2.0, MAX_COST),
+    ],
 )
 def test_a_fraction_is_what_go_makes_of_it(number: int, factor: float, expected: int) -> None:
     assert scaled(number, factor) == expected

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kube_cel.library.json_decoder import MAX_DEPTH, JsonError, read_json
+from kube_cel.library.json_decoder import MAX_DEPTH, JsonError, decode_json
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,13 @@ from kube_cel.library.json_decoder import MAX_DEPTH, JsonError, read_json
     ],
 )
 def test_documents(text: str, value: Any) -> None:
-    assert read_json(text) == value
+    assert decode_json(text) == value
 
 
 def test_every_number_is_a_double() -> None:
-    assert type(read_json("7")) is float
-    assert math.copysign(1, read_json("-0")) == -1
-    assert read_json("9" * 400 + "e-400") == pytest.approx(1.0)
+    assert type(decode_json("7")) is float
+    assert math.copysign(1, decode_json("-0")) == -1
+    assert decode_json("9" * 400 + "e-400") == pytest.approx(1.0)
 
 
 AT_VALUE = "looking for beginning of value"
@@ -119,12 +119,12 @@ AT_KEY = "looking for beginning of object key string"
 )
 def test_complaints_are_those_of_go(text: str, message: str) -> None:
     with pytest.raises(JsonError) as caught:
-        read_json(text)
+        decode_json(text)
     assert str(caught.value) == message
 
 
 def test_depth_is_limited_as_in_go() -> None:
-    deepest = read_json("[" * MAX_DEPTH + "]" * MAX_DEPTH)
+    deepest = decode_json("[" * MAX_DEPTH + "]" * MAX_DEPTH)
     levels = 1
     while deepest:
         deepest = deepest[0]
@@ -135,7 +135,7 @@ def test_depth_is_limited_as_in_go() -> None:
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_too_many_brackets_are_refused(opening: str) -> None:
     with pytest.raises(JsonError, match=r"^invalid character '.' exceeded max depth$"):
-        read_json(opening * 30_000)
+        decode_json(opening * 30_000)
 
 
 @pytest.mark.parametrize(
@@ -145,21 +145,21 @@ def test_too_many_brackets_are_refused(opening: str) -> None:
 )
 def test_what_is_long_and_bad_is_refused_without_a_reading(text: str) -> None:
     with pytest.raises(JsonError, match=rf"^a text of {len(text)} characters is not JSON, "):
-        read_json(text)
+        decode_json(text)
 
 
 def test_what_is_long_and_good_is_read() -> None:
-    assert read_json(json.dumps(["😀", "\\ue", 1] * 100_000)) == ["😀", "\\ue", 1.0] * 100_000
+    assert decode_json(json.dumps(["😀", "\\ue", 1] * 100_000)) == ["😀", "\\ue", 1.0] * 100_000
 
 
 @pytest.mark.parametrize("text", [r'"\\ud83d\ude00"', r'"\ud83d\ude00\ude00"'])
 def test_half_a_pair_is_told_from_what_looks_like_one(text: str) -> None:
-    assert read_json(text).endswith("\ufffd")
+    assert decode_json(text).endswith("\ufffd")
 
 
 def test_brackets_in_strings_do_not_count() -> None:
     text = json.dumps(["]" * 300 + "[" * 300 + '"{'] * 3)
-    assert read_json(text) == json.loads(text)
+    assert decode_json(text) == json.loads(text)
 
 
 DOCUMENTS = st.recursive(
@@ -174,7 +174,7 @@ DOCUMENTS = st.recursive(
 def test_what_python_writes_is_read_back(document: Any, is_deep: bool) -> None:
     levels = 300 if is_deep else 0  # deep texts are read without Python's decoder
     text = "[" * levels + json.dumps(document, ensure_ascii=False) + "]" * levels
-    value = read_json(text)
+    value = decode_json(text)
     for _ in range(levels):
         [value] = value
     assert value == document

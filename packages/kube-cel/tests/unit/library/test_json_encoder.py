@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kube_cel.library.json_decoder import read_json
-from kube_cel.library.json_encoder import UnwritableValue, quote_json, write_json
+from kube_cel.library.json_decoder import decode_json
+from kube_cel.library.json_encoder import NotEncodable, encode_json, quote_json
 from kube_cel.values import EvaluationError, ListView
 
 
@@ -39,17 +39,17 @@ def test_strings_are_escaped_as_go_escapes_them(text: str, written: str) -> None
     ],
 )
 def test_values_are_written_without_blanks_and_sorted(value: Any, written: str) -> None:
-    assert write_json(value, {}) == written
+    assert encode_json(value, {}) == written
 
 
 def test_a_substitute_is_not_substituted_again_but_its_children_are() -> None:
-    assert write_json([1], {int: lambda number: number + 1}) == "[2]"
-    assert write_json({"a": b"\x01\x02"}, {bytes: list, int: str}) == '{"a":["1","2"]}'
+    assert encode_json([1], {int: lambda number: number + 1}) == "[2]"
+    assert encode_json({"a": b"\x01\x02"}, {bytes: list, int: str}) == '{"a":["1","2"]}'
 
 
 def test_what_has_no_form_is_handed_back() -> None:
-    with pytest.raises(UnwritableValue) as caught:
-        write_json([1, b"x"], {})
+    with pytest.raises(NotEncodable) as caught:
+        encode_json([1, b"x"], {})
     assert caught.value.value == b"x"
 
 
@@ -60,9 +60,9 @@ def test_deep_values_are_written_and_endless_ones_stopped() -> None:
         deep = [deep]
     for _ in range(40):
         wide = [wide, wide]
-    assert len(write_json(deep, {})) == 2 * 9_001
+    assert len(encode_json(deep, {})) == 2 * 9_001
     with pytest.raises(EvaluationError, match="are allowed"):
-        write_json(wide, {})
+        encode_json(wide, {})
 
 
 @settings(max_examples=100)
@@ -74,4 +74,4 @@ def test_deep_values_are_written_and_endless_ones_stopped() -> None:
     )
 )
 def test_what_is_written_is_read_back(value: Any) -> None:
-    assert read_json(write_json(value, {})) == value
+    assert decode_json(encode_json(value, {})) == value

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from kube_cel.library.quantity import parse_quantity
-from kube_cel.library.value_set import Members
+from kube_cel.library.value_set import ValueSet
 from kube_cel.values import ListView, MapView, OptionalValue, Timestamp, UInt
 
 
@@ -23,7 +23,7 @@ from kube_cel.values import ListView, MapView, OptionalValue, Timestamp, UInt
     ],
 )
 def test_equal_values_are_the_same_member(value: Any, equal: Any) -> None:
-    members = Members([value])
+    members = ValueSet([value])
     assert equal in members
     assert not members.add(equal)
 
@@ -40,6 +40,6 @@ def test_equal_values_are_the_same_member(value: Any, equal: Any) -> None:
     ],
 )
 def test_different_values_are_not(value: Any, other: Any) -> None:
-    members = Members([value])
+    members = ValueSet([value])
     assert other not in members
     assert members.add(other)

@@ -9,7 +9,7 @@ from kube_objects.builtins.catalog import Catalog, catalog
 from kube_objects.paths import find
 from kube_objects.problems import Path as FieldPath
 from kube_objects.refs import Kind
-from kube_objects.schemas import KindSchema, Layered, Schema
+from kube_objects.schemas import KindSchema, LayeredSchemas, Schema
 
 KIBIBYTE = 1024
 KINDS = sorted(catalog.kinds())
@@ -266,7 +266,7 @@ def test_the_version_is_told() -> None:
 
 def test_the_catalogue_can_be_layered() -> None:
     kind = Kind.of("v1", "Pod")
-    assert Layered(catalog).schema_of(kind) is catalog.find(kind)
+    assert LayeredSchemas(catalog).schema_of(kind) is catalog.find(kind)
 
 
 @pytest.fixture

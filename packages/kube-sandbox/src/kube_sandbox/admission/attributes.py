@@ -5,12 +5,12 @@ A write that asks to be let in, as admission sees it.
 from dataclasses import dataclass
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry.kinds import Served
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AdmissionAttributes:
     """A write that asks to be let in; `old` is what is there, `obj` what is to be."""
 
     operation: str  # CREATE, UPDATE or DELETE
@@ -20,7 +20,7 @@ class Deed:
     subresource: str
     obj: KubeObject | None
     old: KubeObject | None
-    asker: Asker
+    asker: UserInfo
     dry_run: bool = False
 
     def request(self) -> KubeObject:

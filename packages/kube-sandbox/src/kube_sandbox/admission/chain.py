@@ -9,22 +9,22 @@ from collections.abc import Callable
 
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import LAST, Plugins, shown_name
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import LAST, Plugins, display_name
 from kube_sandbox.authorization.escalation import check_grant
-from kube_sandbox.authorization.rbac import RBAC, Access
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.authorization.rbac import RBAC, RBACAuthorizer
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry.kinds import Served
 
 # Who may still be asked in a namespace that goes.
-_ALWAYS = frozenset(
+_ALLOWED_WITHOUT_NAMESPACE = frozenset(
     (
         "localsubjectaccessreviews.authorization.k8s.io",
         "subjectaccessreviews.authorization.k8s.io",
     )
 )
 # By bucket: what every cluster needs, and what is said to who would delete it.
-_IMMORTAL = {
+_UNDELETABLE = {
     "namespaces": (
         frozenset(("default", "kube-system", "kube-public")),
         "this namespace may not be deleted",
@@ -36,14 +36,14 @@ _IMMORTAL = {
 }
 
 
-class Admission:
+class AdmissionChain:
     """Lets writes in."""
 
     def __init__(
         self,
         namespace: Callable[[str], KubeObject | None],
-        access: Access,
-        judge: Callable[[Deed], list[str]] = lambda deed: [],
+        access: RBACAuthorizer,
+        judge: Callable[[AdmissionAttributes], list[str]] = lambda deed: [],
         plugins: Plugins | None = None,
     ) -> None:
         self._namespace = namespace
@@ -52,19 +52,19 @@ class Admission:
         self._plugins = plugins or {}
         self._last = self._plugins.get(LAST, ())
 
-    def create(self, served: Served, namespace: str, obj: KubeObject, asker: Asker) -> None:
+    def create(self, served: Served, namespace: str, obj: KubeObject, asker: UserInfo) -> None:
         """Refuse what cannot be made where it is to be, or grants more than its author has."""
         _check_definition(served, obj)
         self._check_namespace(served, namespace, obj)
         if served.kind.group == RBAC:
             check_grant(self._access, asker, served.plural, obj)
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Have plugins change what is written."""
         for plugin in self._plugins.get(deed.served.bucket, ()):
             plugin.mutate(deed)
 
-    def judge(self, deed: Deed) -> list[str]:
+    def judge(self, deed: AdmissionAttributes) -> list[str]:
         """Refuse what a policy or a plugin does not let in; return what its author should know."""
         warnings = [
             text
@@ -77,14 +77,14 @@ class Admission:
         return warnings
 
     def _check_namespace(self, served: Served, namespace: str, obj: KubeObject) -> None:
-        if not served.namespaced or served.bucket in _ALWAYS:
+        if not served.namespaced or served.bucket in _ALLOWED_WITHOUT_NAMESPACE:
             return
         found = self._namespace(namespace)
         if found is None:
             raise api_errors.not_found("", "namespaces", namespace)
         if "deletionTimestamp" not in found["metadata"]:
             return
-        name = shown_name(obj)
+        name = display_name(obj)
         why = (
             f"unable to create new content in namespace {namespace} because it is being terminated"
         )
@@ -98,14 +98,14 @@ class Admission:
         ]
         raise error
 
-    def update(self, served: Served, new: KubeObject, old: KubeObject, asker: Asker) -> None:
+    def update(self, served: Served, new: KubeObject, old: KubeObject, asker: UserInfo) -> None:
         """Refuse a change that grants more than its author has."""
         if served.kind.group == RBAC:
             check_grant(self._access, asker, served.plural, new, old)
 
     def delete(self, served: Served, name: str) -> None:
         """Refuse to delete what every cluster needs."""
-        names, why = _IMMORTAL.get(served.bucket, ((), ""))
+        names, why = _UNDELETABLE.get(served.bucket, ((), ""))
         if name in names:
             raise api_errors.forbidden(served.kind.group, served.plural, name, why)
 

@@ -17,8 +17,8 @@ from kube_cel.program import Program
 from kube_cel.types import DYN
 from kube_objects.refs import KubeObject
 
-_SEEN = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
-_MOST_IN_MESSAGE = 5 * 1024
+_VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
+_MAX_MESSAGE_LENGTH = 5 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Compiled:
                 yield from self._failed(error)
                 continue
             if not holds:
-                yield _said(raw, message, known), raw.get("reason") or "Invalid"
+                yield _message_text(raw, message, known), raw.get("reason") or "Invalid"
 
     def _failed(self, error: ExpressionError) -> Iterator[tuple[str, str]]:
         if self.fails:
@@ -106,14 +106,14 @@ def _message(raw: KubeObject) -> _Expression | None:
 
 
 def _expression(text: str) -> _Expression:
-    environment = Environment.rules().extend(types=dict.fromkeys(_SEEN, DYN))
+    environment = Environment.rules().extend(types=dict.fromkeys(_VARIABLES, DYN))
     try:
         return _Expression(text, compile_text(text, environment))
     except ExpressionError as error:
         return _Expression(text, None, error.message)
 
 
-def _said(raw: KubeObject, message: _Expression | None, known: Mapping[str, Any]) -> str:
+def _message_text(raw: KubeObject, message: _Expression | None, known: Mapping[str, Any]) -> str:
     """Return how a broken rule words its complaint."""
     told: Any = ""
     if message is not None:
@@ -122,7 +122,7 @@ def _said(raw: KubeObject, message: _Expression | None, known: Mapping[str, Any]
         except ExpressionError:
             told = ""
     told = told.strip() if isinstance(told, str) else ""
-    if "\n" in told or len(told.encode()) > _MOST_IN_MESSAGE:
+    if "\n" in told or len(told.encode()) > _MAX_MESSAGE_LENGTH:
         told = ""
     return (
         told or raw.get("message", "").strip() or f"failed expression: {raw['expression'].strip()}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.admission.attributes import Deed
+from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.registry.kinds import Served
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class _Bound:
     compiled: "Compiled"
 
 
-class Policies:
+class ValidatingAdmissionPolicies:
     """Lets writes in, or not."""
 
     def __init__(self, sources: Sources) -> None:
@@ -68,7 +68,7 @@ class Policies:
         """Say whether a policy is in force."""
         return bool(self._in_force())
 
-    def judge(self, deed: Deed) -> list[str]:
+    def judge(self, deed: AdmissionAttributes) -> list[str]:
         """Refuse what a policy denies; return what its author is warned of."""
         known = self._in_force()
         if not known or deed.served.kind.group == GROUP:
@@ -105,7 +105,7 @@ class Policies:
         self,
         bound: _Bound,
         binding: KubeObject,
-        deed: Deed,
+        deed: AdmissionAttributes,
         warnings: list[str],
         denied: list[api_errors.StatusError],
     ) -> None:
@@ -119,12 +119,12 @@ class Policies:
                 warnings.append(f"Validation failed for {who}: {decision.message}")
 
     def _decisions(
-        self, bound: _Bound, binding: KubeObject, deed: Deed
+        self, bound: _Bound, binding: KubeObject, deed: AdmissionAttributes
     ) -> Iterator[tuple[Decision, bool]]:
         """Return what speaks against a write, and whether it is a flaw of the binding."""
         try:
             found = list(self._params(bound.policy, binding, deed))
-        except _FlawError as flaw:
+        except _UnusableBindingError as flaw:
             if bound.compiled.fails:
                 yield Decision(f"failed to configure binding: {flaw}"), True
             return
@@ -138,12 +138,12 @@ class Policies:
             for message, reason in bound.compiled.complaints({**known, "params": params}):
                 yield Decision(message, reason), False
 
-    def _namespace(self, deed: Deed) -> KubeObject | None:
+    def _namespace(self, deed: AdmissionAttributes) -> KubeObject | None:
         return self._sources.namespace(deed.namespace) if deed.namespace else None
 
     # What is matched
 
-    def _matches(self, criteria: KubeObject | None, deed: Deed) -> bool:
+    def _matches(self, criteria: KubeObject | None, deed: AdmissionAttributes) -> bool:
         if not criteria:
             return True
         if not self._is_in(criteria.get("namespaceSelector"), deed):
@@ -155,7 +155,7 @@ class Policies:
         rules = criteria.get("resourceRules") or ()
         return not rules or any(_applies(rule, deed) for rule in rules)
 
-    def _is_in(self, selector: KubeObject | None, deed: Deed) -> bool:
+    def _is_in(self, selector: KubeObject | None, deed: AdmissionAttributes) -> bool:
         is_namespace = deed.served.bucket == "namespaces"
         if not selector or not (deed.namespace or is_namespace):
             return True
@@ -168,7 +168,7 @@ class Policies:
     # Parameters
 
     def _params(
-        self, policy: KubeObject, binding: KubeObject, deed: Deed
+        self, policy: KubeObject, binding: KubeObject, deed: AdmissionAttributes
     ) -> Iterator[KubeObject | None]:
         kind, ref = policy["spec"].get("paramKind"), binding["spec"].get("paramRef")
         if not kind or not ref:
@@ -177,53 +177,53 @@ class Policies:
         served = self._sources.served(Kind.of(kind["apiVersion"], kind["kind"]))
         if served is None:
             told = f"&ParamKind{{APIVersion:{kind['apiVersion']},Kind:{kind['kind']},}}"
-            raise _FlawError(f"paramKind kind `{told}` not known")
+            raise _UnusableBindingError(f"paramKind kind `{told}` not known")
         namespace = _params_namespace(served, ref, deed)
         found = [
             each
             for each in self._sources.all(served.bucket)
-            if each["metadata"].get("namespace", "") == namespace and _is_meant(ref, each)
+            if each["metadata"].get("namespace", "") == namespace and _matches_param_ref(ref, each)
         ]
         if not found and ref.get("parameterNotFoundAction") == "Deny":
-            raise _FlawError(
+            raise _UnusableBindingError(
                 "no params found for policy binding with `Deny` parameterNotFoundAction"
             )
         yield from found
 
 
-class _FlawError(Exception):
+class _UnusableBindingError(Exception):
     """A binding cannot be used."""
 
 
-def _params_namespace(served: Served, ref: KubeObject, deed: Deed) -> str:
+def _params_namespace(served: Served, ref: KubeObject, deed: AdmissionAttributes) -> str:
     given: str = ref.get("namespace", "")
     if not served.namespaced:
         if given:
-            raise _FlawError(
+            raise _UnusableBindingError(
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
             )
         return ""
     if not (given or deed.namespace):
-        raise _FlawError(
+        raise _UnusableBindingError(
             "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
         )
     return given or deed.namespace
 
 
-def _is_meant(ref: KubeObject, params: KubeObject) -> bool:
+def _matches_param_ref(ref: KubeObject, params: KubeObject) -> bool:
     if ref.get("name"):
         return bool(params["metadata"]["name"] == ref["name"])
     return Selector.parse(ref.get("selector") or {}).matches(_labels(params))
 
 
-def _has_labels(selector: KubeObject | None, deed: Deed) -> bool:
+def _has_labels(selector: KubeObject | None, deed: AdmissionAttributes) -> bool:
     if not selector:
         return True
     wanted = Selector.parse(selector)
     return any(wanted.matches(_labels(each)) for each in (deed.obj, deed.old) if each is not None)
 
 
-def _applies(rule: KubeObject, deed: Deed) -> bool:
+def _applies(rule: KubeObject, deed: AdmissionAttributes) -> bool:
     """Say whether a rule is about a write."""
     kind = deed.served.kind
     names = rule.get("resourceNames") or ()
@@ -237,11 +237,11 @@ def _applies(rule: KubeObject, deed: Deed) -> bool:
     )
 
 
-def _is_scope(scope: str, deed: Deed) -> bool:
+def _is_scope(scope: str, deed: AdmissionAttributes) -> bool:
     return scope == "*" or (scope == "Namespaced") == deed.served.namespaced
 
 
-def _is_resource(text: str, deed: Deed) -> bool:
+def _is_resource(text: str, deed: AdmissionAttributes) -> bool:
     plural, _, part = text.partition("/")
     return plural in ("*", deed.served.plural) and part in ("*", deed.subresource)
 
@@ -254,7 +254,7 @@ def _labels(obj: KubeObject | None) -> Mapping[str, str]:
     return (obj["metadata"].get("labels") or {}) if obj is not None else {}
 
 
-def _denial(deed: Deed, who: str, decision: Decision) -> api_errors.StatusError:
+def _denial(deed: AdmissionAttributes, who: str, decision: Decision) -> api_errors.StatusError:
     served, message = deed.served, f"{who}: {decision.message}"
     error = api_errors.forbidden(served.kind.group, served.plural, deed.name, message)
     error.reason = decision.reason

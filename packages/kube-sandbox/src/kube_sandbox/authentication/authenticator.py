@@ -1,5 +1,5 @@
 """
-Who asks: from the headers of a request to an `Asker`.
+Who asks: from the headers of a request to an `UserInfo`.
 
 A bearer token is one of those the server was started with, or a service account's. Nobody is
 anonymous. Whoever has the right to may ask as somebody else.
@@ -12,14 +12,14 @@ from datetime import datetime
 from urllib.parse import unquote
 
 from kube_sandbox import api_errors
-from kube_sandbox.authentication.tokens import TokenError, Tokens, account_groups
-from kube_sandbox.authorization.rbac import MASTERS, Access, Attributes
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.authentication.tokens import TokenError, TokenIssuer, account_groups
+from kube_sandbox.authorization.rbac import MASTERS, Attributes, RBACAuthorizer
+from kube_sandbox.endpoints.request_info import UserInfo
 
 AUTHENTICATED = "system:authenticated"
 UNAUTHENTICATED = "system:unauthenticated"
 ANONYMOUS = "system:anonymous"
-ADMIN = Asker("admin", (MASTERS, AUTHENTICATED), "admin")
+ADMIN = UserInfo("admin", (MASTERS, AUTHENTICATED), "admin")
 
 _GROUP = "authentication.k8s.io"
 _AS_USER, _AS_GROUP = "impersonate-user", "impersonate-group"
@@ -28,23 +28,23 @@ _ACCOUNT = "system:serviceaccount:"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AuthenticationResult:
     """Whose a token is and for which audiences; or why it is nobody's."""
 
-    asker: Asker | None = None
+    asker: UserInfo | None = None
     audiences: Sequence[str] = ()
     error: str = ""
 
 
-class Identities:
+class Authenticator:
     """Knows tokens; `known` are those the server was started with."""
 
-    def __init__(self, known: Mapping[str, Asker], tokens: Tokens) -> None:
+    def __init__(self, known: Mapping[str, UserInfo], tokens: TokenIssuer) -> None:
         # By hash, so that the time a look-up takes tells nothing about a token.
-        self._known = {_hashed(token): asker for token, asker in known.items()}
+        self._known = {_sha256(token): asker for token, asker in known.items()}
         self._tokens = tokens
 
-    def asker(self, authorization: str, now: datetime) -> Asker:
+    def asker(self, authorization: str, now: datetime) -> UserInfo:
         """Return who sent a header `Authorization`; refuse whoever is not known."""
         scheme, _, rest = authorization.partition(" ")
         token = rest.partition(" ")[0]
@@ -53,23 +53,37 @@ class Identities:
             raise api_errors.unauthorized()
         return found
 
-    def verdict(self, token: str, now: datetime, audiences: Sequence[str] = ()) -> Verdict:
+    def verdict(
+        self, token: str, now: datetime, audiences: Sequence[str] = ()
+    ) -> AuthenticationResult:
         """Say whose a token is."""
         own = self._tokens.audiences
-        known = self._known.get(_hashed(token))
+        known = self._known.get(_sha256(token))
         if known is not None:
             common = [each for each in own if not audiences or each in audiences]
-            return Verdict(known, common) if common else Verdict(error="invalid bearer token")
+            return (
+                AuthenticationResult(known, common)
+                if common
+                else AuthenticationResult(error="invalid bearer token")
+            )
         try:
             found = self._tokens.asker(token, now, audiences)
         except TokenError as error:
-            return Verdict(error=f"[invalid bearer token, {error}]")
-        return Verdict(*found) if found is not None else Verdict(error="invalid bearer token")
+            return AuthenticationResult(error=f"[invalid bearer token, {error}]")
+        return (
+            AuthenticationResult(*found)
+            if found is not None
+            else AuthenticationResult(error="invalid bearer token")
+        )
 
 
-def impersonated(asker: Asker, headers: Iterable[tuple[str, str]], access: Access) -> Asker:
+def impersonated(
+    asker: UserInfo, headers: Iterable[tuple[str, str]], access: RBACAuthorizer
+) -> UserInfo:
     """Return as whom somebody asks; refuse it to those who may not."""
-    wishes = [wish for name, value in headers for wish in _wishes(name.lower(), value)]
+    wishes = [
+        wish for name, value in headers for wish in _parse_impersonation_header(name.lower(), value)
+    ]
     if not wishes:
         return asker
     wishes.sort(key=lambda wish: _ORDER[wish.kind])
@@ -82,7 +96,7 @@ def impersonated(asker: Asker, headers: Iterable[tuple[str, str]], access: Acces
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _ImpersonationRequest:
     """One thing that somebody wants to be."""
 
     kind: str
@@ -110,23 +124,23 @@ _RESOURCES = {
 _ORDER = {kind: place for place, kind in enumerate(_RESOURCES)}
 
 
-def _wishes(header: str, value: str) -> Iterator[_Wish]:
+def _parse_impersonation_header(header: str, value: str) -> Iterator[_ImpersonationRequest]:
     """Read a header; its name is in small letters."""
     if header == _AS_GROUP:
-        yield _Wish("Group", value)
+        yield _ImpersonationRequest("Group", value)
     elif header.startswith(_AS_EXTRA):
-        yield _Wish("UserExtra", value, key=unquote(header.removeprefix(_AS_EXTRA)))
+        yield _ImpersonationRequest("UserExtra", value, key=unquote(header.removeprefix(_AS_EXTRA)))
     elif header == _AS_UID and value:
-        yield _Wish("UID", value)
+        yield _ImpersonationRequest("UID", value)
     elif header == _AS_USER and value:
         namespace, _, name = value.removeprefix(_ACCOUNT).partition(":")
         if value.startswith(_ACCOUNT) and namespace and name and ":" not in name:
-            yield _Wish("ServiceAccount", name, namespace)
+            yield _ImpersonationRequest("ServiceAccount", name, namespace)
         else:
-            yield _Wish("User", value)
+            yield _ImpersonationRequest("User", value)
 
 
-def _other(wishes: Sequence[_Wish]) -> Asker:
+def _other(wishes: Sequence[_ImpersonationRequest]) -> UserInfo:
     """Return who somebody becomes by all they want to be."""
     first = wishes[0]
     is_account = first.kind == "ServiceAccount"
@@ -139,10 +153,10 @@ def _other(wishes: Sequence[_Wish]) -> Asker:
         if wish.kind == "UserExtra":
             extra[wish.key] = (*extra.get(wish.key, ()), wish.name)
     uid = next((wish.name for wish in wishes if wish.kind == "UID"), "")
-    return Asker(user, _with_standing(user, groups), uid, extra)
+    return UserInfo(user, _with_authentication_group(user, groups), uid, extra)
 
 
-def _with_standing(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+def _with_authentication_group(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
     """Add the group of all who are known, or of all who are not."""
     if user == ANONYMOUS:
         return groups if UNAUTHENTICATED in groups else (*groups, UNAUTHENTICATED)
@@ -150,5 +164,5 @@ def _with_standing(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
     return groups if is_said else (*groups, AUTHENTICATED)
 
 
-def _hashed(token: str) -> bytes:
+def _sha256(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()

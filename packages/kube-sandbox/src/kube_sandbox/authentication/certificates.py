@@ -19,13 +19,13 @@ from urllib.parse import urlsplit
 from kube_objects.times import format_time, parse_time
 
 _AUTHORITY_LIFE, _LIFE = timedelta(days=3650), timedelta(days=365)
-_SPARE = timedelta(days=30)  # before the end, when a new one is made
+_RENEW_BEFORE = timedelta(days=30)  # before the end, when a new one is made
 _CONTEXT = "kro-gitops"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class KeyFiles:
     """Where everything is."""
 
     folder: Path
@@ -65,16 +65,16 @@ class Keys:
         return (self.authority, self.authority_key), (self.certificate, self.key)
 
 
-def ensure_keys(folder: Path, now: datetime) -> Keys:
+def ensure_keys(folder: Path, now: datetime) -> KeyFiles:
     """Make what is missing in a folder, renew what ends soon, and say where it is."""
-    keys = Keys(folder)
+    keys = KeyFiles(folder)
     sealed = _sealed(keys)
-    has_authority = _is_good(sealed, keys.pairs()[0], now, _LIFE + _SPARE)
-    has_certificate = _is_good(sealed, keys.pairs()[1], now, _SPARE)
+    has_authority = _is_valid(sealed, keys.pairs()[0], now, _LIFE + _RENEW_BEFORE)
+    has_certificate = _is_valid(sealed, keys.pairs()[1], now, _RENEW_BEFORE)
     if has_authority and has_certificate and keys.token_key.exists():
         return keys
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _make(keys, sealed if has_authority else {}, now)
+    _issue_certificates(keys, sealed if has_authority else {}, now)
     return keys
 
 
@@ -94,30 +94,30 @@ def kubeconfig(url: str, authority: bytes, token: str) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
-def _make(keys: Keys, sealed: dict[str, str], now: datetime) -> None:
+def _issue_certificates(keys: KeyFiles, sealed: dict[str, str], now: datetime) -> None:
     """Make a certificate, and an authority unless the seal has a good one; then seal both."""
     from kube_sandbox.authentication import key_generation  # noqa: PLC0415
 
     authority, server = keys.pairs()
-    ends = {each: end for each, end in sealed.items() if each == _print(*authority)}
+    ends = {each: end for each, end in sealed.items() if each == _fingerprint(*authority)}
     if not ends:
         end = now + _AUTHORITY_LIFE
         certificate, key = key_generation.authority(now, end)
         write_private(keys.authority_key, key)
         write_private(keys.authority, certificate)
-        ends[_print(*authority)] = format_time(end)
+        ends[_fingerprint(*authority)] = format_time(end)
     end = now + _LIFE
     signer = (keys.authority.read_bytes(), keys.authority_key.read_bytes())
     certificate, key = key_generation.server_certificate(signer, now, end)
     write_private(keys.key, key)
     write_private(keys.certificate, certificate)
-    ends[_print(*server)] = format_time(end)
+    ends[_fingerprint(*server)] = format_time(end)
     if not keys.token_key.exists():
         write_private(keys.token_key, key_generation.signing_key())
     write_private(keys.seal, json.dumps(ends, indent=1).encode())
 
 
-def _sealed(keys: Keys) -> dict[str, str]:
+def _sealed(keys: KeyFiles) -> dict[str, str]:
     """Return until when each pair is good, by what tells it from others."""
     try:
         found = json.loads(keys.seal.read_bytes())
@@ -126,14 +126,14 @@ def _sealed(keys: Keys) -> dict[str, str]:
     return found if isinstance(found, dict) else {}
 
 
-def _is_good(
+def _is_valid(
     sealed: dict[str, str], pair: tuple[Path, Path], now: datetime, spare: timedelta
 ) -> bool:
-    end = parse_time(sealed.get(_print(*pair)))
+    end = parse_time(sealed.get(_fingerprint(*pair)))
     return end is not None and now < end - spare
 
 
-def _print(*files: Path) -> str:
+def _fingerprint(*files: Path) -> str:
     """Return what tells the content of files from any other."""
     try:
         return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -18,7 +18,7 @@ import orjson
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time, parse_time
 from kube_sandbox import api_errors
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry import field_errors
 from kube_sandbox.registry.field_errors import FieldError, quoted
 
@@ -34,7 +34,7 @@ _EXTRA = "authentication.kubernetes.io/"
 _SHORTEST, _LONGEST, _USUAL = 10 * 60, 1 << 32, 60 * 60
 # Clocks differ, and what is deleted may have been deleted a moment ago.
 _LEEWAY = timedelta(minutes=1)
-_REMEMBERED = 1024
+_CACHE_SIZE = 1024
 _BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 _INVALIDATED = "service account token has been invalidated"
 
@@ -43,7 +43,7 @@ class TokenError(Exception):
     """A token is not believed; the text says why."""
 
 
-class Tokens:
+class TokenIssuer:
     """Issues and reads tokens; `key` is a private key on P-256 in PEM."""
 
     def __init__(self, key: bytes, find: Find, issuer: str = ISSUER) -> None:
@@ -102,7 +102,7 @@ class Tokens:
 
     def asker(
         self, token: str, now: datetime, audiences: Iterable[str] = ()
-    ) -> tuple[Asker, list[str]] | None:
+    ) -> tuple[UserInfo, list[str]] | None:
         """Return whose a token is and for which of the audiences, `None` if it is none of ours."""
         claims = self._verified(token)
         if claims is None:
@@ -155,12 +155,12 @@ class Tokens:
         known = self._read.get(token)
         if known is not None:
             return known
-        claims = _said(token)
+        claims = _unverified_claims(token)
         if claims is None or claims.get("iss") != self._issuer:
             return None
         if not self._signer.is_own(token):
             raise TokenError("go-jose/go-jose: error in cryptographic primitive")
-        if len(self._read) >= _REMEMBERED:
+        if len(self._read) >= _CACHE_SIZE:
             self._read.clear()
         self._read[token] = claims
         return claims
@@ -180,7 +180,7 @@ class Tokens:
         if uid != account["uid"]:
             text = f"({uid}) does not match claim ({account['uid']})"
             raise TokenError(f"service account UID {text}")
-        if _is_gone(found, now):
+        if _is_past_deletion(found, now):
             raise TokenError(f"service account {namespace}/{account['name']} has been deleted")
         self._check_bound(about, now)
 
@@ -191,7 +191,7 @@ class Tokens:
                 continue
             namespace = "" if part == "node" else about["namespace"]
             found = self._find(plural, namespace, ref["name"])
-            if found is None or _is_gone(found, now):
+            if found is None or _is_past_deletion(found, now):
                 raise TokenError(_INVALIDATED)
             uid = found["metadata"].get("uid")
             if uid != ref["uid"]:
@@ -263,7 +263,7 @@ def _bad_duration(seconds: int, text: str) -> FieldError:
     return field_errors.invalid("spec.expirationSeconds", seconds, text)
 
 
-def _asker(claims: Claims) -> Asker:
+def _asker(claims: Claims) -> UserInfo:
     about = claims["kubernetes.io"]
     namespace = about["namespace"]
     extra = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)} if claims.get("jti") else {}
@@ -271,7 +271,7 @@ def _asker(claims: Claims) -> Asker:
         for key, value in about.get(part, {}).items():
             extra[f"{_EXTRA}{part}-{key}"] = (value,)
     groups = (*account_groups(namespace), "system:authenticated")
-    return Asker(claims["sub"], groups, about["serviceaccount"]["uid"], extra)
+    return UserInfo(claims["sub"], groups, about["serviceaccount"]["uid"], extra)
 
 
 def account_groups(namespace: str) -> tuple[str, str]:
@@ -279,7 +279,7 @@ def account_groups(namespace: str) -> tuple[str, str]:
     return "system:serviceaccounts", f"system:serviceaccounts:{namespace}"
 
 
-def _is_gone(obj: KubeObject, now: datetime) -> bool:
+def _is_past_deletion(obj: KubeObject, now: datetime) -> bool:
     deleted = parse_time(obj["metadata"].get("deletionTimestamp"))
     return deleted is not None and deleted < now - _LEEWAY
 
@@ -292,7 +292,7 @@ def _listed(texts: Iterable[str]) -> str:
     return f"[{' '.join(map(quoted, texts))}]"
 
 
-def _said(token: str) -> Claims | None:
+def _unverified_claims(token: str) -> Claims | None:
     """Return what stands in a token, whoever signed it; `None` if it is no token."""
     match token.split("."):
         case [_, content, _]:

@@ -10,8 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.authorization.rbac import MASTERS, RBAC, Access, Attributes, Rule, covers_path
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.authorization.rbac import (
+    MASTERS,
+    RBAC,
+    Attributes,
+    RBACAuthorizer,
+    Rule,
+    covers_path,
+)
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry.field_errors import quoted
 
 ROLES = frozenset(("roles", "clusterroles"))
@@ -22,8 +29,8 @@ _EVERYTHING: tuple[Rule, ...] = (
     {"nonResourceURLs": ["*"], "verbs": ["*"]},
 )
 # What the garbage collector changes of an object is nobody's grant.
-_UPKEEP = frozenset(("ownerReferences", "finalizers", "managedFields"))
-_SHOWN = (
+_MAINTENANCE_FIELDS = frozenset(("ownerReferences", "finalizers", "managedFields"))
+_RULE_FIELD_NAMES = (
     ("apiGroups", "APIGroups"),
     ("resources", "Resources"),
     ("nonResourceURLs", "NonResourceURLs"),
@@ -33,10 +40,14 @@ _SHOWN = (
 
 
 def check_grant(
-    access: Access, asker: Asker, plural: str, new: KubeObject, old: KubeObject | None = None
+    access: RBACAuthorizer,
+    asker: UserInfo,
+    plural: str,
+    new: KubeObject,
+    old: KubeObject | None = None,
 ) -> None:
     """Refuse a role or binding that would grant more than its author has; `old` is before."""
-    if MASTERS in asker.groups or (old is not None and _is_upkeep(new, old)):
+    if MASTERS in asker.groups or (old is not None and _is_maintenance(new, old)):
         return
     if plural in ROLES:
         _check_role(access, asker, plural, new, old)
@@ -45,7 +56,7 @@ def check_grant(
 
 
 def _check_role(
-    access: Access, asker: Asker, plural: str, new: KubeObject, old: KubeObject | None
+    access: RBACAuthorizer, asker: UserInfo, plural: str, new: KubeObject, old: KubeObject | None
 ) -> None:
     metadata = new["metadata"]
     namespace = metadata.get("namespace", "")
@@ -62,7 +73,7 @@ def _check_role(
         raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), why)
 
 
-def _check_binding(access: Access, asker: Asker, plural: str, new: KubeObject) -> None:
+def _check_binding(access: RBACAuthorizer, asker: UserInfo, plural: str, new: KubeObject) -> None:
     metadata, role = new["metadata"], new["roleRef"]
     namespace = metadata.get("namespace", "")
     roles = f"{role['kind'].lower()}s"
@@ -79,14 +90,14 @@ def _check_binding(access: Access, asker: Asker, plural: str, new: KubeObject) -
         raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
 
 
-def _missing(access: Access, asker: Asker, namespace: str, rules: Iterable[Rule]) -> str:
+def _missing(access: RBACAuthorizer, asker: UserInfo, namespace: str, rules: Iterable[Rule]) -> str:
     """Tell which rules somebody does not hold; empty if they hold all."""
     held, errors = access.rules(asker, namespace)
     wanted = (single for rule in rules for single in _single_rules(rule))
     lacking = [each for each in wanted if not any(_covers(own, each) for own in held)]
     if not lacking:
         return ""
-    told = "\n".join(sorted({_shown(each) for each in _compacted(lacking)}))
+    told = "\n".join(sorted({_format_rule(each) for each in _compact_rules(lacking)}))
     groups = _texts(asker.groups)
     text = (
         f"user {quoted(asker.user)} (groups={groups}) is attempting to grant RBAC permissions "
@@ -135,11 +146,11 @@ def _has_path(own: Rule, path: str) -> bool:
     return any(covers_path(each, path) for each in own.get("nonResourceURLs") or ())
 
 
-def _compacted(rules: Iterable[Rule]) -> list[Rule]:
+def _compact_rules(rules: Iterable[Rule]) -> list[Rule]:
     """Join single rules that differ by verb only; paths stay apart."""
     found: dict[object, Rule] = {}
     for rule in rules:
-        parts = tuple(tuple(rule.get(key, ())) for key, _ in _SHOWN[:-1])
+        parts = tuple(tuple(rule.get(key, ())) for key, _ in _RULE_FIELD_NAMES[:-1])
         key = (*parts, *rule["verbs"]) if "nonResourceURLs" in rule else parts
         known = found.get(key)
         verbs = [*known["verbs"], *rule["verbs"]] if known is not None else rule["verbs"]
@@ -147,8 +158,8 @@ def _compacted(rules: Iterable[Rule]) -> list[Rule]:
     return list(found.values())
 
 
-def _shown(rule: Rule) -> str:
-    parts = (f"{name}:{_texts(rule[key])}" for key, name in _SHOWN if rule.get(key))
+def _format_rule(rule: Rule) -> str:
+    parts = (f"{name}:{_texts(rule[key])}" for key, name in _RULE_FIELD_NAMES if rule.get(key))
     return "{" + ", ".join(parts) + "}"
 
 
@@ -161,10 +172,12 @@ def _selectors(role: Mapping[str, object]) -> bool:
     return isinstance(rule, dict) and bool(rule.get("clusterRoleSelectors"))
 
 
-def _is_upkeep(new: KubeObject, old: KubeObject) -> bool:
+def _is_maintenance(new: KubeObject, old: KubeObject) -> bool:
     return _without_upkeep(new) == _without_upkeep(old)
 
 
 def _without_upkeep(obj: KubeObject) -> KubeObject:
-    metadata = {key: each for key, each in obj["metadata"].items() if key not in _UPKEEP}
+    metadata = {
+        key: each for key, each in obj["metadata"].items() if key not in _MAINTENANCE_FIELDS
+    }
     return {**obj, "metadata": metadata}

@@ -15,7 +15,7 @@ from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.request_info import Asker, Request
+from kube_sandbox.endpoints.request_info import Request, UserInfo
 from kube_sandbox.registry.field_errors import quoted
 
 Rule = Mapping[str, Any]
@@ -23,7 +23,7 @@ _Grant = tuple[str | StatusError, Rule]
 
 RBAC = "rbac.authorization.k8s.io"
 MASTERS = "system:masters"
-_REMEMBERED = 1024  # askers in a namespace
+_CACHE_SIZE = 1024  # askers in a namespace
 _WITHOUT_NAME = frozenset(("list", "watch", "deletecollection"))
 
 
@@ -64,7 +64,7 @@ class Decision:
     reason: str = ""
 
 
-class Access:
+class RBACAuthorizer:
     """Decides by the objects there are; `objects` gives those of a plural with group."""
 
     def __init__(self, objects: Callable[[str], Iterable[KubeObject]]) -> None:
@@ -75,7 +75,7 @@ class Access:
         """Look at the objects anew: one of the group has changed."""
         self._policy = None
 
-    def decide(self, asker: Asker, attributes: Attributes) -> Decision:
+    def decide(self, asker: UserInfo, attributes: Attributes) -> Decision:
         """Say whether something is allowed."""
         if MASTERS in asker.groups:
             return Decision(True)
@@ -87,13 +87,13 @@ class Access:
                 return Decision(True, f"RBAC: allowed by {source}")
         return Decision(False, f"RBAC: {aggregate(errors)}" if errors else "")
 
-    def check(self, asker: Asker, attributes: Attributes) -> None:
+    def check(self, asker: UserInfo, attributes: Attributes) -> None:
         """Refuse what is not allowed."""
         decision = self.decide(asker, attributes)
         if not decision.allowed:
             raise forbidden(asker, attributes, decision.reason)
 
-    def rules(self, asker: Asker, namespace: str) -> tuple[list[Rule], list[str]]:
+    def rules(self, asker: UserInfo, namespace: str) -> tuple[list[Rule], list[str]]:
         """Return all that is granted to somebody in a namespace, and which roles are missing."""
         rules, errors = [], []
         for source, rule in self._policy_now().granted(asker, namespace):
@@ -126,16 +126,16 @@ class _Policy:
             for binding in self._objects(f"{kind}.{RBAC}"):
                 self._add(binding)
 
-    def granted(self, asker: Asker, namespace: str) -> Sequence[_Grant]:
+    def granted(self, asker: UserInfo, namespace: str) -> Sequence[_Grant]:
         """Return every rule with the binding it comes from, or what is missing."""
         key = (asker.user, asker.groups, namespace)
         if key not in self._granted:
-            if len(self._granted) >= _REMEMBERED:
+            if len(self._granted) >= _CACHE_SIZE:
                 self._granted.clear()
             self._granted[key] = list(self._grants(asker, namespace))
         return self._granted[key]
 
-    def _grants(self, asker: Asker, namespace: str) -> Iterator[_Grant]:
+    def _grants(self, asker: UserInfo, namespace: str) -> Iterator[_Grant]:
         for place in ("", namespace) if namespace else ("",):
             subjects = [("User", asker.user), *(("Group", group) for group in asker.groups)]
             found = {n for each in subjects for n in self._named.get((place, *each), ())}
@@ -145,7 +145,7 @@ class _Policy:
                 if rules is None:
                     yield _missing_role(binding["roleRef"]), {}
                     continue
-                source = _described(binding, asker, place)
+                source = _describe(binding, asker, place)
                 for rule in rules:
                     yield source, rule
 
@@ -176,7 +176,7 @@ class _Policy:
             self._named.setdefault(key, []).append(number)
 
 
-def forbidden(asker: Asker, attributes: Attributes, reason: str) -> StatusError:
+def forbidden(asker: UserInfo, attributes: Attributes, reason: str) -> StatusError:
     """Say that somebody may not do something."""
     who = f"User {quoted(asker.user)} cannot {attributes.verb}"
     if not attributes.resource:
@@ -216,19 +216,19 @@ def aggregated_rules(role: KubeObject, roles: Iterable[KubeObject]) -> list[Rule
 
 
 def _allows(rule: Rule, wanted: Attributes) -> bool:
-    if not _has(rule.get("verbs"), wanted.verb):
+    if not _rule_contains(rule.get("verbs"), wanted.verb):
         return False
     if not wanted.resource:
         return any(covers_path(each, wanted.path) for each in rule.get("nonResourceURLs") or ())
     names = rule.get("resourceNames")
     return (
-        _has(rule.get("apiGroups"), wanted.group)
+        _rule_contains(rule.get("apiGroups"), wanted.group)
         and any(_matches(each, wanted) for each in rule.get("resources") or ())
         and (not names or wanted.name in names)
     )
 
 
-def _has(allowed: Iterable[str] | None, wanted: str) -> bool:
+def _rule_contains(allowed: Iterable[str] | None, wanted: str) -> bool:
     return any(each in ("*", wanted) for each in allowed or ())
 
 
@@ -251,7 +251,7 @@ def _subject_key(subject: Mapping[str, str], namespace: str) -> tuple[str, str]:
     return "User", f"system:serviceaccount:{home}:{subject['name']}"
 
 
-def _described(binding: KubeObject, asker: Asker, namespace: str) -> str:
+def _describe(binding: KubeObject, asker: UserInfo, namespace: str) -> str:
     """Tell which binding grants something, and to whom."""
     metadata, role = binding["metadata"], binding["roleRef"]
     keys = {("User", asker.user), *(("Group", group) for group in asker.groups)}

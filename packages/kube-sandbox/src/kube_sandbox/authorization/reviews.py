@@ -12,9 +12,9 @@ from typing import Any
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time
 from kube_sandbox import api_errors
-from kube_sandbox.authentication.authenticator import Identities
-from kube_sandbox.authorization.rbac import Access, Attributes, Rule, aggregate
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.authentication.authenticator import Authenticator
+from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer, Rule, aggregate
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry import field_errors
 from kube_sandbox.registry.field_errors import FieldError
 
@@ -34,12 +34,12 @@ class Reviews:
         f"tokenreviews.{AUTHENTICATION}",
     )
 
-    def __init__(self, access: Access, identities: Identities) -> None:
+    def __init__(self, access: RBACAuthorizer, identities: Authenticator) -> None:
         self._access = access
         self._identities = identities
 
     def answer(
-        self, kind: str, body: KubeObject, namespace: str, asker: Asker, now: datetime
+        self, kind: str, body: KubeObject, namespace: str, asker: UserInfo, now: datetime
     ) -> KubeObject:
         """Answer a review of one of the kinds; `namespace` is that of the request."""
         match kind.partition(".")[0]:
@@ -58,7 +58,7 @@ class Reviews:
 
     def _subject_access(self, body: KubeObject) -> KubeObject:
         spec = _spec(body)
-        errors = [*_wrong_attributes(spec), *_wrong_subject(spec), *_wrong_metadata(body)]
+        errors = [*_attribute_errors(spec), *_subject_errors(spec), *_metadata_errors(body)]
         _refuse(errors)
         return self._decided("SubjectAccessReview", body, _subject(spec))
 
@@ -71,17 +71,17 @@ class Reviews:
                 "the request"
             )
         body = {**body, "metadata": {"namespace": namespace, **metadata}}
-        errors = [*_wrong_attributes(spec), *_wrong_subject(spec)]
-        errors += _wrong_metadata(body, "must be empty except for namespace")
-        errors += _wrong_local(spec, namespace)
+        errors = [*_attribute_errors(spec), *_subject_errors(spec)]
+        errors += _metadata_errors(body, "must be empty except for namespace")
+        errors += _local_review_errors(spec, namespace)
         _refuse(errors)
         return self._decided("LocalSubjectAccessReview", body, _subject(spec))
 
-    def _self_subject_access(self, body: KubeObject, asker: Asker) -> KubeObject:
-        _refuse([*_wrong_attributes(_spec(body)), *_wrong_metadata(body)])
+    def _self_subject_access(self, body: KubeObject, asker: UserInfo) -> KubeObject:
+        _refuse([*_attribute_errors(_spec(body)), *_metadata_errors(body)])
         return self._decided("SelfSubjectAccessReview", body, asker)
 
-    def _self_subject_rules(self, body: KubeObject, asker: Asker) -> KubeObject:
+    def _self_subject_rules(self, body: KubeObject, asker: UserInfo) -> KubeObject:
         namespace = _spec(body).get("namespace", "")
         if not namespace:
             raise api_errors.bad_request("no namespace on request")
@@ -114,7 +114,7 @@ class Reviews:
             }
         return _review(AUTHENTICATION, "TokenReview", body, {"spec": spec, "status": status})
 
-    def _decided(self, kind: str, body: KubeObject, asker: Asker) -> KubeObject:
+    def _decided(self, kind: str, body: KubeObject, asker: UserInfo) -> KubeObject:
         spec = _spec(body)
         decision = self._access.decide(asker, _attributes(spec))
         status: KubeObject = {"allowed": decision.allowed}
@@ -123,7 +123,7 @@ class Reviews:
         return _review(AUTHORIZATION, kind, body, {"spec": spec, "status": status})
 
 
-def self_subject(asker: Asker, now: datetime) -> KubeObject:
+def self_subject(asker: UserInfo, now: datetime) -> KubeObject:
     """Tell somebody who they are."""
     body = {"metadata": {"creationTimestamp": format_time(now)}}
     told = {"status": {"userInfo": _user(asker)}}
@@ -139,7 +139,7 @@ def _spec(body: KubeObject) -> dict[str, Any]:
     return body.get("spec") or {}
 
 
-def _user(asker: Asker) -> KubeObject:
+def _user(asker: UserInfo) -> KubeObject:
     told: KubeObject = {
         "username": asker.user,
         "uid": asker.uid,
@@ -149,10 +149,10 @@ def _user(asker: Asker) -> KubeObject:
     return {key: value for key, value in told.items() if value}
 
 
-def _subject(spec: Mapping[str, Any]) -> Asker:
+def _subject(spec: Mapping[str, Any]) -> UserInfo:
     extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
     groups = tuple(spec.get("groups") or ())
-    return Asker(spec.get("user", ""), groups, spec.get("uid", ""), extra)
+    return UserInfo(spec.get("user", ""), groups, spec.get("uid", ""), extra)
 
 
 def _attributes(spec: Mapping[str, Any]) -> Attributes:
@@ -169,25 +169,27 @@ def _resource_rule(rule: Rule) -> KubeObject:
     return {part: rule[part] for part in parts if rule.get(part)}
 
 
-def _wrong_attributes(spec: Mapping[str, Any]) -> list[FieldError]:
+def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and other is not None:
         text = "cannot be specified in combination with resourceAttributes"
-        return [field_errors.invalid("spec.nonResourceAttributes", _shown(other), text)]
+        return [
+            field_errors.invalid("spec.nonResourceAttributes", _internal_attributes(other), text)
+        ]
     if resource is None and other is None:
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         return [field_errors.invalid("spec.resourceAttributes", None, text)]
     return []
 
 
-def _wrong_subject(spec: Mapping[str, Any]) -> list[FieldError]:
+def _subject_errors(spec: Mapping[str, Any]) -> list[FieldError]:
     if spec.get("user") or spec.get("groups"):
         return []
     text = "at least one of user or group must be specified"
     return [field_errors.invalid("spec.user", spec.get("user", ""), text)]
 
 
-def _wrong_metadata(body: KubeObject, text: str = "must be empty") -> list[FieldError]:
+def _metadata_errors(body: KubeObject, text: str = "must be empty") -> list[FieldError]:
     metadata = body.get("metadata") or {}
     allowed = {"managedFields", "namespace"} if "except" in text else {"managedFields"}
     if metadata.keys() <= allowed:
@@ -195,7 +197,7 @@ def _wrong_metadata(body: KubeObject, text: str = "must be empty") -> list[Field
     return [field_errors.invalid("metadata", metadata, text)]
 
 
-def _wrong_local(spec: Mapping[str, Any], namespace: str) -> list[FieldError]:
+def _local_review_errors(spec: Mapping[str, Any], namespace: str) -> list[FieldError]:
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     errors = []
     if resource is not None and resource.get("namespace", "") != namespace:
@@ -204,11 +206,13 @@ def _wrong_local(spec: Mapping[str, Any], namespace: str) -> list[FieldError]:
         errors.append(field_errors.invalid(path, told, "must match metadata.namespace"))
     if other is not None:
         text = "disallowed on this kind of request"
-        errors.append(field_errors.invalid("spec.nonResourceAttributes", _shown(other), text))
+        errors.append(
+            field_errors.invalid("spec.nonResourceAttributes", _internal_attributes(other), text)
+        )
     return errors
 
 
-def _shown(attributes: Mapping[str, str]) -> KubeObject:
+def _internal_attributes(attributes: Mapping[str, str]) -> KubeObject:
     return {"Path": attributes.get("path", ""), "Verb": attributes.get("verb", "")}
 
 

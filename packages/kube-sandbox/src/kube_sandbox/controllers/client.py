@@ -12,21 +12,23 @@ from kube_sandbox import api_errors
 from kube_sandbox.admission.plugins.node_taints_and_topology import topology
 from kube_sandbox.controllers.client_interface import Target
 from kube_sandbox.controllers.garbage_collector import Place
-from kube_sandbox.endpoints.decoding import Bodies
+from kube_sandbox.endpoints.decoding import BodyDecoder
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.options import DeleteOptions, WriteOptions
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.endpoints.write import Writer
-from kube_sandbox.endpoints.write_request import Errand
+from kube_sandbox.endpoints.write_request import WriteRequest
 from kube_sandbox.registry.kinds import Registry, Served
 from kube_sandbox.storage.stored_objects import StoredObjects
 
-_CONTROLLERS = Asker("system:kube-controller-manager", ("system:masters", "system:authenticated"))
-_OPTIONS = WriteOptions(validation="Ignore")
+_CONTROLLERS = UserInfo(
+    "system:kube-controller-manager", ("system:masters", "system:authenticated")
+)
+_WRITE_OPTIONS = WriteOptions(validation="Ignore")
 _FORCED = WriteOptions(force=True, validation="Ignore")
 
 
-class ControllerVerbs:
+class StoreClient:
     """Creates, changes and deletes in a controller's name."""
 
     def __init__(
@@ -36,7 +38,7 @@ class ControllerVerbs:
         self._writer = writer
         self._deleter = deleter
         self._clock = clock
-        self._bodies = Bodies()
+        self._bodies = BodyDecoder()
         self._known: dict[str, Served] = {}
         self._generation = -1
 
@@ -57,13 +59,13 @@ class ControllerVerbs:
 
     def _errand(
         self, by: str, bucket: str, metadata: dict[str, Any], subresource: str = ""
-    ) -> Errand:
+    ) -> WriteRequest:
         served = self._by_bucket().get(bucket)
         if served is None:
             raise api_errors.no_such_path()
         namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
-        return Errand(
-            served, namespace, name, subresource, _OPTIONS, by, _CONTROLLERS, self._clock()
+        return WriteRequest(
+            served, namespace, name, subresource, _WRITE_OPTIONS, by, _CONTROLLERS, self._clock()
         )
 
     def create(self, by: str, bucket: str, obj: KubeObject) -> None:
@@ -123,7 +125,7 @@ class ControllerVerbs:
         status["conditions"] = [*others, scheduled]
         self._writer.stored.save(errand.served, bound, live, dry_run=False)
 
-    def _live(self, errand: Errand) -> KubeObject:
+    def _live(self, errand: WriteRequest) -> KubeObject:
         live = self._writer.stored.find(errand.served, errand.namespace, errand.name)
         if live is None:
             raise errand.not_found()

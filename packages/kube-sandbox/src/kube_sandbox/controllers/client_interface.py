@@ -8,7 +8,7 @@ from typing import Protocol
 from kube_objects.refs import KubeObject
 
 
-class Actor(Protocol):
+class ControllerClient(Protocol):
     """The verbs, as a controller uses them; each may raise `StatusError`. `by` is the manager."""
 
     def create(self, by: str, bucket: str, obj: KubeObject) -> None:

@@ -20,21 +20,21 @@ from kube_sandbox.apiextensions.served_kinds import is_terminating, served_of
 from kube_sandbox.authorization.rbac import MASTERS
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.options import DeleteOptions, WriteOptions
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.endpoints.write import Writer
-from kube_sandbox.endpoints.write_request import Errand
+from kube_sandbox.endpoints.write_request import WriteRequest
 from kube_sandbox.registry.kinds import Registry, Served
 from kube_sandbox.storage.records import Change, ChangeType, Record
 from kube_sandbox.storage.stored_objects import dumped
 
 BUCKET = "customresourcedefinitions.apiextensions.k8s.io"
 _DELETION = DeleteOptions()
-_OURSELVES = Asker("system:apiserver", (MASTERS,))
+_SYSTEM_USER = UserInfo("system:apiserver", (MASTERS,))
 
-Soon = Callable[[Callable[[], None]], None]
+CallSoon = Callable[[Callable[[], None]], None]
 
 
-class Definitions:
+class CRDController:
     """Serves custom kinds."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Definitions:
         registry: Registry,
         writer: Writer,
         deleter: Deleter,
-        soon: Soon,
+        soon: CallSoon,
         clock: Callable[[], datetime],
     ) -> None:
         self._stored = writer.stored
@@ -160,14 +160,14 @@ class Definitions:
     def _write(self, crd: KubeObject) -> None:
         served = self._registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert served is not None, "the kind of definitions is always served"
-        errand = Errand(
+        errand = WriteRequest(
             served,
             "",
             crd["metadata"]["name"],
             "status",
             WriteOptions(),
             conditions.MANAGER,
-            _OURSELVES,
+            _SYSTEM_USER,
             self._clock(),
         )
         try:

@@ -16,11 +16,11 @@ from kube_sandbox.controllers.workloads.plan_steps import Create
 
 _DIFFERENT = 9
 _COMBINED = "(combined from similar events): "
-_REMEMBERED = 1000  # objects
+_CACHE_SIZE = 1000  # objects
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class EventContent:
     """What a controller has to say of an object."""
 
     component: str
@@ -59,7 +59,7 @@ _REFUSED: Mapping[str, tuple[str, str, Mapping[str, tuple[str, ...]]]] = {
 }
 
 
-def refusals(bucket: str, owner: KubeObject, step: Create, error: str) -> list[Notice]:
+def refusal_events(bucket: str, owner: KubeObject, step: Create, error: str) -> list[EventContent]:
     """Return what a controller says when an object that it wants to make is refused."""
     if bucket not in _REFUSED:
         return []
@@ -67,29 +67,29 @@ def refusals(bucket: str, owner: KubeObject, step: Create, error: str) -> list[N
     name, own = step.obj["metadata"].get("name", ""), owner["metadata"]["name"]
     pod = f"{own}-{name.rpartition('-')[2]}"
     return [
-        Notice(component, reason, each.format(name=name, owner=own, pod=pod, error=error))
+        EventContent(component, reason, each.format(name=name, owner=own, pod=pod, error=error))
         for each in words.get(step.bucket, ())
     ]
 
 
-class Notices:
+class EventRecorder:
     """Makes Events of what is said."""
 
     def __init__(self) -> None:
         self._told: dict[tuple[str, str], dict[str, KubeObject]] = {}
 
-    def event(self, about: KubeObject, notice: Notice, now: datetime) -> KubeObject:
+    def event(self, about: KubeObject, notice: EventContent, now: datetime) -> KubeObject:
         """Return the Event to write, new or once more."""
         key = (about["metadata"]["uid"], notice.reason)
         told = self._told.setdefault(key, {})
-        if len(self._told) > _REMEMBERED:
+        if len(self._told) > _CACHE_SIZE:
             del self._told[next(iter(self._told))]
         words, known = notice.message, notice.message
         if words not in told and len(told) >= _DIFFERENT:
             words, known = _COMBINED + words, _COMBINED
         before = told.get(known)
         if before is None:
-            made = event(about, Notice(notice.component, notice.reason, words), now)
+            made = event(about, EventContent(notice.component, notice.reason, words), now)
             # Several may be told at one moment: each has a name of its own.
             made["metadata"]["name"] += f"{len(told):x}"
         else:
@@ -100,7 +100,7 @@ class Notices:
         return made
 
 
-def event(about: KubeObject, notice: Notice, now: datetime) -> KubeObject:
+def event(about: KubeObject, notice: EventContent, now: datetime) -> KubeObject:
     """Return an Event that warns of an object."""
     metadata, text = about["metadata"], format_time(now)
     known = {name: metadata[name] for name in ("namespace", "name", "uid") if metadata.get(name)}

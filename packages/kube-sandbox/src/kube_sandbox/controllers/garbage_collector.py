@@ -101,7 +101,7 @@ class StripOwners:
 
 
 @dataclass(frozen=True, slots=True)
-class Unblock:
+class UnblockOwnerDeletion:
     """Let no reference of an object hold up its owners."""
 
     node: Node
@@ -116,7 +116,7 @@ class RemoveFinalizer:
 
 
 @dataclass(frozen=True, slots=True)
-class Complain:
+class ReportInvalidOwner:
     """Tell of an owner reference that can never be right, as an Event about the object."""
 
     node: Node
@@ -130,7 +130,7 @@ class Complain:
         return f'ownerRef [{named}, uid: {owner.uid}] does not exist in namespace "{namespace}"'
 
 
-Step = DeleteObject | StripOwners | Unblock | RemoveFinalizer | Complain
+Step = DeleteObject | StripOwners | UnblockOwnerDeletion | RemoveFinalizer | ReportInvalidOwner
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ Places = Callable[[str, str], Place | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Owners:
+class _ClassifiedOwners:
     """An object's owners, told apart."""
 
     solid: tuple[Owner, ...]
@@ -277,17 +277,17 @@ class Graph:
             unblock: list[Step] = []
             # Two that wait for each other would wait forever.
             if any(each.is_waiting for each in self._dependents_of(node)):
-                unblock.append(Unblock(node))
+                unblock.append(UnblockOwnerDeletion(node))
             return [*complaints, *unblock, DeleteObject(node, "Foreground")]
         return [*complaints, DeleteObject(node, _propagation(node))]
 
-    def _complaints(self, node: Node) -> Iterable[Complain]:
+    def _complaints(self, node: Node) -> Iterable[ReportInvalidOwner]:
         for owner in node.owners:
             there = self._nodes.get(owner.uid)
             if there is not None and not self._is_held(there, node):
-                yield Complain(node, owner)
+                yield ReportInvalidOwner(node, owner)
 
-    def _told_apart(self, node: Node) -> _Owners | None:
+    def _told_apart(self, node: Node) -> _ClassifiedOwners | None:
         """Tell the owners apart; `None` if of one of them nothing can be known."""
         sorts: dict[str, list[Owner]] = {"solid": [], "dangling": [], "waiting": []}
         for owner in node.owners:
@@ -301,7 +301,7 @@ class Graph:
                 sorts["dangling"].append(owner)
             else:
                 sorts["waiting" if found.is_waiting else "solid"].append(owner)
-        return _Owners(*(tuple(sorts[each]) for each in ("solid", "dangling", "waiting")))
+        return _ClassifiedOwners(*(tuple(sorts[each]) for each in ("solid", "dangling", "waiting")))
 
 
 def _propagation(node: Node) -> Propagation:

@@ -18,25 +18,31 @@ import orjson
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.controllers import garbage_collector
-from kube_sandbox.controllers.client_interface import Actor, Target
-from kube_sandbox.controllers.event_recorder import Notice, Notices, refusals
+from kube_sandbox.controllers.client_interface import ControllerClient, Target
+from kube_sandbox.controllers.event_recorder import EventContent, EventRecorder, refusal_events
 from kube_sandbox.controllers.garbage_collector import Graph, Node, Places
-from kube_sandbox.controllers.queue import Agenda, Key
+from kube_sandbox.controllers.queue import Key, WorkQueue
 from kube_sandbox.controllers.workloads import (
     adoption,
     namespace_steps,
     plan_steps,
     resource_quotas,
 )
-from kube_sandbox.controllers.workloads.indexes import Related
-from kube_sandbox.controllers.workloads.plan_steps import Controller, Moment, Plan, Seen, Settings
+from kube_sandbox.controllers.workloads.indexes import RelatedIndexes
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Controller,
+    Plan,
+    PlanContext,
+    RelatedObjects,
+    Settings,
+)
 from kube_sandbox.controllers.workloads.registry import controllers, standing_controllers
 from kube_sandbox.storage.records import Change, ChangeType, Record
 from kube_sandbox.storage.store import Store
 
-COLLECTOR = "garbage-collector-controller"
-MANAGER = "kube-controller-manager"
-_SLICE = 100  # steps that are done before requests have their turn again
+GARBAGE_COLLECTOR = "garbage-collector-controller"
+CONTROLLER_MANAGER = "kube-controller-manager"
+_STEPS_PER_SLICE = 100  # steps that are done before requests have their turn again
 _PASSED = frozenset((404, 409))  # the world went on meanwhile; the next change says how
 
 log = logging.getLogger(__name__)
@@ -44,7 +50,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Duties:
+class ControllerManagerOptions:
     """What is looked after: pretended workloads only with settings."""
 
     places: Places
@@ -54,22 +60,24 @@ class Duties:
     left_alone: frozenset[str] = frozenset()  # buckets whose workloads are not looked after
 
 
-class Background:
+class ControllerManager:
     """Everything that happens without being asked for."""
 
-    def __init__(self, store: Store, actor: Actor, duties: Duties) -> None:
+    def __init__(
+        self, store: Store, actor: ControllerClient, duties: ControllerManagerOptions
+    ) -> None:
         self._store = store
         self._actor = actor
         self._duties = duties
         self._graph = Graph(duties.places)
         self._litter: dict[str, None] = {}
-        self._agenda = Agenda()
-        self._notices = Notices()
+        self._agenda = WorkQueue()
+        self._notices = EventRecorder()
         found = {**standing_controllers(), **(controllers() if duties.workloads else {})}
         self._controllers = {b: c for b, c in found.items() if b not in duties.left_alone}
-        self._related = Related({b: c.sees for b, c in self._controllers.items()})
+        self._related = RelatedIndexes({b: c.sees for b, c in self._controllers.items()})
         self._going: set[str] = set()  # namespaces
-        self._adoptions = Related(adoption.adoptions(self._controllers.values()))
+        self._adoptions = RelatedIndexes(adoption.adoptions(self._controllers.values()))
         self._settings = duties.workloads or Settings()
         self._complaints: set[tuple[str, str]] = set()
         self._wake = asyncio.Event()
@@ -92,7 +100,7 @@ class Background:
             self._note(change.bucket, change.record, obj)
         if change.record.namespace and change.before is not None:
             is_gone = change.type is ChangeType.DELETED
-            if resource_quotas.gives_back(change.bucket, obj, is_gone=is_gone):
+            if resource_quotas.releases_quota(change.bucket, obj, is_gone=is_gone):
                 self._wake_quotas(change.record.namespace)
         self._wake.set()
 
@@ -113,9 +121,12 @@ class Background:
         """Wake the controller of an object, its namespace if that cares, and all who look at it."""
         if bucket == "namespaces":
             self._going.discard(record.name)
-            if plan_steps.is_going(obj) and not is_gone:
+            if plan_steps.is_deleting(obj) and not is_gone:
                 self._going.add(record.name)
-        elif record.namespace in self._going or (bucket, record.name) in namespace_steps.FURNITURE:
+        elif (
+            record.namespace in self._going
+            or (bucket, record.name) in namespace_steps.INITIAL_OBJECTS
+        ):
             self._agenda.wake(("namespaces", "", record.namespace))
         key = (bucket, record.namespace, record.name)
         known = None if is_gone else obj
@@ -158,9 +169,9 @@ class Background:
 
     def run(self, now: datetime) -> float | None:
         """Do what is due, or a part of it; return in how many seconds there is more."""
-        self._agenda.ripen(now)
+        self._agenda.move_due(now)
         done = 0
-        while (self._litter or self._agenda) and done < _SLICE:
+        while (self._litter or self._agenda) and done < _STEPS_PER_SLICE:
             done += 1
             if self._litter:
                 self._collect(_first(self._litter), now)
@@ -177,7 +188,7 @@ class Background:
             try:
                 self._clear(step, now)
             except StatusError as error:
-                _tell(error, step.node.bucket, step.node.name)
+                _log_refusal(error, step.node.bucket, step.node.name)
 
     def _clear(self, step: garbage_collector.Step, now: datetime) -> None:
         node = step.node
@@ -185,14 +196,14 @@ class Background:
             case garbage_collector.DeleteObject():
                 target = Target(node.namespace, node.name, node.uid, step.propagation)
                 self._actor.delete(node.bucket, target)
-            case garbage_collector.Complain():
+            case garbage_collector.ReportInvalidOwner():
                 if (told := (node.uid, step.owner.uid)) not in self._complaints:
                     self._complaints.add(told)
                     self._complain(step, now)
             case _:
                 self._strip(step, node)
 
-    def _complain(self, step: garbage_collector.Complain, now: datetime) -> None:
+    def _complain(self, step: garbage_collector.ReportInvalidOwner, now: datetime) -> None:
         node = step.node
         place = {"namespace": node.namespace} if node.namespace else {}
         about = {
@@ -200,12 +211,14 @@ class Background:
             "apiVersion": node.api_version,
             "metadata": {**place, "name": node.name, "uid": node.uid},
         }
-        self._warn(about, Notice(COLLECTOR, "OwnerRefInvalidNamespace", step.message), now)
+        self._warn(
+            about, EventContent(GARBAGE_COLLECTOR, "OwnerRefInvalidNamespace", step.message), now
+        )
 
     def _strip(
         self,
         step: garbage_collector.StripOwners
-        | garbage_collector.Unblock
+        | garbage_collector.UnblockOwnerDeletion
         | garbage_collector.RemoveFinalizer,
         node: Node,
     ) -> None:
@@ -217,20 +230,22 @@ class Background:
             case garbage_collector.StripOwners():
                 owners = metadata.get("ownerReferences") or ()
                 _set(metadata, "ownerReferences", [o for o in owners if o["uid"] not in step.uids])
-            case garbage_collector.Unblock():
+            case garbage_collector.UnblockOwnerDeletion():
                 owners = metadata.get("ownerReferences") or ()
                 metadata["ownerReferences"] = [{**o, "blockOwnerDeletion": False} for o in owners]
             case garbage_collector.RemoveFinalizer():
                 held = metadata.get("finalizers") or ()
                 _set(metadata, "finalizers", [each for each in held if each != step.finalizer])
-        self._actor.replace(MANAGER, node.bucket, obj)
+        self._actor.replace(CONTROLLER_MANAGER, node.bucket, obj)
 
     # Workloads and namespaces
 
     def _look_after(self, key: Key, now: datetime) -> None:
         obj = self._find(key)
-        plan = self._planned(key, obj, Moment(now, self._settings))
-        manager = MANAGER if key[0] == "namespaces" else self._controllers[key[0]].manager
+        plan = self._planned(key, obj, PlanContext(now, self._settings))
+        manager = (
+            CONTROLLER_MANAGER if key[0] == "namespaces" else self._controllers[key[0]].manager
+        )
         again = plan.next
         for step in plan.steps:
             if (refusal := self._carry_out(manager, step)) is not None:
@@ -241,9 +256,9 @@ class Background:
         else:
             self._agenda.succeeded(key)
         if again is not None:
-            self._agenda.postpone(key, now, again)
+            self._agenda.add_after(key, now, again)
 
-    def _planned(self, key: Key, obj: KubeObject | None, moment: Moment) -> Plan:
+    def _planned(self, key: Key, obj: KubeObject | None, moment: PlanContext) -> Plan:
         if obj is None:
             return Plan()
         if key[0] == "namespaces":
@@ -253,7 +268,9 @@ class Background:
             return Plan()
         found = self._adoptions.seen(key)
         orphans = {bucket: self._found(keys) for bucket, keys in found.items()}
-        seen, first = adoption.claimed(controller, obj, self._seen(controller, obj), orphans)
+        seen, first = adoption.adopt_or_release(
+            controller, obj, self._seen(controller, obj), orphans
+        )
         plan = controller.plan(obj, seen, moment)
         return replace(plan, steps=(*first, *plan.steps)) if first else plan
 
@@ -269,39 +286,40 @@ class Background:
         causes = error.details.get("causes") or ()
         if any(each.get("reason") == "NamespaceTerminating" for each in causes):
             return
-        for notice in refusals(key[0], owner, step, error.message):
+        for notice in refusal_events(key[0], owner, step, error.message):
             self._warn(owner, notice, now)
-        moment = Moment(now, self._settings, error.message)
+        moment = PlanContext(now, self._settings, error.message)
         for each in self._planned(key, self._find(key), moment).steps:
             if isinstance(each, plan_steps.SetStatus) and each.bucket == key[0]:
                 self._carry_out(self._controllers[key[0]].manager, each)
 
-    def _warn(self, about: KubeObject, notice: Notice, now: datetime) -> None:
+    def _warn(self, about: KubeObject, notice: EventContent, now: datetime) -> None:
         event: KubeObject = orjson.loads(orjson.dumps(self._notices.event(about, notice, now)))
         metadata = event["metadata"]
         known = self._find(("events", metadata["namespace"], metadata["name"]))
         try:
             if known is None:
-                self._actor.create(MANAGER, "events", event)
+                self._actor.create(CONTROLLER_MANAGER, "events", event)
             else:
                 event["metadata"] = known["metadata"]
-                self._actor.replace(MANAGER, "events", event)
+                self._actor.replace(CONTROLLER_MANAGER, "events", event)
         except StatusError as error:
-            _tell(error, "events", metadata["name"])
+            _log_refusal(error, "events", metadata["name"])
 
-    def _plan_namespace(self, obj: KubeObject, moment: Moment) -> Plan:
+    def _plan_namespace(self, obj: KubeObject, moment: PlanContext) -> Plan:
         name = obj["metadata"]["name"]
-        if plan_steps.is_going(obj):
+        if plan_steps.is_deleting(obj):
             seen = {each: self._list(each, name) for each in self._duties.namespaced()}
             return namespace_steps.plan(obj, seen, moment)
         if not self._duties.authority:
             return Plan()
         seen = {
-            each[0]: self._found([(each[0], name, each[1])]) for each in namespace_steps.FURNITURE
+            each[0]: self._found([(each[0], name, each[1])])
+            for each in namespace_steps.INITIAL_OBJECTS
         }
-        return Plan(namespace_steps.furniture(obj, seen, self._duties.authority))
+        return Plan(namespace_steps.missing_initial_objects(obj, seen, self._duties.authority))
 
-    def _seen(self, controller: Controller, obj: KubeObject) -> Seen:
+    def _seen(self, controller: Controller, obj: KubeObject) -> RelatedObjects:
         owned: dict[str, list[KubeObject]] = {each: [] for each in controller.owns}
         for node in self._graph.dependents(obj["metadata"]["uid"]):
             found = self._find((node.bucket, node.namespace, node.name))
@@ -325,7 +343,7 @@ class Background:
         except StatusError as error:
             if error.code in _PASSED:
                 return None
-            _tell(error, getattr(step, "bucket", ""), step.obj["metadata"].get("name", ""))
+            _log_refusal(error, getattr(step, "bucket", ""), step.obj["metadata"].get("name", ""))
             return error
         return None
 
@@ -378,7 +396,7 @@ def _set(metadata: dict[str, Any], name: str, values: list[Any]) -> None:
         metadata.pop(name, None)
 
 
-def _tell(error: StatusError, bucket: str, name: str) -> None:
+def _log_refusal(error: StatusError, bucket: str, name: str) -> None:
     if error.code not in _PASSED:
         log.warning(
             "background step refused",

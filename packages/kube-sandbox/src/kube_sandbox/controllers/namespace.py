@@ -13,7 +13,7 @@ import orjson
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.controllers.client_interface import Actor
+from kube_sandbox.controllers.client_interface import ControllerClient
 from kube_sandbox.controllers.workloads import namespace_steps
 from kube_sandbox.controllers.workloads.plan_steps import Create
 from kube_sandbox.storage.records import Change
@@ -33,7 +33,7 @@ def delete_namespace(namespace: KubeObject, now: datetime) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Furnisher:
+class NamespaceInitializer:
     """
     Has the account that pods need in a new namespace before the first of them can come.
 
@@ -41,7 +41,7 @@ class Furnisher:
     other controllers may have much to do. They put back what gets lost later.
     """
 
-    actor: Actor
+    actor: ControllerClient
     authority: str  # the CA's certificate
     soon: Callable[[Callable[[], None]], None]  # does something before the next request
 
@@ -51,7 +51,7 @@ class Furnisher:
             self.soon(partial(self._furnish, orjson.loads(change.record.value)))
 
     def _furnish(self, namespace: KubeObject) -> None:
-        for step in namespace_steps.furniture(namespace, {}, self.authority):
+        for step in namespace_steps.missing_initial_objects(namespace, {}, self.authority):
             # Somebody may have been faster, or it goes already.
             with suppress(StatusError):
                 assert isinstance(step, Create), "nothing is in it yet"

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 Key = tuple[str, str, str]  # bucket, namespace, name
 _SHORTEST, _LONGEST = 1.0, 1000.0  # seconds; how long a pause is
 # Times in objects have whole seconds: a moment later they are sure to have passed.
-_MOMENT = 0.01
+_WAKE_MARGIN = 0.01
 
 
-class Agenda:
+class WorkQueue:
     """Keys that wait for their turn, in the order in which they were noted."""
 
     def __init__(self) -> None:
@@ -37,14 +37,14 @@ class Agenda:
         del self._awake[key]
         return key
 
-    def postpone(self, key: Key, now: datetime, seconds: float) -> None:
+    def add_after(self, key: Key, now: datetime, seconds: float) -> None:
         """Have something looked at later."""
-        time = now + timedelta(seconds=max(seconds, _MOMENT))
+        time = now + timedelta(seconds=max(seconds, _WAKE_MARGIN))
         if (known := self._times.get(key)) is None or time < known:
             self._times[key] = time
             heapq.heappush(self._due, (time, key))
 
-    def ripen(self, now: datetime) -> None:
+    def move_due(self, now: datetime) -> None:
         """Wake what is due."""
         while self._due and self._due[0][0] <= now:
             time, key = heapq.heappop(self._due)

@@ -13,7 +13,7 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.controllers.client_interface import Actor, Target
+from kube_sandbox.controllers.client_interface import ControllerClient, Target
 from kube_sandbox.storage.records import Change, ChangeType
 
 SECRETS, ACCOUNTS = "secrets", "serviceaccounts"
@@ -23,7 +23,7 @@ _MANAGER = "kube-controller-manager"
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class TokenSecretDependencies:
     """What is looked at, and who signs: `issue` makes the token of an account for its Secret."""
 
     find: Callable[[str, str, str], KubeObject | None]
@@ -33,11 +33,11 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class AccountTokens:
+class TokenSecretController:
     """Follows Secrets and service accounts."""
 
-    actor: Actor
-    around: Surroundings
+    actor: ControllerClient
+    around: TokenSecretDependencies
     soon: Callable[[Callable[[], None]], None]  # does something before the next request
 
     def open(self) -> None:
@@ -87,14 +87,14 @@ class AccountTokens:
     def _data(self, secret: KubeObject, account: KubeObject) -> dict[str, str]:
         before = secret.get("data") or {}
         known = {
-            "ca.crt": _encoded(self.around.authority),
-            "namespace": _encoded(secret["metadata"]["namespace"]),
+            "ca.crt": _base64_encoded(self.around.authority),
+            "namespace": _base64_encoded(secret["metadata"]["namespace"]),
         }
         # A token that came with another certificate was signed elsewhere, too.
         is_own = before.get("token") and before.get("ca.crt") == known["ca.crt"]
-        token = before["token"] if is_own else _encoded(self.around.issue(account, secret))
+        token = before["token"] if is_own else _base64_encoded(self.around.issue(account, secret))
         return {**before, **known, "token": token}
 
 
-def _encoded(text: str) -> str:
+def _base64_encoded(text: str) -> str:
     return b64encode(text.encode()).decode()

@@ -63,7 +63,7 @@ _RESPONSES: Mapping[str, tuple[tuple[int, str], ...]] = {
     "put": (_OK, _CREATED),
     "delete": (_OK, _ACCEPTED),
 }
-_SPOKEN = ("application/json", "application/yaml")
+_MEDIA_TYPES = ("application/json", "application/yaml")
 _PATCHES = (
     *("application/apply-patch+yaml", "application/json-patch+json"),
     "application/merge-patch+json",
@@ -84,7 +84,7 @@ _PART = tuple(each for each in _OBJECT if each[0] != "delete")
 
 
 @dataclass(frozen=True, slots=True)
-class CommonParts:
+class SharedDefinitions:
     """What documents of custom kinds have in common."""
 
     openapi: str
@@ -97,7 +97,7 @@ class CommonParts:
 
 
 def document(
-    kinds: Sequence[Served], common: CommonParts, selectable: Mapping[Served, Iterable[str]]
+    kinds: Sequence[Served], common: SharedDefinitions, selectable: Mapping[Served, Iterable[str]]
 ) -> Json:
     """Return the document of custom kinds of one group and version."""
     paths: Json = {}
@@ -124,7 +124,7 @@ def model_name(kind: Kind) -> str:
     return ".".join((*reversed(kind.group.split(".")), kind.version, kind.kind))
 
 
-def _schemas(served: Served, common: CommonParts, selectable: Iterable[str]) -> Json:
+def _schemas(served: Served, common: SharedDefinitions, selectable: Iterable[str]) -> Json:
     kind = served.kind
     told = {"group": kind.group, "version": kind.version}
     fields = [{"fieldPath": each.removeprefix(".")} for each in selectable]
@@ -217,7 +217,7 @@ def _both_types(schema: Schema) -> Schema:
 class _Paths:
     """The operations of one kind."""
 
-    def __init__(self, served: Served, common: CommonParts) -> None:
+    def __init__(self, served: Served, common: SharedDefinitions) -> None:
         self._served = served
         self._common = common
         self._kind = served.kind
@@ -332,7 +332,7 @@ def _by_name(parameter: Json) -> str:
     return name
 
 
-def _content(component: str, media_types: Iterable[str] = _SPOKEN) -> Json:
+def _content(component: str, media_types: Iterable[str] = _MEDIA_TYPES) -> Json:
     return {each: {"schema": {"$ref": _REF + component}} for each in media_types}
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from kube_sandbox.discovery.custom_openapi import CommonParts, document
+from kube_sandbox.discovery.custom_openapi import SharedDefinitions, document
 from kube_sandbox.discovery.resources import Document
 from kube_sandbox.registry.kinds import Registry, Served
 
@@ -68,7 +68,7 @@ class OpenAPIDocuments:
             place = {"Location": _url(path, found), "Content-Type": _JSON}
             return Document(code=301, headers=headers | place)
         if wanted:
-            headers |= {"Cache-Control": "public, immutable", "Expires": _in_a_year(now)}
+            headers |= {"Cache-Control": "public, immutable", "Expires": _one_year_later(now)}
         if etag == headers["ETag"]:
             return Document(code=304, headers=headers)
         text = _builtin(path) if kinds is None else self._text(kinds)
@@ -98,8 +98,8 @@ class OpenAPIDocuments:
         return orjson.dumps(document(kinds, self._common, selectable))
 
     @cached_property
-    def _common(self) -> CommonParts:
-        return CommonParts(**orjson.loads(_builtin(_COMMON)))
+    def _common(self) -> SharedDefinitions:
+        return SharedDefinitions(**orjson.loads(_builtin(_COMMON)))
 
 
 _UNCACHED = "no-cache, private"
@@ -134,6 +134,6 @@ def _is_json_wanted(accept: str) -> bool:
     return any(clause.partition(";")[0].strip() in _WANTED for clause in accept.split(","))
 
 
-def _in_a_year(now: datetime) -> str:
+def _one_year_later(now: datetime) -> str:
     day = now.replace(year=now.year + 1) if (now.month, now.day) != (2, 29) else now
     return day.strftime("%a, %d %b %Y %H:%M:%S UTC")

@@ -12,11 +12,11 @@ from typing import Any
 import orjson
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.request_info import Asker, Query, Target, parse_target, verb_of
-from kube_sandbox.http.interface import Call
+from kube_sandbox.endpoints.request_info import Query, Target, UserInfo, parse_target, verb_of
+from kube_sandbox.http.interface import HTTPRequest
 
 
-class Audit:
+class AuditLog:
     """Writes requests down."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Audit:
         self._clock = clock
         self._new_id = new_id
 
-    def note(self, call: Call, asker: Asker, code: int, began: datetime) -> None:
+    def note(self, call: HTTPRequest, asker: UserInfo, code: int, began: datetime) -> None:
         """Write down a request that was answered."""
         target = parse_target(call.path)
         verb = _verb(call, target)
@@ -52,7 +52,7 @@ class Audit:
         self._write(orjson.dumps(event) + b"\n")
 
 
-def _verb(call: Call, target: Target | None) -> str:
+def _verb(call: HTTPRequest, target: Target | None) -> str:
     if target is None:
         return call.method.lower()
     try:
@@ -61,7 +61,7 @@ def _verb(call: Call, target: Target | None) -> str:
         return call.method.lower()
 
 
-def _user(asker: Asker) -> dict[str, Any]:
+def _user(asker: UserInfo) -> dict[str, Any]:
     found = {"username": asker.user, "uid": asker.uid, "groups": asker.groups}
     return {key: value for key, value in found.items() if value}
 

@@ -2,8 +2,8 @@
 What was sent → an object of the kind that is served, in its form.
 
 JSON is tried first, since everybody sends it; YAML is JSON to whoever says so. What becomes of the
-fields (types, unknown ones, nulls) is up to `typed_form` for built-in kinds, and to the strategy of
-custom ones.
+fields (types, unknown ones, nulls) is up to `round_trip_of` for built-in kinds, and to the
+strategy of custom ones.
 """
 
 import re
@@ -16,27 +16,27 @@ from kube_objects.refs import Kind, KubeObject
 from kube_objects.yaml_scalars import json_number
 from kube_sandbox import api_errors
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
-from kube_sandbox.endpoints.go_json_errors import go_complaint
+from kube_sandbox.endpoints.go_json_errors import go_syntax_error
 from kube_sandbox.endpoints.negotiation import ACCEPTED
-from kube_sandbox.registry.builtin.go_codec.round_trip import strict_refusal, typed_form
+from kube_sandbox.registry.builtin.go_codec.round_trip import round_trip_of, strict_refusal
 from kube_sandbox.registry.builtin.go_codec.strict_decoding import duplicate_fields, has_duplicates
 from kube_sandbox.registry.builtin_resources import internal_type
 from kube_sandbox.registry.field_errors import invalid, quoted
-from kube_sandbox.registry.go_text import printed
+from kube_sandbox.registry.go_text import format_value
 from kube_sandbox.registry.kinds import Served
 
 _JSON = "application/json"
 _YAML = "application/yaml"
 _ACCEPTED = (_JSON, _YAML)
 # Groups whose servers know no kinds but their own.
-_APART = frozenset(("apiextensions.k8s.io", "apiregistration.k8s.io"))
+_SEPARATE_SERVER_GROUPS = frozenset(("apiextensions.k8s.io", "apiregistration.k8s.io"))
 # What may be a number that is written otherwise than Go writes it: with a point, an exponent or
 # more digits than fit.
-_ODD_NUMBERS = re.compile(rb"\d[.eE]|\d{19}")
-_SHOWN = 30  # characters of a body that makes no sense
+_SPECIAL_NUMBERS = re.compile(rb"\d[.eE]|\d{19}")
+_MAX_SHOWN_LENGTH = 30  # characters of a body that makes no sense
 
 
-class Bodies:
+class BodyDecoder:
     """Reads bodies."""
 
     def read(
@@ -52,7 +52,7 @@ class Bodies:
         if validation == "Ignore":
             mistakes = []
         elif has_duplicates(data):
-            mistakes = _doubles(served, data, mistakes)
+            mistakes = _duplicate_field_error(served, data, mistakes)
         if mistakes and validation == "Strict":
             raise _cannot_be_handled(served, strict_refusal(mistakes))
         served.strategy.default(obj)
@@ -73,11 +73,15 @@ class Bodies:
             found, mistakes = _shaped(served, obj)
         except api_errors.StatusError as error:
             if strategic is not None:
-                raise _bad_patch(_printed(strategic), _misfit(served, obj, error)) from error
-            raise _bad_patch(sent.decode() or _text(obj), _why(served, error)) from error
+                raise _invalid_patch(
+                    _printed(strategic), _yaml_type_error(served, obj, error)
+                ) from error
+            raise _invalid_patch(
+                sent.decode() or _text(obj), _decoding_reason(served, error)
+            ) from error
         if mistakes and validation == "Strict":
             shown = sent.decode() or _text(obj) if strategic is None else _printed(strategic)
-            raise _bad_patch(shown, strict_refusal(sorted(mistakes)))
+            raise _invalid_patch(shown, strict_refusal(sorted(mistakes)))
         served.strategy.default(found)
         return found, sorted(mistakes) if validation == "Warn" else []
 
@@ -94,7 +98,7 @@ class Bodies:
             place = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
             named = f"{kind.group}/{kind.version}, Kind={kind.kind}"
             text = f"failed to convert new object ({place}; {named}) to proper version: "
-            why = _misfit(served, obj, error)
+            why = _yaml_type_error(served, obj, error)
             text += f"unable to convert unstructured object to {named}: {why}"
             raise api_errors.StatusError(500, "", text) from error
         served.strategy.default(found)
@@ -109,7 +113,7 @@ def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
             return obj, []  # it is refused, but not for its fields
         unknown = strategy.decode(obj)
         return obj, [f"unknown field {quoted(each)}" for each in unknown]
-    form = typed_form(served.kind)
+    form = round_trip_of(served.kind)
     if form is None:
         return obj, []
     found, unknown = form.read(obj)
@@ -120,9 +124,9 @@ def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
     return found, unknown
 
 
-def _doubles(served: Served, data: bytes, mistakes: list[str]) -> list[str]:
+def _duplicate_field_error(served: Served, data: bytes, mistakes: list[str]) -> list[str]:
     """Return all mistakes of a body in which a field stands twice."""
-    form = None if served.is_custom else typed_form(served.kind)
+    form = None if served.is_custom else round_trip_of(served.kind)
     if form is not None:
         return form.strict_errors(data)
     return [*(f"duplicate field {quoted(each)}" for each in duplicate_fields(data)), *mistakes]
@@ -131,7 +135,7 @@ def _doubles(served: Served, data: bytes, mistakes: list[str]) -> list[str]:
 def parse_apply(data: bytes) -> KubeObject:
     """Read the body of an apply: YAML, of which JSON is a part."""
     found = _loaded(data, is_yaml=True)
-    if _ODD_NUMBERS.search(data):
+    if _SPECIAL_NUMBERS.search(data):
         found = _renumbered(found)
     if not isinstance(found, dict):
         text = "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
@@ -158,7 +162,7 @@ def _loaded(data: bytes, *, is_yaml: bool) -> Any:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
         if not is_yaml:
-            raise api_errors.bad_request(go_complaint(data) or str(error)) from error
+            raise api_errors.bad_request(go_syntax_error(data) or str(error)) from error
     from kube_sandbox.endpoints import yaml_bodies  # noqa: PLC0415
 
     return yaml_bodies.parsed(data)
@@ -221,7 +225,7 @@ def _other_version(given: str, expected: str) -> api_errors.StatusError:
 
 def _other_kind(served: Served, given: Kind) -> api_errors.StatusError:
     kind = served.kind
-    is_apart = kind.group in _APART and given.group != kind.group
+    is_apart = kind.group in _SEPARATE_SERVER_GROUPS and given.group != kind.group
     if is_apart or catalog.find(given) is None:
         why = (
             f"no kind {quoted(given.kind)} is registered for version {quoted(given.api_version)} "
@@ -252,26 +256,28 @@ def _summary(data: bytes) -> str:
         return "<empty>"
     if data[:1] == b"{":
         text = data.decode(errors="replace")
-        return f"{text[:_SHOWN]} ..." if len(text) > _SHOWN else text
+        return f"{text[:_MAX_SHOWN_LENGTH]} ..." if len(text) > _MAX_SHOWN_LENGTH else text
     shown = data.hex()
-    return f"{shown[:_SHOWN]} ..." if len(shown) > _SHOWN else shown
+    return f"{shown[:_MAX_SHOWN_LENGTH]} ..." if len(shown) > _MAX_SHOWN_LENGTH else shown
 
 
-def _bad_patch(shown: str, why: str) -> api_errors.StatusError:
+def _invalid_patch(shown: str, why: str) -> api_errors.StatusError:
     return api_errors.invalid("", "", "", [invalid("patch", shown, why)])
 
 
 def _printed(patch: Any) -> str:
     """Print what is left of a strategic merge patch when its directives are carried out."""
-    return printed(_undirected(patch))
+    return format_value(_without_directives(patch))
 
 
-def _undirected(patch: Any) -> Any:
+def _without_directives(patch: Any) -> Any:
     if isinstance(patch, list):
-        return [_undirected(each) for each in patch]
+        return [_without_directives(each) for each in patch]
     if not isinstance(patch, dict):
         return patch
-    return {key: _undirected(held) for key, held in patch.items() if not key.startswith("$")}
+    return {
+        key: _without_directives(held) for key, held in patch.items() if not key.startswith("$")
+    }
 
 
 def _check_patched_kind(served: Served, obj: KubeObject) -> None:
@@ -288,16 +294,18 @@ def _text(obj: KubeObject) -> str:
     return orjson.dumps(obj).decode()
 
 
-def _why(served: Served, error: api_errors.StatusError) -> str:
+def _decoding_reason(served: Served, error: api_errors.StatusError) -> str:
     """Return what was wrong with a body, without the kind it was to be."""
     _, _, why = error.message.partition(f" as a {served.kind.kind}: ")
     return why or error.message
 
 
-def _misfit(served: Served, obj: KubeObject, error: api_errors.StatusError) -> str:
+def _yaml_type_error(served: Served, obj: KubeObject, error: api_errors.StatusError) -> str:
     """Return what was wrong, as it is told of what was never JSON."""
-    form = None if served.is_custom else typed_form(served.kind)
-    return (form.conversion_misfit(obj) if form is not None else "") or _why(served, error)
+    form = None if served.is_custom else round_trip_of(served.kind)
+    return (form.conversion_error(obj) if form is not None else "") or _decoding_reason(
+        served, error
+    )
 
 
 def _json_kind(value: Any) -> str:

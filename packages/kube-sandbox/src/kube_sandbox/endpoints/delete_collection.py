@@ -7,18 +7,18 @@ from datetime import datetime
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.endpoints.deletion import Deleter, warnings
 from kube_sandbox.endpoints.options import delete_options
-from kube_sandbox.endpoints.read import Reader, asked_of, list_metadata
+from kube_sandbox.endpoints.read import Reader, list_metadata, version_options_of
 from kube_sandbox.endpoints.request_info import Request
-from kube_sandbox.endpoints.responses import Answer
+from kube_sandbox.endpoints.responses import Response
 from kube_sandbox.registry.kinds import Served
 
 
 def delete_collection(
     reader: Reader, deleter: Deleter, served: Served, request: Request, now: datetime
-) -> Answer:
+) -> Response:
     """Delete objects; the answer lists them as they were."""
     rendering = reader.rendering(served, request)
-    selected, asked = reader.selected(served, request), asked_of(request.query)
+    selected, asked = reader.selected(served, request), version_options_of(request.query)
     options = delete_options(request.query, request.body)
     found = reader.page(selected, asked)
     for record in found.records:

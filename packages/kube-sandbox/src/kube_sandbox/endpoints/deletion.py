@@ -12,14 +12,14 @@ from datetime import datetime, timedelta
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time, parse_time
 from kube_sandbox import api_errors
-from kube_sandbox.admission.chain import Admission
+from kube_sandbox.admission.chain import AdmissionChain
 from kube_sandbox.endpoints.options import DeleteOptions
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.storage.stored_objects import StoredObjects
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 # Kinds whose deletion answers with the object that was.
-_RETURNED = frozenset(
+_RETURN_DELETED_OBJECT = frozenset(
     (
         "csidrivers.storage.k8s.io",
         "csinodes.storage.k8s.io",
@@ -40,12 +40,14 @@ _RETURNED = frozenset(
     )
 )
 _NAMESPACES = "namespaces"
-_OWN_WORDS = frozenset((_NAMESPACES, "customresourcedefinitions.apiextensions.k8s.io"))
+_CHECK_OWN_PRECONDITIONS = frozenset(
+    (_NAMESPACES, "customresourcedefinitions.apiextensions.k8s.io")
+)
 # Kinds whose dependents stay, unless something else is asked for.
 _ORPHANING = frozenset(("jobs.batch", "replicationcontrollers"))
 # Kinds whose deletion the garbage collector has no part in.
 _UNCOLLECTED = frozenset(("events", "events.events.k8s.io"))
-_PODS_STAY = (
+_ORPHANED_PODS_WARNING = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background "
     "to remove them or set propagationPolicy=Orphan to suppress this warning"
 )
@@ -53,7 +55,7 @@ _FINISHED_PODS = frozenset(("Succeeded", "Failed"))
 _POD_GRACE = 30
 
 # What a kind does itself when it is to be deleted: changes the object, and says whether it stays.
-Mark = Callable[[KubeObject, datetime], bool]
+MarkDeleted = Callable[[KubeObject, datetime], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Deleter:
     """Deletes objects."""
 
     def __init__(
-        self, records: StoredObjects, admission: Admission, marks: Mapping[str, Mark]
+        self, records: StoredObjects, admission: AdmissionChain, marks: Mapping[str, MarkDeleted]
     ) -> None:
         self._records = records
         self._admission = admission
@@ -85,7 +87,7 @@ class Deleter:
         _check(served, obj, options)
         if self._marked(served, obj, options, now):
             return Deleted(self._save(served, obj, options), is_gone=False)
-        graceful, pending = _begin(served, obj, options, now)
+        graceful, pending = _start_graceful_deletion(served, obj, options, now)
         if pending:
             return Deleted(_answer(served, obj), is_gone=False)
         wanted = _finalizers(served, obj, options)
@@ -93,7 +95,7 @@ class Deleter:
             return self._end_gracefully(served, obj, options, wanted, graceful)
         if wanted:
             _set_finalizers(obj, wanted)
-            _mark(obj, now)
+            _mark_deleted(obj, now)
             return Deleted(self._save(served, obj, options), is_gone=False)
         gone = self._records.remove(served, obj, dry_run=options.dry_run)
         return Deleted(_answer(served, gone), is_gone=True)
@@ -146,8 +148,8 @@ def _check(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
     metadata, kind = obj["metadata"], served.kind
     uid, version = metadata["uid"], metadata["resourceVersion"]
     group = kind.group if served.storage_group is None else served.storage_group
-    if served.bucket in _OWN_WORDS:
-        _check_in_own_words(served, obj, options)
+    if served.bucket in _CHECK_OWN_PRECONDITIONS:
+        _check_own_preconditions(served, obj, options)
     if options.uid is not None and options.uid != uid:
         why = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid})."
@@ -162,7 +164,7 @@ def _check(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
         raise api_errors.conflict(group, kind.kind, _name(obj), why)
 
 
-def _check_in_own_words(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
+def _check_own_preconditions(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
     """Refuse as kinds do that look at preconditions themselves."""
     metadata = obj["metadata"]
     for what, wanted, actual in (
@@ -178,11 +180,11 @@ def _check_in_own_words(served: Served, obj: KubeObject, options: DeleteOptions)
 def warnings(served: Served, options: DeleteOptions) -> list[str]:
     """Return what somebody who deletes an object should know."""
     if served.bucket == "jobs.batch" and options.orphan is None and not options.propagation:
-        return [_PODS_STAY]
+        return [_ORPHANED_PODS_WARNING]
     return []
 
 
-def _begin(
+def _start_graceful_deletion(
     served: Served, obj: KubeObject, options: DeleteOptions, now: datetime
 ) -> tuple[int | None, bool]:
     """Give a Pod time to end; return how much, and whether that had begun before."""
@@ -261,7 +263,7 @@ def _set_finalizers(obj: KubeObject, finalizers: list[str]) -> None:
         obj["metadata"].pop("finalizers", None)
 
 
-def _mark(obj: KubeObject, now: datetime) -> None:
+def _mark_deleted(obj: KubeObject, now: datetime) -> None:
     """Note that an object is to go."""
     metadata = obj["metadata"]
     if "deletionTimestamp" not in metadata:
@@ -272,7 +274,7 @@ def _mark(obj: KubeObject, now: datetime) -> None:
 
 
 def _answer(served: Served, obj: KubeObject) -> KubeObject:
-    if served.bucket in _RETURNED:
+    if served.bucket in _RETURN_DELETED_OBJECT:
         return obj
     details = {
         "name": obj["metadata"]["name"],

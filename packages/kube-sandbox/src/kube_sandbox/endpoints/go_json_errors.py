@@ -27,19 +27,19 @@ def go_type(value: Any) -> str:
     return _TYPES.get(type(value), "null")
 
 
-def go_complaint(text: bytes) -> str:
+def go_syntax_error(text: bytes) -> str:
     """Return what Go says of a text that is no JSON; empty if it finds nothing wrong."""
     reader = _Reader(text)
     try:
         reader.value()
         if (found := reader.peek()) is not None:
             reader.fail(found, "after top-level value")
-    except _ComplaintError as wrong:
+    except _GoSyntaxError as wrong:
         return str(wrong)
     return ""
 
 
-class _ComplaintError(Exception):
+class _GoSyntaxError(Exception):
     pass
 
 
@@ -49,7 +49,7 @@ class _Reader:
         self.at = 0
 
     def fail(self, character: int, where: str) -> None:
-        raise _ComplaintError(f"invalid character {_shown(character)} {where}")
+        raise _GoSyntaxError(f"invalid character {_quote_character(character)} {where}")
 
     def peek(self) -> int | None:
         while self.at < len(self.text) and self.text[self.at] in _SPACE:
@@ -60,14 +60,14 @@ class _Reader:
         """Take a character, whatever it is."""
         self.at += 1
         if self.at > len(self.text) + 1:
-            raise _ComplaintError(END)
+            raise _GoSyntaxError(END)
         # To see whether a text may end where it does, Go reads one space more than there is.
         return self.text[self.at - 1] if self.at <= len(self.text) else ord(" ")
 
     def token(self) -> int:
         """Take the next character that is no space."""
         if self.peek() is None:
-            raise _ComplaintError(END)
+            raise _GoSyntaxError(END)
         return self.next()
 
     def value(self) -> None:
@@ -176,7 +176,7 @@ class _Reader:
             self.at += 1
 
 
-def _shown(character: int) -> str:
+def _quote_character(character: int) -> str:
     """Quote a character as Go does; what is no ASCII it takes for Latin-1."""
     if character == ord("'"):
         return r"'\''"

@@ -14,14 +14,14 @@ import orjson
 
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.validating_admission_policy import Policies
-from kube_sandbox.authorization.rbac import Access, Attributes
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.validating_admission_policy import ValidatingAdmissionPolicies
+from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer
 from kube_sandbox.endpoints import deletion, protobuf
-from kube_sandbox.endpoints.decoding import Bodies, parse_apply
+from kube_sandbox.endpoints.decoding import BodyDecoder, parse_apply
 from kube_sandbox.endpoints.delete_collection import delete_collection
 from kube_sandbox.endpoints.deletion import Deleter
-from kube_sandbox.endpoints.go_json_errors import go_complaint
+from kube_sandbox.endpoints.go_json_errors import go_syntax_error
 from kube_sandbox.endpoints.negotiation import JSON
 from kube_sandbox.endpoints.options import (
     APPLY,
@@ -29,11 +29,18 @@ from kube_sandbox.endpoints.options import (
     write_options,
 )
 from kube_sandbox.endpoints.read import Reader
-from kube_sandbox.endpoints.request_info import Asker, Query, Request, Target, parse_target, verb_of
-from kube_sandbox.endpoints.responses import Answer
+from kube_sandbox.endpoints.request_info import (
+    Query,
+    Request,
+    Target,
+    UserInfo,
+    parse_target,
+    verb_of,
+)
+from kube_sandbox.endpoints.responses import Response
 from kube_sandbox.endpoints.write import Writer, Written
-from kube_sandbox.endpoints.write_request import Errand
-from kube_sandbox.http.interface import Call, Stream
+from kube_sandbox.endpoints.write_request import WriteRequest
+from kube_sandbox.http.interface import HTTPRequest, Stream
 from kube_sandbox.patch.json_patch import (
     JSON_PATCH,
     MERGE_PATCH,
@@ -45,41 +52,43 @@ from kube_sandbox.patch.strategic_merge import strategic_patch
 from kube_sandbox.registry.builtin_resources import builtin_groups
 from kube_sandbox.registry.kinds import ALL_VERBS, Registry, Served
 
-_UNROUTED = frozenset((404, 405, 406, 415))
+_UNAUDITED_CODES = frozenset((404, 405, 406, 415))
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 # What is read and written as the object itself.
-_OWN_PARTS = frozenset(("", "status", "ephemeralcontainers", "resize"))
+_OWN_SUBRESOURCES = frozenset(("", "status", "ephemeralcontainers", "resize"))
 
 # A subresource that is no view of the object, or a kind that is never stored.
-Special = Callable[[Served, Request], Answer]
+SpecialHandler = Callable[[Served, Request], Response]
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class Handlers:
     """What it takes to answer."""
 
     registry: Registry
     reader: Reader
     writer: Writer
     deleter: Deleter
-    bodies: Bodies
-    access: Access
-    identify: Callable[[Mapping[str, str]], Asker]
+    bodies: BodyDecoder
+    access: RBACAuthorizer
+    identify: Callable[[Mapping[str, str]], UserInfo]
     watch: Callable[[Served, Request], Stream]
-    documents: Callable[[Call], Answer | None]
-    specials: Mapping[str, Special]  # by `bucket/subresource`, or by subresource alone
+    documents: Callable[[HTTPRequest], Response | None]
+    specials: Mapping[str, SpecialHandler]  # by `bucket/subresource`, or by subresource alone
     clock: Callable[[], datetime]
-    policies: Policies
-    note: Callable[[Call, Asker, int, datetime], None] | None = None  # told of every request
+    policies: ValidatingAdmissionPolicies
+    note: Callable[[HTTPRequest, UserInfo, int, datetime], None] | None = (
+        None  # told of every request
+    )
 
 
-class Api:
+class APIHandler:
     """Answers requests."""
 
-    def __init__(self, hands: Hands) -> None:
+    def __init__(self, hands: Handlers) -> None:
         self._hands = hands
 
-    def answer(self, call: Call) -> Answer | Stream:
+    def answer(self, call: HTTPRequest) -> Response | Stream:
         """Answer a request; what is refused is raised."""
         asker = self._hands.identify(call.headers)
         note = self._hands.note
@@ -91,10 +100,10 @@ class Api:
         except api_errors.StatusError as error:
             note(call, asker, error.code, began)
             raise
-        note(call, asker, found.code if isinstance(found, Answer) else 200, began)
+        note(call, asker, found.code if isinstance(found, Response) else 200, began)
         return found
 
-    def _answer(self, call: Call, asker: Asker) -> Answer | Stream:
+    def _answer(self, call: HTTPRequest, asker: UserInfo) -> Response | Stream:
         target = parse_target(call.path)
         served = self._find(target) if target is not None else None
         if target is None or served is None:
@@ -105,7 +114,7 @@ class Api:
                 target = _custom_target(served, target, call.method)
             request = _request(call, target, asker)
             self._hands.access.check(asker, Attributes.of(request))
-            _check_place(served, request, call.path)
+            _check_namespace(served, request, call.path)
             found = self._dispatch(served, request)
         if served.deprecation:
             found.warnings = [served.deprecation, *found.warnings]
@@ -114,14 +123,14 @@ class Api:
     def _find(self, target: Target) -> Served | None:
         return self._hands.registry.find(target.group, target.version, target.plural)
 
-    def _document(self, call: Call, asker: Asker) -> Answer:
+    def _document(self, call: HTTPRequest, asker: UserInfo) -> Response:
         self._hands.access.check(asker, Attributes(call.method.lower(), path=call.path))
         found = self._hands.documents(call)
         if found is None:
-            raise _nothing_at(call.path)
+            raise _path_not_found(call.path)
         return found
 
-    def _dispatch(self, served: Served, request: Request) -> Answer | Stream:
+    def _dispatch(self, served: Served, request: Request) -> Response | Stream:
         part, hands = request.target.subresource, self._hands
         special = hands.specials.get(f"{served.bucket}/{part}") or hands.specials.get(part)
         if special is not None and (part or request.verb == "create"):
@@ -147,8 +156,8 @@ class Api:
 
     # Writing
 
-    def _create(self, served: Served, request: Request) -> Answer:
-        errand = Errand.of(
+    def _create(self, served: Served, request: Request) -> Response:
+        errand = WriteRequest.of(
             served, request, write_options(request.query, "CreateOptions"), self._hands.clock()
         )
         rendering = self._hands.reader.rendering(served, request)
@@ -157,9 +166,9 @@ class Api:
             written = self._hands.writer.create(errand, obj)
             return rendering.one(201, written.value, errand.warnings)
 
-    def _update(self, served: Served, request: Request) -> Answer:
+    def _update(self, served: Served, request: Request) -> Response:
         rendering = self._hands.reader.rendering(served, request)
-        errand = Errand.of(
+        errand = WriteRequest.of(
             served, request, write_options(request.query, "UpdateOptions"), self._hands.clock()
         )
         with _telling(errand):
@@ -168,18 +177,18 @@ class Api:
             code = 201 if written.is_new else 200
             return rendering.one(code, written.value, errand.warnings)
 
-    def _patch(self, served: Served, request: Request) -> Answer:
+    def _patch(self, served: Served, request: Request) -> Response:
         patch_type = request.content_type.split(";", 1)[0].strip()
         check_patch_type(served, patch_type)
         rendering = self._hands.reader.rendering(served, request)
         options = write_options(request.query, "PatchOptions", patch_type)
-        errand = Errand.of(served, request, options, self._hands.clock())
+        errand = WriteRequest.of(served, request, options, self._hands.clock())
         with _telling(errand):
             written = self.patched(errand, patch_type, request.body)
             code = 201 if written.is_new else 200
             return rendering.one(code, written.value, errand.warnings)
 
-    def patched(self, errand: Errand, patch_type: str, body: bytes) -> Written:
+    def patched(self, errand: WriteRequest, patch_type: str, body: bytes) -> Written:
         """Patch an object in one of the four ways."""
         writer, checked = self._hands.writer, errand.options.validation != "Ignore"
         if patch_type == APPLY:
@@ -193,7 +202,7 @@ class Api:
         schema = errand.served.schema
         return writer.patch(errand, lambda live: strategic_patch(live, patch, schema), patch)
 
-    def _read(self, errand: Errand, request: Request) -> KubeObject:
+    def _read(self, errand: WriteRequest, request: Request) -> KubeObject:
         obj, warnings = self._hands.bodies.read(
             errand.served, request.body, request.content_type, errand.options.validation
         )
@@ -202,7 +211,7 @@ class Api:
 
     # Deleting
 
-    def _delete(self, served: Served, request: Request) -> Answer:
+    def _delete(self, served: Served, request: Request) -> Response:
         rendering = self._hands.reader.rendering(served, request)
         options = delete_options(request.query, request.body)
         target, now = request.target, self._hands.clock()
@@ -223,15 +232,15 @@ class Api:
         live = self._hands.writer.stored.find(served, *place)
         if live is not None:
             self._hands.policies.judge(
-                Deed("DELETE", served, *place, "", None, live, request.asker)
+                AdmissionAttributes("DELETE", served, *place, "", None, live, request.asker)
             )
 
-    def _delete_many(self, served: Served, request: Request) -> Answer:
+    def _delete_many(self, served: Served, request: Request) -> Response:
         hands = self._hands
         return delete_collection(hands.reader, hands.deleter, served, request, hands.clock())
 
 
-def _request(call: Call, target: Target, asker: Asker) -> Request:
+def _request(call: HTTPRequest, target: Target, asker: UserInfo) -> Request:
     query, headers = Query.parse(call.query), call.headers
     content_type, body = headers.get("Content-Type", ""), call.body
     if content_type.startswith(protobuf.MEDIA_TYPE) and body:
@@ -250,7 +259,7 @@ def _request(call: Call, target: Target, asker: Asker) -> Request:
 
 
 @contextmanager
-def _telling(errand: Errand) -> Iterator[None]:
+def _telling(errand: WriteRequest) -> Iterator[None]:
     """Have those who are refused know what they would if they were not."""
     try:
         yield
@@ -259,16 +268,16 @@ def _telling(errand: Errand) -> Iterator[None]:
         raise
 
 
-def _check_place(served: Served, request: Request, path: str) -> None:
+def _check_namespace(served: Served, request: Request, path: str) -> None:
     target = request.target
     if target.namespace and not served.namespaced:
-        raise _nothing_at(path)
+        raise _path_not_found(path)
     if target.subresource and target.subresource not in served.subresources:
         if served.is_custom:
             raise api_errors.not_found(served.kind.group, served.plural, target.name)
-        raise _nothing_at(path)
+        raise _path_not_found(path)
     if served.namespaced and not target.namespace and request.verb not in ("list", "watch"):
-        raise _nothing_at(path) if target.name or served.is_custom else _not_allowed()
+        raise _path_not_found(path) if target.name or served.is_custom else _method_not_allowed()
 
 
 def _custom_target(served: Served, target: Target, method: str) -> Target:
@@ -289,25 +298,25 @@ def _deprecated(served: Served) -> Iterator[None]:
         yield
     except api_errors.StatusError as error:
         # Of a built-in kind nothing is said to those whose request has no handler.
-        is_handled = error.code not in _UNROUTED or error.status().get("details") != {}
+        is_handled = error.code not in _UNAUDITED_CODES or error.status().get("details") != {}
         is_handled = is_handled or served.is_custom
         if served.deprecation and is_handled:
             error.warnings = [served.deprecation, *error.warnings]
         raise
 
 
-def _nothing_at(path: str) -> api_errors.StatusError:
+def _path_not_found(path: str) -> api_errors.StatusError:
     """Say that nothing is served at a path; below the built-in groups it is said in JSON."""
     match path.split("/", 3):
         case [_, "api", _, *_]:
-            return _no_such_resource()
+            return _resource_not_found()
         case [_, "apis", group, *_] if group in builtin_groups():
-            return _no_such_resource()
+            return _resource_not_found()
         case _:
             return api_errors.no_such_path()
 
 
-def _no_such_resource() -> api_errors.StatusError:
+def _resource_not_found() -> api_errors.StatusError:
     text = "the server could not find the requested resource"
     return api_errors.StatusError(404, "NotFound", text, {})
 
@@ -317,14 +326,14 @@ def _check_verb(served: Served, request: Request) -> None:
     # The verbs of a custom kind are what discovery tells: one that goes still takes changes.
     own = ALL_VERBS if served.is_custom else served.verbs
     verbs = served.subresources[part].verbs if part else own
-    if request.verb not in verbs or part not in _OWN_PARTS:
+    if request.verb not in verbs or part not in _OWN_SUBRESOURCES:
         if served.is_custom:
             kind = served.kind
             raise api_errors.method_not_supported(kind.group, served.plural, request.verb)
-        raise _not_allowed()
+        raise _method_not_allowed()
 
 
-def _not_allowed() -> api_errors.StatusError:
+def _method_not_allowed() -> api_errors.StatusError:
     text = "the server does not allow this method on the requested resource"
     return api_errors.StatusError(405, "MethodNotAllowed", text, {})
 
@@ -334,5 +343,5 @@ def _parsed_patch(body: bytes, *, checked: bool) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         prefix = "error decoding patch: " if checked else ""
-        why = go_complaint(body) or str(error)
+        why = go_syntax_error(body) or str(error)
         raise api_errors.bad_request(f"{prefix}{why}") from error

@@ -12,9 +12,9 @@ from kube_sandbox.api_errors import StatusError, not_acceptable
 
 JSON = "application/json"
 YAML = "application/yaml"
-SPOKEN = (JSON, YAML)
+SUPPORTED_MEDIA_TYPES = (JSON, YAML)
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
-ACCEPTED = (*SPOKEN, _PROTOBUF)  # what a real API server says it would speak
+ACCEPTED = (*SUPPORTED_MEDIA_TYPES, _PROTOBUF)  # what a real API server says it would speak
 _STREAMED = (f"{JSON};stream=watch", f"{_PROTOBUF};stream=watch")
 _ANY = frozenset(("", "*/*", "application/*", JSON))
 _META_GROUP = "meta.k8s.io"

@@ -7,31 +7,31 @@ from datetime import datetime
 
 import orjson
 
-from kube_sandbox.authentication.tokens import Tokens
+from kube_sandbox.authentication.tokens import TokenIssuer
 from kube_sandbox.discovery.openapi import OpenAPIDocuments
 from kube_sandbox.discovery.resources import Discovery, Document
 from kube_sandbox.endpoints.request_info import Query
-from kube_sandbox.endpoints.responses import Answer
-from kube_sandbox.http.interface import Call
+from kube_sandbox.endpoints.responses import Response
+from kube_sandbox.http.interface import HTTPRequest
 from kube_sandbox.registry.builtin_resources import server_version
 
 _TEXT = "text/plain; charset=utf-8"
 _HEALTH = frozenset(("/healthz", "/livez", "/readyz"))
 _OPENAPI = "/openapi/v3"
 # The older form has no schemas: kubectl looks there for kinds that it finds nowhere else.
-_OLDER = {"swagger": "2.0", "info": {"title": "Kubernetes", "version": "1.35"}, "paths": {}}
-_OLDER_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-_OLDER_ENCODED = b"\x0a\x032.0\x12\x12\x0a\x0aKubernetes\x12\x041.35\x42\x00"
+_OPENAPI_V2 = {"swagger": "2.0", "info": {"title": "Kubernetes", "version": "1.35"}, "paths": {}}
+_OPENAPI_V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_OPENAPI_V2_ENCODED = b"\x0a\x032.0\x12\x12\x0a\x0aKubernetes\x12\x041.35\x42\x00"
 
 
-class Documents:
+class NonResourceHandler:
     """Answers what is asked of no resource."""
 
     def __init__(
         self,
         discovery: Discovery,
         openapi: OpenAPIDocuments,
-        tokens: Tokens,
+        tokens: TokenIssuer,
         address: str,
         clock: Callable[[], datetime],
     ) -> None:
@@ -41,18 +41,18 @@ class Documents:
         self._address = address
         self._clock = clock
 
-    def find(self, call: Call) -> Answer | None:
+    def find(self, call: HTTPRequest) -> Response | None:
         """Return what is at a path, or `None`."""
         if call.method not in ("GET", "HEAD"):
             return None
         path = call.path.rstrip("/") or "/"
         if path in _HEALTH or path.startswith(tuple(f"{each}/" for each in _HEALTH)):
-            return Answer(200, b"ok", _TEXT)
+            return Response(200, b"ok", _TEXT)
         if path == "/openapi/v2" and "protobuf" in call.headers.get("Accept", ""):
-            return Answer(200, _OLDER_ENCODED, _OLDER_PROTOBUF)
+            return Response(200, _OPENAPI_V2_ENCODED, _OPENAPI_V2_PROTOBUF)
         fixed = self._fixed(path)
         if fixed is not None:
-            return Answer(200, orjson.dumps(fixed))
+            return Response(200, orjson.dumps(fixed))
         accept, etag = call.headers.get("Accept", ""), call.headers.get("If-None-Match", "")
         found: Document | None
         if path.startswith(_OPENAPI):
@@ -66,7 +66,7 @@ class Documents:
             case "/version":
                 return server_version()
             case "/openapi/v2":
-                return _OLDER
+                return _OPENAPI_V2
             case "/openid/v1/jwks":
                 return self._tokens.keys()
             case "/.well-known/openid-configuration":
@@ -85,8 +85,8 @@ class Documents:
         )
 
 
-def _answer(document: Document) -> Answer:
+def _answer(document: Document) -> Response:
     headers: Mapping[str, str] = document.headers
     content_type = headers.get("Content-Type", "application/json")
     rest = {key: value for key, value in headers.items() if key != "Content-Type"}
-    return Answer(document.code, document.body, content_type, headers=rest)
+    return Response(document.code, document.body, content_type, headers=rest)

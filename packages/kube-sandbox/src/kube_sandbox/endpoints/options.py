@@ -9,7 +9,7 @@ import orjson
 
 from kube_sandbox.api_errors import bad_request
 from kube_sandbox.api_errors import invalid as invalid_object
-from kube_sandbox.endpoints.go_json_errors import go_complaint, go_type
+from kube_sandbox.endpoints.go_json_errors import go_syntax_error, go_type
 from kube_sandbox.endpoints.request_info import Query
 from kube_sandbox.registry.field_errors import (
     FieldError,
@@ -23,7 +23,7 @@ from kube_sandbox.registry.field_errors import (
 
 APPLY = "application/apply-patch+yaml"
 _META = "meta.k8s.io"
-_LONGEST_MANAGER = 128
+_MAX_MANAGER_LENGTH = 128
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _TYPES: tuple[tuple[str, Any, str], ...] = (
     ("gracePeriodSeconds", int | None, "int64"),
@@ -65,9 +65,9 @@ def write_options(query: Query, kind: str, patch_type: str = "") -> WriteOptions
         errors.append(required("fieldManager", "is required for apply patch"))
     if patch_type and patch_type != APPLY and force is not None:
         errors.append(forbidden("force", "may not be specified for non-apply patch"))
-    errors += _of_manager(manager)
+    errors += _check_manager(manager)
     dry_run, validation = query.all("dryRun"), query.get("fieldValidation")
-    errors += _of_dry_run(dry_run)
+    errors += _check_dry_run(dry_run)
     if validation not in _VALIDATIONS:
         errors.append(not_supported("fieldValidation", validation, _VALIDATIONS))
     if errors:
@@ -87,7 +87,7 @@ def delete_options(query: Query, body: bytes) -> DeleteOptions:
         errors.append(invalid("propagationPolicy", propagation, text))
     if propagation and propagation not in _POLICIES:
         errors.append(not_supported("propagationPolicy", propagation, (*_POLICIES, "nil")))
-    errors += _of_dry_run(dry_run)
+    errors += _check_dry_run(dry_run)
     if errors:
         raise invalid_object(_META, "DeleteOptions", "", errors)
     return DeleteOptions(
@@ -104,7 +104,7 @@ def _given(body: bytes) -> dict[str, Any]:
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        why = go_complaint(body) or str(error)
+        why = go_syntax_error(body) or str(error)
         raise bad_request(f"couldn't get version/kind; json parse error: {why}") from error
     if not isinstance(found, dict):
         raise bad_request("decoded object cannot be converted to DeleteOptions")
@@ -136,10 +136,10 @@ def _from_query(query: Query) -> dict[str, Any]:
     }
 
 
-def _of_manager(manager: str) -> list[FieldError]:
+def _check_manager(manager: str) -> list[FieldError]:
     errors = []
-    if len(manager.encode()) > _LONGEST_MANAGER:
-        errors.append(too_long("fieldManager", _LONGEST_MANAGER))
+    if len(manager.encode()) > _MAX_MANAGER_LENGTH:
+        errors.append(too_long("fieldManager", _MAX_MANAGER_LENGTH))
     for position, letter in enumerate(manager):
         if not letter.isprintable():
             text = f"invalid character U+{ord(letter):04X} (at position {position})"
@@ -147,7 +147,7 @@ def _of_manager(manager: str) -> list[FieldError]:
     return errors
 
 
-def _of_dry_run(values: list[str]) -> list[FieldError]:
+def _check_dry_run(values: list[str]) -> list[FieldError]:
     if all(each == "All" for each in values):
         return []
     return [not_supported("dryRun", values, ("All",))]
@@ -159,4 +159,4 @@ def manager_or_agent(manager: str, agent: str) -> str:
         return manager
     name = agent.split("/", 1)[0]
     kept = "".join(letter for letter in name if letter.isprintable())
-    return kept.encode()[:_LONGEST_MANAGER].decode(errors="ignore")
+    return kept.encode()[:_MAX_MANAGER_LENGTH].decode(errors="ignore")

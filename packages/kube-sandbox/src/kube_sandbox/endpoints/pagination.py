@@ -18,8 +18,13 @@ import orjson
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError, bad_request, expired
-from kube_sandbox.endpoints.go_json_errors import go_complaint, go_type
-from kube_sandbox.endpoints.resource_version import EXACT, Asked, parse_list_version, require
+from kube_sandbox.endpoints.go_json_errors import go_syntax_error, go_type
+from kube_sandbox.endpoints.resource_version import (
+    EXACT,
+    VersionOptions,
+    parse_list_version,
+    require_version,
+)
 from kube_sandbox.storage.store import Record, Store, key_of
 
 _TOKEN_VERSION = "meta.k8s.io/v1"
@@ -66,7 +71,7 @@ class TokenExpiredError(StatusError):
         return {**super().status(), "metadata": {"continue": self.token}}
 
 
-def needed_version(asked: Asked) -> int:
+def needed_version(asked: VersionOptions) -> int:
     """Return the version that the store must have reached, or raise 400; any will do: 0."""
     if asked.token:
         _, version = decode(asked.token)
@@ -77,10 +82,13 @@ def needed_version(asked: Asked) -> int:
 
 
 def page(
-    store: Store, scope: Scope, asked: Asked, matches: Callable[[Record], bool] | None = None
+    store: Store,
+    scope: Scope,
+    asked: VersionOptions,
+    matches: Callable[[Record], bool] | None = None,
 ) -> Page:
     """Return a page; `matches` is left out where no selector is given."""
-    require(store, needed_version(asked))
+    require_version(store, needed_version(asked))
     records, version = _listed(store, scope, asked)
     # As an API server that lists from its cache, which it does for version 0.
     limit = 0 if asked.resource_version == "0" else max(asked.limit, 0)
@@ -96,7 +104,7 @@ def page(
     return Page(chosen, version, encode(f"/{start}\0", version), remaining)
 
 
-def _listed(store: Store, scope: Scope, asked: Asked) -> tuple[Sequence[Record], int]:
+def _listed(store: Store, scope: Scope, asked: VersionOptions) -> tuple[Sequence[Record], int]:
     if asked.token:
         start, version = decode(asked.token)
         return _continued(store, scope, start, version)
@@ -168,16 +176,16 @@ def decode(token: str) -> tuple[str, int]:
     """Return where a token goes on and at which version, or raise 400."""
     fields = _fields(_base64(token))
     if fields["v"] != _TOKEN_VERSION:
-        raise _wrong(f"server does not recognize this encoded version {fields['v']}")
+        raise _invalid_token(f"server does not recognize this encoded version {fields['v']}")
     version, start = fields["rv"], fields["start"]
     if version == 0:
-        raise _wrong(f"incorrect encoded start resourceVersion (version {_TOKEN_VERSION})")
+        raise _invalid_token(f"incorrect encoded start resourceVersion (version {_TOKEN_VERSION})")
     if not start:
-        raise _wrong(f"encoded start key empty (version {_TOKEN_VERSION})")
+        raise _invalid_token(f"encoded start key empty (version {_TOKEN_VERSION})")
     key = start if start.startswith("/") else f"/{start}"
     # A path that climbs would list what is not asked for. Two slashes are one to Go.
     if key.startswith("//") or normpath(key) != key:
-        raise _wrong(start)
+        raise _invalid_token(start)
     return key[1:], version
 
 
@@ -192,10 +200,10 @@ def _base64(token: str) -> bytes:
         if character in b"\r\n":
             continue
         if character not in _ALPHABET:
-            raise _wrong(f"illegal base64 data at input byte {index}")
+            raise _invalid_token(f"illegal base64 data at input byte {index}")
         plain.append(character)
     if len(plain) % 4 == 1:
-        raise _wrong(f"illegal base64 data at input byte {len(text) - 1}")
+        raise _invalid_token(f"illegal base64 data at input byte {len(text) - 1}")
     return urlsafe_b64decode(bytes(plain) + b"=" * (-len(plain) % 4))
 
 
@@ -217,12 +225,12 @@ def _integer(text: str) -> int | _Number:
 
 
 def _fields(text: bytes) -> dict[str, Any]:
-    if complaint := go_complaint(text):
-        raise _wrong(complaint)
+    if complaint := go_syntax_error(text):
+        raise _invalid_token(complaint)
     content = json.loads(text.decode(errors="replace"), parse_int=_integer, parse_float=_Number)
     if content is not None and not isinstance(content, dict):
         told = f"json: cannot unmarshal {_type_of(content)} into Go value of type"
-        raise _wrong(f"{told} storage.continueToken")
+        raise _invalid_token(f"{told} storage.continueToken")
     found: dict[str, Any] = {"v": "", "rv": 0, "start": ""}
     for given, value in (content or {}).items():
         name = given.lower()  # Go takes either case
@@ -238,12 +246,12 @@ def _typed(name: str, value: Any) -> Any:
         return value
     number = f" {value}" if isinstance(value, _Number) and type_ is int else ""
     told = f"json: cannot unmarshal {_type_of(value)}{number} into Go struct field"
-    raise _wrong(f"{told} continueToken.{name} of type {go_name}")
+    raise _invalid_token(f"{told} continueToken.{name} of type {go_name}")
 
 
 def _type_of(value: Any) -> str:
     return "number" if isinstance(value, _Number) else go_type(value)
 
 
-def _wrong(why: str) -> StatusError:
+def _invalid_token(why: str) -> StatusError:
     return bad_request(f"invalid continue token: continue key is not valid: {why}")

@@ -13,13 +13,13 @@ from kube_sandbox.endpoints.negotiation import Form, negotiate
 from kube_sandbox.endpoints.pagination import Page, Scope, page
 from kube_sandbox.endpoints.request_info import Query, Request
 from kube_sandbox.endpoints.resource_version import (
-    Asked,
-    checked,
+    VersionOptions,
     parse_list_version,
     parse_version,
-    require,
+    require_version,
+    validate_options,
 )
-from kube_sandbox.endpoints.responses import Answer, Rendering
+from kube_sandbox.endpoints.responses import Rendering, Response
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.registry.selectable_fields import CustomFields
 from kube_sandbox.registry.selectors import FieldSelector, parse_fields, parse_labels
@@ -64,20 +64,20 @@ class Reader:
         self._stored = stored
         self._clock = clock
 
-    def get(self, served: Served, request: Request) -> Answer:
+    def get(self, served: Served, request: Request) -> Response:
         """Show an object."""
         target = request.target
         rendering = self.rendering(served, request)
         version = request.query.get("resourceVersion")
         # Events are read from where they are stored, which has other words.
         parse = parse_list_version if served.bucket == "events" else parse_version
-        require(self._stored.store, parse(version))
+        require_version(self._stored.store, parse(version))
         record = self._stored.record(served, target.namespace, target.name)
         if record is None:
             raise api_errors.not_found(served.kind.group, served.plural, target.name)
         return rendering.record(record)
 
-    def list(self, served: Served, request: Request) -> Answer:
+    def list(self, served: Served, request: Request) -> Response:
         """Show objects, or a page of them."""
         rendering = self.rendering(served, request)
         number_of(request.query.get("limit"))
@@ -86,15 +86,15 @@ class Reader:
             selected = self.selected(served, request)
         except api_errors.StatusError as error:
             if not error.message.startswith(_SYNTAX):
-                asked_of(request.query)  # what is wrong with these is told before
+                version_options_of(request.query)  # what is wrong with these is told before
             raise
-        asked = asked_of(request.query)
+        asked = version_options_of(request.query)
         if served.bucket == "events" and asked.resource_version == "0":
             asked = replace(asked, resource_version="")  # a real API server has no cache of them
         found = self.page(selected, asked)
         return rendering.many(found.records, list_metadata(found))
 
-    def page(self, selected: Selected, asked: Asked) -> Page:
+    def page(self, selected: Selected, asked: VersionOptions) -> Page:
         """Return the objects of a page."""
         matches = None if selected.is_all else selected.matches
         return page(self._stored.store, selected.scope, asked, matches)
@@ -138,11 +138,11 @@ def number_of(text: str) -> int:
         raise api_errors.bad_request(told) from None
 
 
-def asked_of(query: Query, *, watch: bool = False) -> Asked:
+def version_options_of(query: Query, *, watch: bool = False) -> VersionOptions:
     """Read what is asked of versions and pages."""
     number = number_of(query.get("limit"))
-    return checked(
-        Asked(
+    return validate_options(
+        VersionOptions(
             query.get("resourceVersion"),
             query.get("resourceVersionMatch"),
             number,

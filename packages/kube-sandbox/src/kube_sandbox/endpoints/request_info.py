@@ -19,7 +19,7 @@ _FALSE = frozenset(("false", "0"))
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class UserInfo:
     """Who asks; `is_master` may do everything."""
 
     user: str
@@ -72,7 +72,7 @@ class Request:
     verb: str
     target: Target
     query: Query
-    asker: Asker
+    asker: UserInfo
     accept: str = ""
     content_type: str = ""
     agent: str = ""

@@ -20,7 +20,7 @@ from kube_sandbox.tables.render import include_of, not_a_list, partial, partial_
 
 
 @dataclass(slots=True)
-class Answer:
+class Response:
     """What is sent."""
 
     code: int
@@ -40,25 +40,25 @@ class Rendering:
     include: str  # what a row of a table has of its object
     clock: Callable[[], datetime]
 
-    def one(self, code: int, obj: KubeObject, warnings: Sequence[str] = ()) -> Answer:
+    def one(self, code: int, obj: KubeObject, warnings: Sequence[str] = ()) -> Response:
         """Show an object."""
         if obj.get("kind") == "Status" and obj.get("apiVersion") == "v1":
-            return Answer(code, orjson.dumps(obj), warnings=warnings)
+            return Response(code, orjson.dumps(obj), warnings=warnings)
         return self._answer(code, self._shaped(obj), warnings)
 
-    def record(self, record: Record) -> Answer:
+    def record(self, record: Record) -> Response:
         """Show a stored object; nothing is parsed if it is wanted as it is."""
         if self.form.shape is Shape.OBJECT and self.form.media_type == JSON:
-            return Answer(200, self.records.value(self.served, record))
+            return Response(200, self.records.value(self.served, record))
         return self.one(200, self.records.load(self.served, record))
 
-    def many(self, records: Iterable[Record], metadata: dict[str, Any]) -> Answer:
+    def many(self, records: Iterable[Record], metadata: dict[str, Any]) -> Response:
         """Show a list."""
         served, shape = self.served, self.form.shape
         if shape is Shape.METADATA:
             raise not_a_list("PartialObjectMetadata", self._go_type("List"), is_list=True)
         if shape is Shape.OBJECT and self.form.media_type == JSON:
-            return Answer(200, self._joined(records, metadata))
+            return Response(200, self._joined(records, metadata))
         objects = [self.records.load(served, each) for each in records]
         if shape is Shape.TABLE:
             shown = self._table(objects, metadata)
@@ -125,11 +125,11 @@ class Rendering:
             self.served, objects, include=include, now=now, metadata=metadata, headers=headers
         )
 
-    def _answer(self, code: int, obj: KubeObject, warnings: Sequence[str]) -> Answer:
+    def _answer(self, code: int, obj: KubeObject, warnings: Sequence[str]) -> Response:
         if self.form.media_type == YAML:
             from kube_sandbox.endpoints import yaml_bodies  # noqa: PLC0415
 
-            return Answer(code, yaml_bodies.printed(obj), YAML, warnings)
+            return Response(code, yaml_bodies.printed(obj), YAML, warnings)
         if self.form.shape is Shape.OBJECT:
-            return Answer(code, dumped(self.served, obj), warnings=warnings)
-        return Answer(code, orjson.dumps(obj), warnings=warnings)
+            return Response(code, dumped(self.served, obj), warnings=warnings)
+        return Response(code, orjson.dumps(obj), warnings=warnings)

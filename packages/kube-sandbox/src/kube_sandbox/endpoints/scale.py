@@ -17,14 +17,14 @@ from kube_objects.refs import Kind, KubeObject
 from kube_objects.schemas import Schema
 from kube_sandbox import api_errors
 from kube_sandbox.apiextensions.customresource import scale_subresource as custom_scaling
-from kube_sandbox.endpoints.decoding import Bodies, parse_apply
-from kube_sandbox.endpoints.go_json_errors import go_complaint
+from kube_sandbox.endpoints.decoding import BodyDecoder, parse_apply
+from kube_sandbox.endpoints.go_json_errors import go_syntax_error
 from kube_sandbox.endpoints.negotiation import Shape, negotiate
 from kube_sandbox.endpoints.options import APPLY, WriteOptions, write_options
 from kube_sandbox.endpoints.request_info import Request
-from kube_sandbox.endpoints.responses import Answer
+from kube_sandbox.endpoints.responses import Response
 from kube_sandbox.endpoints.write import Writer
-from kube_sandbox.endpoints.write_request import Errand, check_identity
+from kube_sandbox.endpoints.write_request import WriteRequest, check_identity
 from kube_sandbox.managedfields.manager import Types, applied, updated
 from kube_sandbox.managedfields.scale import Paths, of_parent, of_scale
 from kube_sandbox.patch.json_patch import (
@@ -36,7 +36,7 @@ from kube_sandbox.patch.json_patch import (
 )
 from kube_sandbox.patch.strategic_merge import strategic_patch
 from kube_sandbox.registry.builtin import scale_subresource
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.tables.render import partial
 
@@ -46,15 +46,15 @@ _UNREGISTERED = 'no kind is registered for the type v1.Scale in scheme "pkg/runt
 _UNSET = -(2**31)  # replicas of a scale whose object has none
 
 
-class Scales:
+class ScaleHandler:
     """Answers requests for scales."""
 
     def __init__(self, writer: Writer, clock: Callable[[], datetime]) -> None:
         self._writer = writer
-        self._bodies = Bodies()
+        self._bodies = BodyDecoder()
         self._clock = clock
 
-    def answer(self, served: Served, request: Request) -> Answer:
+    def answer(self, served: Served, request: Request) -> Response:
         """Read or write the scale of an object."""
         if request.verb == "get":
             scale = _scale_of(served, self._live(served, request))
@@ -66,7 +66,7 @@ class Scales:
         options = write_options(
             request.query, _OPTIONS[request.verb], patch_type if request.verb == "patch" else ""
         )
-        errand = Errand.of(_served(served), request, options, self._clock())
+        errand = WriteRequest.of(_served(served), request, options, self._clock())
         try:
             written = self._write(served, request, errand, patch_type)
         except api_errors.StatusError as error:
@@ -77,7 +77,7 @@ class Scales:
         return answer
 
     def _write(
-        self, served: Served, request: Request, errand: Errand, patch_type: str
+        self, served: Served, request: Request, errand: WriteRequest, patch_type: str
     ) -> KubeObject:
         sent = None
         if request.verb == "update":
@@ -90,13 +90,13 @@ class Scales:
         else:
             scale = self._patched(errand, before, request.body, patch_type, types)
             check_identity(errand, scale)
-        new = _put_back(served, self._writer.stored.copy(live), scale)
-        whole = Errand.of(served, request, errand.options, errand.now)
+        new = _with_scale(served, self._writer.stored.copy(live), scale)
+        whole = WriteRequest.of(served, request, errand.options, errand.now)
         found = self._writer.replace(whole, new, live).value
         errand.warnings += whole.warnings
         return found
 
-    def _sent(self, served: Served, errand: Errand, request: Request) -> KubeObject:
+    def _sent(self, served: Served, errand: WriteRequest, request: Request) -> KubeObject:
         try:
             scale, warnings = self._bodies.read(
                 errand.served, request.body, request.content_type, errand.options.validation
@@ -110,7 +110,7 @@ class Scales:
         return scale
 
     def _patched(
-        self, errand: Errand, before: KubeObject, body: bytes, patch_type: str, types: Types
+        self, errand: WriteRequest, before: KubeObject, body: bytes, patch_type: str, types: Types
     ) -> KubeObject:
         scale = errand.served
         if patch_type == APPLY:
@@ -141,7 +141,7 @@ class Scales:
 
 def _served(served: Served) -> Served:
     """Return a scale as if it were served by itself."""
-    return Served(_SCALE, served.plural, served.namespaced, _schema, Plain(Ways()))
+    return Served(_SCALE, served.plural, served.namespaced, _schema, BaseStrategy(KindOptions()))
 
 
 @cache
@@ -179,7 +179,7 @@ def _to_be_written(served: Served, live: KubeObject) -> KubeObject:
     return scale
 
 
-def _put_back(served: Served, obj: KubeObject, scale: KubeObject) -> KubeObject:
+def _with_scale(served: Served, obj: KubeObject, scale: KubeObject) -> KubeObject:
     """Return an object with what its scale says."""
     metadata, replicas = scale.get("metadata") or {}, (scale.get("spec") or {}).get("replicas", 0)
     before = obj["metadata"].get("managedFields")
@@ -188,7 +188,7 @@ def _put_back(served: Served, obj: KubeObject, scale: KubeObject) -> KubeObject:
         if errors:
             raise api_errors.invalid(_SCALE.group, _SCALE.kind, obj["metadata"]["name"], errors)
         _check_uid(served, obj, metadata.get("uid"))
-        obj = scale_subresource.scaled(obj, scale)
+        obj = scale_subresource.with_scale(obj, scale)
         obj["metadata"]["resourceVersion"] = metadata.get("resourceVersion", "")
     else:
         if replicas == _UNSET:
@@ -225,8 +225,8 @@ def _parsed(body: bytes, options: WriteOptions) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         prefix = "" if options.validation == "Ignore" else "error decoding patch: "
-        raise api_errors.bad_request(f"{prefix}{go_complaint(body) or error}") from error
+        raise api_errors.bad_request(f"{prefix}{go_syntax_error(body) or error}") from error
 
 
-def _answer(scale: KubeObject) -> Answer:
-    return Answer(200, orjson.dumps(scale))
+def _answer(scale: KubeObject) -> Response:
+    return Response(200, orjson.dumps(scale))

@@ -12,27 +12,27 @@ import orjson
 
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.authentication.tokens import Tokens
+from kube_sandbox.authentication.tokens import TokenIssuer
 from kube_sandbox.authorization.reviews import Reviews
 from kube_sandbox.endpoints.options import write_options
 from kube_sandbox.endpoints.request_info import Request
-from kube_sandbox.endpoints.responses import Answer
-from kube_sandbox.endpoints.scale import Scales
+from kube_sandbox.endpoints.responses import Response
+from kube_sandbox.endpoints.scale import ScaleHandler
 from kube_sandbox.endpoints.write import Writer
-from kube_sandbox.endpoints.write_request import Errand
+from kube_sandbox.endpoints.write_request import WriteRequest
 from kube_sandbox.registry.kinds import Served
 
-Special = Callable[[Served, Request], Answer]
+SpecialHandler = Callable[[Served, Request], Response]
 
 
-class SpecialParts:
+class SubresourceHandlers:
     """Answers what is special."""
 
     def __init__(
         self,
         writer: Writer,
         reviews: Reviews,
-        tokens: Tokens,
+        tokens: TokenIssuer,
         clock: Callable[[], datetime],
         new_uid: Callable[[], str],
     ) -> None:
@@ -43,10 +43,10 @@ class SpecialParts:
         self._clock = clock
         self._new_uid = new_uid
 
-    def table(self) -> Mapping[str, Special]:
+    def table(self) -> Mapping[str, SpecialHandler]:
         """Return who answers what: by bucket and subresource, or by subresource alone."""
         return {
-            "scale": Scales(self._writer, self._clock).answer,
+            "scale": ScaleHandler(self._writer, self._clock).answer,
             "namespaces/finalize": self._finalize,
             "serviceaccounts/token": self._token,
             **{f"{kind}/": self._review for kind in Reviews.kinds},
@@ -54,18 +54,18 @@ class SpecialParts:
 
     # Others
 
-    def _finalize(self, served: Served, request: Request) -> Answer:
+    def _finalize(self, served: Served, request: Request) -> Response:
         options = write_options(request.query, "UpdateOptions")
-        errand = Errand.of(served, request, options, self._clock())
+        errand = WriteRequest.of(served, request, options, self._clock())
         written = self._writer.update(errand, _body(request))
         return _answer(200, written.value)
 
-    def _token(self, served: Served, request: Request) -> Answer:
+    def _token(self, served: Served, request: Request) -> Response:
         account = self._live(served, request)
         issued = self._tokens.issue(_body(request), account, self._clock(), self._new_uid())
         return _answer(201, issued)
 
-    def _review(self, served: Served, request: Request) -> Answer:
+    def _review(self, served: Served, request: Request) -> Response:
         namespace = request.target.namespace
         answer = self._reviews.answer(
             served.bucket, _body(request), namespace, request.asker, self._clock()
@@ -89,5 +89,5 @@ def _body(request: Request) -> Any:
         ) from error
 
 
-def _answer(code: int, obj: KubeObject) -> Answer:
-    return Answer(code, orjson.dumps(obj))
+def _answer(code: int, obj: KubeObject) -> Response:
+    return Response(code, orjson.dumps(obj))

@@ -14,29 +14,29 @@ from typing import Any
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time
 from kube_sandbox import api_errors
-from kube_sandbox.admission.chain import Admission
+from kube_sandbox.admission.chain import AdmissionChain
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
-from kube_sandbox.endpoints.decoding import Bodies
+from kube_sandbox.endpoints.decoding import BodyDecoder
 from kube_sandbox.endpoints.write_request import (
-    Errand,
+    WriteRequest,
     check_name,
     has_version,
-    other_uid,
-    place,
+    set_namespace,
+    uid_mismatch,
     version_of,
 )
-from kube_sandbox.managedfields.manager import Types, applied, settled, updated
+from kube_sandbox.managedfields.manager import Types, applied, restore_unchanged_times, updated
 from kube_sandbox.registry import name_validation, object_meta
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.storage.records import Record
 from kube_sandbox.storage.stored_objects import StoredObjects
 
-_STALE = (
+_CONFLICT_MESSAGE = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
 _AFTER_ADMISSION = " after mutating admission happens"
-_NO_NAME_LEFT = ", the server was not able to generate a unique name for the object"
+_NAMES_EXHAUSTED = ", the server was not able to generate a unique name for the object"
 _SET_BY_SERVER = (
     "creationTimestamp",
     "uid",
@@ -44,7 +44,7 @@ _SET_BY_SERVER = (
     "deletionGracePeriodSeconds",
     "selfLink",
 )
-_ATTEMPTS = 8  # at a generated name
+_MAX_NAME_ATTEMPTS = 8  # at a generated name
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class Writer:
     def __init__(
         self,
         stored: StoredObjects,
-        bodies: Bodies,
-        admission: Admission,
+        bodies: BodyDecoder,
+        admission: AdmissionChain,
         new_uid: Callable[[], str],
         suffix: Callable[[], str],
     ) -> None:
@@ -72,12 +72,12 @@ class Writer:
         self._new_uid = new_uid
         self._suffix = suffix
 
-    def create(self, errand: Errand, obj: KubeObject) -> Written:
+    def create(self, errand: WriteRequest, obj: KubeObject) -> Written:
         """Store a new object that was read from a body."""
         metadata = obj.setdefault("metadata", {})
         for name in _SET_BY_SERVER:
             metadata.pop(name, None)
-        place(errand, obj)
+        set_namespace(errand, obj)
         self._drop_doubles(errand, obj)
         obj = updated(None, obj, _types(errand.served), errand.write)
         self._let_in(errand, obj)
@@ -85,10 +85,10 @@ class Writer:
             return self._create(errand, obj)
         return self._create_named(errand, obj)
 
-    def update(self, errand: Errand, obj: KubeObject) -> Written:
+    def update(self, errand: WriteRequest, obj: KubeObject) -> Written:
         """Replace an object by one that was read from a body."""
         obj.setdefault("metadata", {})
-        place(errand, obj)
+        set_namespace(errand, obj)
         check_name(errand, obj)
         live = self.stored.find(errand.served, errand.namespace, errand.name)
         self._drop_doubles(errand, obj)
@@ -96,14 +96,17 @@ class Writer:
             raise errand.not_found()
         uid, actual = obj["metadata"].get("uid"), live["metadata"]["uid"] if live else ""
         if uid and uid != actual:
-            raise errand.conflict(other_uid(errand, uid, actual))
+            raise errand.conflict(uid_mismatch(errand, uid, actual))
         new = updated(live, obj, _types(errand.served), errand.write)
         if live is None:
             return self._create_in_place(errand, new)
         return self.replace(errand, new, live)
 
     def patch(
-        self, errand: Errand, change: Callable[[KubeObject], KubeObject], strategic: Any = None
+        self,
+        errand: WriteRequest,
+        change: Callable[[KubeObject], KubeObject],
+        strategic: Any = None,
     ) -> Written:
         """
         Change an object that must be there; `change` gets a copy of its own.
@@ -116,12 +119,12 @@ class Writer:
         new, warnings = self._bodies.patched(errand.served, new, validation, strategic)
         errand.warnings += warnings
         new = updated(live, new, _types(errand.served), errand.write)
-        place(errand, new)
+        set_namespace(errand, new)
         check_name(errand, new)
         self._drop_doubles(errand, new, _AFTER_ADMISSION)
         return self.replace(errand, new, live)
 
-    def apply(self, errand: Errand, config: KubeObject) -> Written:
+    def apply(self, errand: WriteRequest, config: KubeObject) -> Written:
         """Have the fields of a configuration, whether the object is there or not."""
         live = self.stored.find(errand.served, errand.namespace, errand.name)
         if live is None and errand.subresource:
@@ -134,46 +137,46 @@ class Writer:
                 f"uid mismatch: the provided object specified uid {metadata['uid']}, "
                 "and no existing object was found"
             )
-        place(errand, new)
+        set_namespace(errand, new)
         check_name(errand, new)
         self._drop_doubles(errand, new, _AFTER_ADMISSION)
         if live is None:
             return self._create_in_place(errand, new)
         return self.replace(errand, new, live)
 
-    def require(self, errand: Errand) -> None:
+    def require(self, errand: WriteRequest) -> None:
         """Refuse if the object is not there."""
         if self.stored.record(errand.served, errand.namespace, errand.name) is None:
             raise errand.not_found()
 
     # A new object
 
-    def _let_in(self, errand: Errand, obj: KubeObject) -> None:
+    def _let_in(self, errand: WriteRequest, obj: KubeObject) -> None:
         """Ask whether an object may be there; plugins change it before it is given a name."""
         self._admission.create(errand.served, errand.namespace, obj, errand.asker)
-        self._admission.mutate(errand.deed("CREATE", obj, None))
+        self._admission.mutate(errand.admission_attributes("CREATE", obj, None))
 
-    def _create_in_place(self, errand: Errand, obj: KubeObject) -> Written:
+    def _create_in_place(self, errand: WriteRequest, obj: KubeObject) -> Written:
         """Create an object that was to be changed and is not there."""
         version_of(obj)
         self._let_in(errand, obj)
         return self._create(errand, obj, is_update=True)
 
-    def _create_named(self, errand: Errand, obj: KubeObject) -> Written:
+    def _create_named(self, errand: WriteRequest, obj: KubeObject) -> Written:
         base = obj["metadata"]["generateName"]
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MAX_NAME_ATTEMPTS):
             named = {**obj, "metadata": {**obj["metadata"]}}
             name = name_validation.generated(base, self._suffix())
             named["metadata"]["name"] = name
             try:
                 return self._create(replace(errand, name=name), self.stored.copy(named))
             except api_errors.StatusError as error:
-                if error.reason != "AlreadyExists" or attempt + 1 == _ATTEMPTS:
+                if error.reason != "AlreadyExists" or attempt + 1 == _MAX_NAME_ATTEMPTS:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
-    def _create(self, errand: Errand, obj: KubeObject, *, is_update: bool = False) -> Written:
-        served, occasion = errand.served, errand.occasion(self.stored.look)
+    def _create(self, errand: WriteRequest, obj: KubeObject, *, is_update: bool = False) -> Written:
+        served, occasion = errand.served, errand.request_context(self.stored.look)
         metadata = obj["metadata"]
         metadata["uid"] = self._new_uid()
         metadata["creationTimestamp"] = format_time(errand.now)
@@ -185,7 +188,7 @@ class Writer:
         if errors:
             raise errand.invalid(errors, obj)
         errand.warnings += served.strategy.warnings(obj, None)
-        errand.warnings += self._admission.judge(errand.deed("CREATE", obj, None))
+        errand.warnings += self._admission.judge(errand.admission_attributes("CREATE", obj, None))
         if not is_update and not errand.options.dry_run and has_version(metadata):
             text = "resourceVersion should not be set on objects to be created"
             raise api_errors.StatusError(500, "", text)
@@ -200,7 +203,7 @@ class Writer:
         return Written(stored, is_new=True)
 
     def _exists(
-        self, errand: Errand, existing: Record, *, is_generated: bool
+        self, errand: WriteRequest, existing: Record, *, is_generated: bool
     ) -> api_errors.StatusError:
         group, plural = errand.served.kind.group, errand.served.plural
         error = api_errors.already_exists(group, plural, errand.name)
@@ -210,40 +213,40 @@ class Writer:
             if errand.served.storage_group is not None:
                 group = errand.served.storage_group
                 error = api_errors.already_exists(group, plural, errand.name)
-            error.message += _NO_NAME_LEFT
+            error.message += _NAMES_EXHAUSTED
             error.details["retryAfterSeconds"] = 1
             error.headers["Retry-After"] = "1"
         return error
 
     # An object that is there
 
-    def _live(self, errand: Errand) -> KubeObject:
+    def _live(self, errand: WriteRequest) -> KubeObject:
         live = self.stored.find(errand.served, errand.namespace, errand.name)
         if live is None:
             raise errand.not_found()
         return live
 
-    def replace(self, errand: Errand, new: KubeObject, live: KubeObject) -> Written:
+    def replace(self, errand: WriteRequest, new: KubeObject, live: KubeObject) -> Written:
         """Put a changed object in the place of the one that is there."""
-        served, occasion = errand.served, errand.occasion(self.stored.look)
+        served, occasion = errand.served, errand.request_context(self.stored.look)
         self._check_version(errand, new, live)
         metadata, former = new["metadata"], live["metadata"]
         _keep_generation(metadata, former)
-        self._admission.mutate(errand.deed("UPDATE", new, live))
+        self._admission.mutate(errand.admission_attributes("UPDATE", new, live))
         served.strategy.prepare_update(new, live, errand.subresource, occasion)
         _keep_identity(metadata, former)
-        new = settled(live, new)
+        new = restore_unchanged_times(live, new)
         errors = [
             *object_meta.common_update(new, live, served.namespaced),
             *served.strategy.validate_update(new, live, errand.subresource, occasion),
         ]
         if errors:
             if isinstance(served.strategy, CustomStrategy):
-                errand.warnings += served.strategy.forgiven(new)
+                errand.warnings += served.strategy.ratcheted_warnings(new)
             raise errand.invalid(errors, new)
         errand.warnings += served.strategy.warnings(new, live)
         self._admission.update(served, new, live, errand.asker)
-        errand.warnings += self._admission.judge(errand.deed("UPDATE", new, live))
+        errand.warnings += self._admission.judge(errand.admission_attributes("UPDATE", new, live))
         if _is_finished(served, new, former):
             # What is told of it is how it was.
             self.stored.remove(served, live, dry_run=errand.options.dry_run)
@@ -255,7 +258,7 @@ class Writer:
         stored = self.stored.save(served, new, live, dry_run=errand.options.dry_run)
         return Written(stored)
 
-    def _check_version(self, errand: Errand, new: KubeObject, live: KubeObject) -> None:
+    def _check_version(self, errand: WriteRequest, new: KubeObject, live: KubeObject) -> None:
         current = live["metadata"]["resourceVersion"]
         version = version_of(new)
         if not version:
@@ -266,9 +269,9 @@ class Writer:
                 raise api_errors.invalid(served.kind.group, served.plural, errand.name, [error])
             new["metadata"]["resourceVersion"] = current
         elif version != int(current):
-            raise errand.conflict(_STALE)
+            raise errand.conflict(_CONFLICT_MESSAGE)
 
-    def _drop_doubles(self, errand: Errand, obj: KubeObject, when: str = "") -> None:
+    def _drop_doubles(self, errand: WriteRequest, obj: KubeObject, when: str = "") -> None:
         """Drop owner references that stand twice."""
         owners = obj["metadata"].get("ownerReferences")
         if not owners or len(owners) < 2:

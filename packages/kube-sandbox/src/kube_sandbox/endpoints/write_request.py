@@ -10,24 +10,24 @@ from typing import Any
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.times import format_time
 from kube_sandbox import api_errors
-from kube_sandbox.admission.attributes import Deed
+from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
 from kube_sandbox.endpoints.options import WriteOptions, manager_or_agent
-from kube_sandbox.endpoints.request_info import Asker, Request
+from kube_sandbox.endpoints.request_info import Request, UserInfo
 from kube_sandbox.managedfields.manager import Types, Write
 from kube_sandbox.registry.builtin_resources import storage_key
 from kube_sandbox.registry.field_errors import quoted
 from kube_sandbox.registry.kinds import Served
-from kube_sandbox.registry.strategy import Occasion
+from kube_sandbox.registry.strategy import RequestContext
 
 _OTHER_NAMESPACE = (
     "the namespace of the provided object does not match the namespace sent on the request"
 )
-_LONGEST_VERSION = 19  # digits
+_MAX_VERSION_LENGTH = 19  # digits
 
 
 @dataclass(slots=True)
-class Errand:
+class WriteRequest:
     """One request that writes."""
 
     served: Served
@@ -36,12 +36,14 @@ class Errand:
     subresource: str
     options: WriteOptions
     manager: str
-    asker: Asker
+    asker: UserInfo
     now: datetime
     warnings: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, served: Served, request: Request, options: WriteOptions, now: datetime) -> "Errand":
+    def of(
+        cls, served: Served, request: Request, options: WriteOptions, now: datetime
+    ) -> "WriteRequest":
         """Return what a request asks to be written."""
         target, manager = request.target, manager_or_agent(options.manager, request.agent)
         return cls(
@@ -55,9 +57,9 @@ class Errand:
             now,
         )
 
-    def occasion(self, find: Callable[[str, str, str], KubeObject | None]) -> Occasion:
+    def request_context(self, find: Callable[[str, str, str], KubeObject | None]) -> RequestContext:
         """Return what strategies are told."""
-        return Occasion(self.now, self.asker.user, find, self.options.dry_run)
+        return RequestContext(self.now, self.asker.user, find, self.options.dry_run)
 
     @property
     def write(self) -> Write:
@@ -70,13 +72,17 @@ class Errand:
             subresource=self.subresource,
             kind=served.kind.kind,
             reset=served.strategy.reset_fields(self.subresource),
-            others=_other_types(served),
+            others=_types_of_other_versions(served),
         )
 
-    def deed(self, operation: str, obj: KubeObject, old: KubeObject | None) -> Deed:
+    def admission_attributes(
+        self, operation: str, obj: KubeObject, old: KubeObject | None
+    ) -> AdmissionAttributes:
         """Return what policies are asked about."""
         place = (self.namespace, self.name, self.subresource)
-        return Deed(operation, self.served, *place, obj, old, self.asker, self.options.dry_run)
+        return AdmissionAttributes(
+            operation, self.served, *place, obj, old, self.asker, self.options.dry_run
+        )
 
     def not_found(self) -> api_errors.StatusError:
         """Say that the object is not there."""
@@ -96,7 +102,7 @@ class Errand:
         return api_errors.invalid(group, kind.kind, self.name, errors)
 
 
-def _other_types(served: Served) -> Mapping[str, Types]:
+def _types_of_other_versions(served: Served) -> Mapping[str, Types]:
     """Return how the other versions of a custom kind look, also those that are not served."""
     strategy, kind = served.strategy, served.kind
     if not isinstance(strategy, CustomStrategy) or len(strategy.versions) == 1:
@@ -108,7 +114,7 @@ def _other_types(served: Served) -> Mapping[str, Types]:
     }
 
 
-def place(errand: Errand, obj: KubeObject) -> None:
+def set_namespace(errand: WriteRequest, obj: KubeObject) -> None:
     """See to it that an object says the namespace it is sent to."""
     metadata = obj["metadata"]
     wanted = errand.namespace if errand.served.namespaced else ""
@@ -123,14 +129,14 @@ def place(errand: Errand, obj: KubeObject) -> None:
         metadata["namespace"] = wanted
 
 
-def check_identity(errand: Errand, obj: KubeObject) -> None:
+def check_identity(errand: WriteRequest, obj: KubeObject) -> None:
     """See to it that an object says where it was sent to, and no other place."""
     obj.setdefault("metadata", {})
-    place(errand, obj)
+    set_namespace(errand, obj)
     check_name(errand, obj)
 
 
-def check_name(errand: Errand, obj: KubeObject) -> None:
+def check_name(errand: WriteRequest, obj: KubeObject) -> None:
     """Refuse an object that has another name than it was sent to."""
     name = obj["metadata"].get("name", "")
     if not name:
@@ -149,7 +155,7 @@ def version_of(obj: KubeObject) -> int:
         raise api_errors.StatusError(
             500, "", f"strconv.ParseUint: parsing {quoted(text)}: invalid syntax"
         )
-    if len(text) > _LONGEST_VERSION:
+    if len(text) > _MAX_VERSION_LENGTH:
         raise api_errors.StatusError(
             500, "", f"strconv.ParseUint: parsing {quoted(text)}: value out of range"
         )
@@ -162,7 +168,7 @@ def has_version(metadata: KubeObject) -> bool:
     return text.isascii() and text.isdecimal() and int(text) > 0
 
 
-def other_uid(errand: Errand, wanted: str, actual: str) -> str:
+def uid_mismatch(errand: WriteRequest, wanted: str, actual: str) -> str:
     """Say that an object is another than the one that is meant."""
     text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {actual}"
     key = storage_key(errand.served, errand.namespace, errand.name)

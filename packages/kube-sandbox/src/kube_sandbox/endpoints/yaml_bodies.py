@@ -24,7 +24,7 @@ def parsed(data: bytes) -> Any:
     built = build(text, _LIMITS)
     if built.usable:
         return built.value
-    why = _complaint(text) or built.complaints[-1].problem.summary
+    why = _syntax_error(text) or built.complaints[-1].problem.summary
     text = f"error converting YAML to JSON: yaml: {why}"
     raise api_errors.bad_request(f"error decoding YAML: {text}")
 
@@ -34,7 +34,7 @@ def printed(obj: KubeObject) -> bytes:
     return yaml.safe_dump(obj).encode()
 
 
-def _complaint(text: str) -> str:
+def _syntax_error(text: str) -> str:
     """Say what is wrong with YAML, and in which line, as Go counts them; "" if it is YAML."""
     # The library in C has the words of Go's; it may not be there.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kube_sandbox.endpoints.responses import Answer
+from kube_sandbox.endpoints.responses import Response
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HTTPRequest:
     """A request as it came."""
 
     method: str
@@ -36,7 +36,7 @@ class Stream(Protocol):
 class Service(Protocol):
     """Whoever answers."""
 
-    def answer(self, call: Call) -> Answer | Stream:
+    def answer(self, call: HTTPRequest) -> Response | Stream:
         """Answer a request; what it refuses it raises as a `StatusError`."""
 
     async def reached(self, version: int) -> None:

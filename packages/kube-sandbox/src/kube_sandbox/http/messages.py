@@ -1,16 +1,16 @@
 """
 HTTP/1.1, as far as clients of a cluster speak it: bytes → requests, and the heads of answers.
 
-Knows no sockets. Whoever has one feeds what comes in to `Requests` and takes whole requests out.
-Written for this server rather than borrowed, because a start within a second has no time for a
+Knows no sockets. Whoever has one feeds what comes in to `RequestParser` and takes whole requests
+out. Written for this server rather than borrowed, because a start within a second has no time for a
 library that can do everything, and a request in a millisecond little room for it.
 """
 
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-_LONGEST_HEAD = 64 * 1024  # bytes
-_LONGEST_LINE = 4 * 1024  # that begins a chunk
+_MAX_HEAD_BYTES = 64 * 1024  # bytes
+_MAX_LINE_BYTES = 4 * 1024  # that begins a chunk
 _METHOD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 
@@ -85,14 +85,14 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedRequest:
     """A whole request."""
 
     head: Head
     body: bytes
 
 
-class Requests:
+class RequestParser:
     """Takes bytes, gives requests."""
 
     def __init__(self, largest: int) -> None:
@@ -109,7 +109,7 @@ class Requests:
         """Take what came in."""
         self._buffer += data
 
-    def next(self) -> Received | None:
+    def next(self) -> ReceivedRequest | None:
         """Return the next request if all of it is there; raise if it never will be."""
         if self._head is None:
             self._head = self._next_head()
@@ -120,7 +120,7 @@ class Requests:
         if body is None:
             return None
         self._head, self._is_asked = None, False
-        return Received(head, body)
+        return ReceivedRequest(head, body)
 
     def is_asked_to_continue(self) -> bool:
         """Say, once a request, whether the client waits for leave to send a body."""
@@ -134,8 +134,8 @@ class Requests:
         while buffer.startswith(b"\r\n"):
             del buffer[:2]  # some clients end a body with one too many
         end = buffer.find(b"\r\n\r\n")
-        if end < 0 or end > _LONGEST_HEAD:
-            if len(buffer) > _LONGEST_HEAD:
+        if end < 0 or end > _MAX_HEAD_BYTES:
+            if len(buffer) > _MAX_HEAD_BYTES:
                 raise BadMessageError(431, "the head of the request is too long")
             return None
         head = parse_head(bytes(buffer[:end]))
@@ -166,7 +166,7 @@ class Requests:
                 raise BadMessageError(400, "a chunk is longer than it says")
             self._chunks += buffer[begin : begin + size]
             del buffer[: begin + size + 2]
-        if len(buffer) > _LONGEST_LINE:
+        if len(buffer) > _MAX_LINE_BYTES:
             raise BadMessageError(400, "a chunk does not begin with its size")
         return None
 
@@ -178,7 +178,7 @@ class Requests:
         else:
             end = buffer.find(b"\r\n\r\n", begin)
             if end < 0:
-                if len(buffer) > _LONGEST_HEAD:
+                if len(buffer) > _MAX_HEAD_BYTES:
                     raise BadMessageError(431, "the trailers of the request are too long")
                 return None
             del buffer[: end + 4]

@@ -16,28 +16,28 @@ import orjson
 
 from kube_sandbox import api_errors
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import NotYetError
-from kube_sandbox.endpoints.responses import Answer
-from kube_sandbox.http.interface import Call, Service, Stream
+from kube_sandbox.endpoints.resource_version import VersionNotReachedError
+from kube_sandbox.endpoints.responses import Response
+from kube_sandbox.http.interface import HTTPRequest, Service, Stream
 from kube_sandbox.http.messages import (
     BadMessageError,
     Head,
-    Received,
-    Requests,
+    ReceivedRequest,
+    RequestParser,
     head_of,
 )
 
 log = logging.getLogger(__name__)
 
-LARGEST = 3 * 1024 * 1024  # bytes of a body
+MAX_BODY_BYTES = 3 * 1024 * 1024  # bytes of a body
 _TEXT = "text/plain; charset=utf-8"
 _CLOSING = 1.0  # seconds for clients to take their leave when the server ends
-_AHEAD = 256 * 1024  # bytes that a client may send while it is being answered
+_MAX_READ_AHEAD = 256 * 1024  # bytes that a client may send while it is being answered
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STATUSES = {each.value: f"{each.value} {each.phrase}" for each in HTTPStatus}
 
 
-class Wire:
+class HTTPServer:
     """Listens on a port."""
 
     def __init__(self, service: Service) -> None:
@@ -79,7 +79,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, service: Service, everyone: "set[_Connection]") -> None:
         self._service = service
         self._everyone = everyone
-        self._requests = Requests(LARGEST)
+        self._requests = RequestParser(MAX_BODY_BYTES)
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None  # a watch, or a request that has to wait
         self._stream: Stream | None = None
@@ -107,7 +107,7 @@ class _Connection(asyncio.Protocol):
         self._requests.feed(data)
         if self._task is None:
             self._go_on()
-        elif len(self._requests) > _AHEAD and self._transport is not None:
+        elif len(self._requests) > _MAX_READ_AHEAD and self._transport is not None:
             self._transport.pause_reading()
 
     def pause_writing(self) -> None:
@@ -154,29 +154,29 @@ class _Connection(asyncio.Protocol):
     def _is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    def _serve(self, received: Received) -> None:
+    def _serve(self, received: ReceivedRequest) -> None:
         head = received.head
-        call = Call(head.method, head.path, head.query, head.headers, received.body)
+        call = HTTPRequest(head.method, head.path, head.query, head.headers, received.body)
         try:
             found = _answered(self._service, call)
-        except NotYetError as error:
+        except VersionNotReachedError as error:
             self._run(self._serve_later(call, head, error.version), head)
             return
         self._give(found, head)
 
-    async def _serve_later(self, call: Call, head: Head, version: int) -> None:
+    async def _serve_later(self, call: HTTPRequest, head: Head, version: int) -> None:
         await self._service.reached(version)
         try:
             found = _answered(self._service, call)
-        except NotYetError as error:
+        except VersionNotReachedError as error:
             found = refused(error)
-        if isinstance(found, Answer):
+        if isinstance(found, Response):
             self._send(found, head)
         else:
             await self._send_stream(found, head)
 
-    def _give(self, found: Answer | Stream, head: Head) -> None:
-        if isinstance(found, Answer):
+    def _give(self, found: Response | Stream, head: Head) -> None:
+        if isinstance(found, Response):
             self._send(found, head)
             self._end(head)
         else:
@@ -210,9 +210,9 @@ class _Connection(asyncio.Protocol):
         """Answer what cannot be read, and what comes after it neither."""
         if error.code == 413:
             body = orjson.dumps(api_errors.too_large(str(error)).status())
-            answer = Answer(413, body)
+            answer = Response(413, body)
         else:
-            answer = Answer(error.code, f"{error}\n".encode(), _TEXT)
+            answer = Response(error.code, f"{error}\n".encode(), _TEXT)
         answer.headers["Connection"] = "close"
         self._write(_encoded(answer, is_head=False))
         if self._transport is not None:
@@ -224,7 +224,7 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
-    def _send(self, answer: Answer, head: Head) -> None:
+    def _send(self, answer: Response, head: Head) -> None:
         self._write(_encoded(answer, is_head=head.method == "HEAD"))
 
     async def _send_stream(self, stream: Stream, head: Head) -> None:
@@ -249,10 +249,10 @@ class _Connection(asyncio.Protocol):
 _CLOSE = ("Connection", "close")
 
 
-def _answered(service: Service, call: Call) -> Answer | Stream:
+def _answered(service: Service, call: HTTPRequest) -> Response | Stream:
     try:
         return service.answer(call)
-    except NotYetError:
+    except VersionNotReachedError:
         raise
     except StatusError as error:
         return refused(error)
@@ -261,15 +261,15 @@ def _answered(service: Service, call: Call) -> Answer | Stream:
         return refused(api_errors.internal_error("see the server's log"))
 
 
-def refused(error: StatusError) -> Answer:
+def refused(error: StatusError) -> Response:
     """Return the answer to a request that is refused."""
     if error.code == 404 and not error.reason:
-        return Answer(404, f"{error.message}\n".encode(), _TEXT, headers=error.headers)
+        return Response(404, f"{error.message}\n".encode(), _TEXT, headers=error.headers)
     body = orjson.dumps(error.status())
-    return Answer(error.code, body, warnings=error.warnings, headers=error.headers)
+    return Response(error.code, body, warnings=error.warnings, headers=error.headers)
 
 
-def _encoded(answer: Answer, *, is_head: bool) -> bytes:
+def _encoded(answer: Response, *, is_head: bool) -> bytes:
     headers = {"Content-Type": answer.content_type, "Cache-Control": "no-cache, private"}
     headers |= answer.headers
     headers["Content-Length"] = str(len(answer.body))

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from weakref import WeakSet
 
-from kube_sandbox.endpoints.resource_version import PATIENCE
+from kube_sandbox.endpoints.resource_version import FRESHNESS_TIMEOUT
 from kube_sandbox.storage.records import Change
 from kube_sandbox.storage.store import Store
 from kube_sandbox.storage.watch import Watch
@@ -83,7 +83,7 @@ class OpenWatches:
             watch.end()
 
 
-async def reached(store: Store, version: int) -> None:
+async def wait_for_version(store: Store, version: int) -> None:
     """Return when the store has got to a version, or when it was waited for long enough."""
     came = asyncio.Event()
 
@@ -95,6 +95,6 @@ async def reached(store: Store, version: int) -> None:
     try:
         if store.version < version:
             with suppress(TimeoutError):
-                await asyncio.wait_for(came.wait(), PATIENCE)
+                await asyncio.wait_for(came.wait(), FRESHNESS_TIMEOUT)
     finally:
         cancel()

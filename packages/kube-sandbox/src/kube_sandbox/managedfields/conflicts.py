@@ -6,17 +6,17 @@ from kube_sandbox.api_errors import StatusError, apply_conflict
 from kube_sandbox.managedfields import fieldset
 from kube_sandbox.managedfields.entries import UPDATE, identity_text
 from kube_sandbox.managedfields.fieldset import FieldSet
-from kube_sandbox.managedfields.go_text import number, plain
+from kube_sandbox.managedfields.go_text import format_value, number
 from kube_sandbox.managedfields.updater import Identity
 from kube_sandbox.registry.field_errors import quoted
 
 
-def refusal(owners: Mapping[Identity, FieldSet], *, is_stored: bool) -> StatusError:
+def conflict_error(owners: Mapping[Identity, FieldSet], *, is_stored: bool) -> StatusError:
     """Say which fields belong to whom; `is_stored` says that this was noted before."""
-    print_number = number if is_stored else plain
+    print_number = number if is_stored else format_value
     found = [
         (
-            _shown(identity),
+            _format_manager(identity),
             [fieldset.path_text(path, print_number) for path in fieldset.paths(owners[identity])],
         )
         for identity in sorted(owners, key=identity_text)
@@ -40,7 +40,7 @@ def _message(found: list[tuple[str, list[str]]], count: int) -> str:
     return f"Apply failed with {count} conflicts: {text}"
 
 
-def _shown(identity: Identity) -> str:
+def _format_manager(identity: Identity) -> str:
     text = quoted(identity.manager)
     if identity.subresource:
         text = f"{text} with subresource {quoted(identity.subresource)}"

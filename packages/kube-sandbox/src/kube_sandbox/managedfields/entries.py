@@ -38,7 +38,7 @@ class Managed:
         return Managed(owners, dict(self.times), self.entries)
 
 
-def nothing() -> Managed:
+def empty_managed() -> Managed:
     """Return that nobody owns anything."""
     return Managed({}, {}, {})
 
@@ -84,7 +84,7 @@ def _check(entry: Entry, place: int) -> None:
         raise MalformedEntryError(f'invalid fieldsType "{kind}" in managed fields entry {place}')
 
 
-def written(managed: Managed) -> list[Entry]:
+def encode_entries(managed: Managed) -> list[Entry]:
     """Return the entries, in their order."""
     found = [_entry(managed, identity, owned) for identity, owned in managed.owners.items()]
     found.sort(key=_order)
@@ -94,7 +94,7 @@ def written(managed: Managed) -> list[Entry]:
 def _entry(managed: Managed, identity: Identity, owned: Owned) -> Entry:
     time = managed.times.get(identity)
     before = managed.entries.get(identity)
-    if before is not None and before.get("time") == time and _is_as_in(before, owned):
+    if before is not None and before.get("time") == time and _is_unchanged(before, owned):
         return before
     found: Entry = {
         "manager": identity.manager,
@@ -108,7 +108,7 @@ def _entry(managed: Managed, identity: Identity, owned: Owned) -> Entry:
     return {key: value for key, value in found.items() if value or key == "fieldsV1"}
 
 
-def _is_as_in(entry: Entry, owned: Owned) -> bool:
+def _is_unchanged(entry: Entry, owned: Owned) -> bool:
     if entry["apiVersion"] != owned.version:
         return False
     fields = entry.get("fieldsV1")
@@ -136,13 +136,13 @@ def identity_text(identity: Identity) -> str:
 def stored(obj: KubeObject, managed: Managed) -> KubeObject:
     """Return an object with these entries."""
     metadata = obj.get("metadata") or {}
-    entries = written(managed)
+    entries = encode_entries(managed)
     if entries:
         return {**obj, "metadata": {**metadata, "managedFields": entries}}
-    return bare(obj)
+    return without_managed_fields(obj)
 
 
-def bare(obj: KubeObject) -> KubeObject:
+def without_managed_fields(obj: KubeObject) -> KubeObject:
     """Return an object without entries."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or "managedFields" not in metadata:

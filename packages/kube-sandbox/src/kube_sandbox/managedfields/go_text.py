@@ -91,7 +91,7 @@ def number(value: float) -> str:
     return f"{Decimal(repr(value)).normalize():f}"
 
 
-def plain(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Print a value as Go's %v does."""
     if value is None:
         return "<nil>"
@@ -102,24 +102,24 @@ def plain(value: Any) -> str:
         whole = value.is_integer() and abs(value) < _INTEGERS
         return str(int(value)) if whole else number(value)
     if isinstance(value, list):
-        return f"[{' '.join(map(plain, value))}]"
+        return f"[{' '.join(map(format_value, value))}]"
     if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{plain(value[key])}' for key in sorted(value))}]"
+        return f"map[{' '.join(f'{key}:{format_value(value[key])}' for key in sorted(value))}]"
     return str(value)
 
 
-def literal(value: Any) -> str:
+def format_literal(value: Any) -> str:
     """Print a value as Go's %#v does."""
     if value is None:
         return "interface {}(nil)"
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, list):
-        return f"[]interface {{}}{{{', '.join(map(literal, value))}}}"
+        return f"[]interface {{}}{{{', '.join(map(format_literal, value))}}}"
     if isinstance(value, dict):
-        fields = (f"{quoted(key)}:{literal(value[key])}" for key in sorted(value))
+        fields = (f"{quoted(key)}:{format_literal(value[key])}" for key in sorted(value))
         return f"map[string]interface {{}}{{{', '.join(fields)}}}"
-    return plain(value)
+    return format_value(value)
 
 
 def type_name(value: Any) -> str:

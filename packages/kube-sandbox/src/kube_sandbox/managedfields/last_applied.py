@@ -15,20 +15,20 @@ from kube_sandbox.managedfields import fieldset
 from kube_sandbox.managedfields.fieldset import FieldSet
 from kube_sandbox.managedfields.go_text import json_text
 from kube_sandbox.managedfields.typed import compare, fields_of
-from kube_sandbox.managedfields.updater import Setting
-from kube_sandbox.managedfields.validation import fits
+from kube_sandbox.managedfields.updater import UpdateContext
+from kube_sandbox.managedfields.validation import is_valid
 
 MANAGER = "kubectl"
 _ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
-_MOST = 256 * 1024  # bytes of all annotations together
+_MAX_ANNOTATION_BYTES = 256 * 1024  # bytes of all annotations together
 
 
-def allowed(setting: Setting, live: KubeObject) -> FieldSet:
+def allowed(setting: UpdateContext, live: KubeObject) -> FieldSet:
     """Return the fields that were applied and are still as they were."""
     config = _read(live)
     if config is None or config.get("apiVersion") != setting.version:
         return {}
-    if not all(fits(each, setting.root, may_repeat=False) for each in (live, config)):
+    if not all(is_valid(each, setting.root, may_repeat=False) for each in (live, config)):
         return {}
     found = compare(config, live, setting.root)
     fields = fields_of(config, setting.root)
@@ -52,14 +52,14 @@ def _annotations(obj: KubeObject) -> dict[str, Any]:
     return metadata.get("annotations") or {}
 
 
-def renewed(obj: KubeObject, config: KubeObject) -> KubeObject:
+def update_last_applied(obj: KubeObject, config: KubeObject) -> KubeObject:
     """Return an object whose annotation, if it has one, holds what was applied now."""
     annotations = _annotations(obj)
     if not annotations.get(_ANNOTATION):
         return obj
     found = {**annotations, _ANNOTATION: _text(config)}
     size = sum(len(key.encode()) + len(value.encode()) for key, value in found.items())
-    if size > _MOST:
+    if size > _MAX_ANNOTATION_BYTES:
         del found[_ANNOTATION]
     return {**obj, "metadata": {**obj["metadata"], "annotations": found}}
 

@@ -7,8 +7,8 @@ neither changes what it is given. What is applied shares nothing with the live o
 of managed fields; what is updated is the new object, but for its `metadata`.
 
 They are called before a kind's strategy puts back what a write does not reach; such fields are
-named by `Write.reset`. `settled` comes after that: a write that changes nothing but times leaves
-those as they were.
+named by `Write.reset`. `restore_unchanged_times` comes after that: a write that changes nothing
+but times leaves those as they were.
 """
 
 from collections.abc import Mapping
@@ -22,24 +22,24 @@ from kube_sandbox.managedfields import conflicts, entries, fieldset, last_applie
 from kube_sandbox.managedfields.empty_objects import empty_object
 from kube_sandbox.managedfields.entries import APPLY, UPDATE, Managed, identity_text
 from kube_sandbox.managedfields.fieldset import FieldSet
-from kube_sandbox.managedfields.merge_values import copied
+from kube_sandbox.managedfields.merge_values import copy_value
 from kube_sandbox.managedfields.typed import is_same
 from kube_sandbox.managedfields.types import Types
 from kube_sandbox.managedfields.updater import (
     ConflictsError,
     Identity,
-    MisfitError,
     Owned,
-    Setting,
+    SchemaMismatchError,
+    UpdateContext,
     apply,
     update,
 )
-from kube_sandbox.managedfields.validation import fits, why_not
+from kube_sandbox.managedfields.validation import is_valid, validation_message
 from kube_sandbox.registry.strategy import Fields
 
-__all__ = ["Types", "Write", "applied", "settled", "updated"]
+__all__ = ["Types", "Write", "applied", "restore_unchanged_times", "updated"]
 
-_MOST_UPDATERS = 10
+_MAX_UPDATERS = 10
 _ANCIENT = "ancient-changes"
 _BEFORE_APPLY = "before-first-apply"
 _UNKNOWN = "unknown"
@@ -47,7 +47,7 @@ _UNKNOWN = "unknown"
 _METADATA = ("name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName")
 _COUNTERS = ("generation", "managedFields", "resourceVersion")
 # Nobody owns what names an object, or what only the server sets.
-_NOBODYS = fieldset.of_names(
+_STRIPPED_FIELDS = fieldset.of_names(
     (
         ("apiVersion",),
         ("kind",),
@@ -70,11 +70,11 @@ class Write:
     # The other versions of a custom kind, served or not, by their apiVersion.
     others: Mapping[str, Types] = field(default_factory=dict)
 
-    def setting(self, types: Types, operation: str) -> Setting:
+    def setting(self, types: Types, operation: str) -> UpdateContext:
         """Return whose fields they become, and how the kind is looked at."""
         version = "" if operation == APPLY else self.api_version
         me = Identity(self.manager or _UNKNOWN, operation, version, self.subresource)
-        return Setting(me, self.api_version, types, self.others, _as_fields(self.reset))
+        return UpdateContext(me, self.api_version, types, self.others, _as_fields(self.reset))
 
 
 @lru_cache(maxsize=256)
@@ -84,27 +84,27 @@ def _as_fields(names: Fields) -> FieldSet:
 
 def updated(live: KubeObject | None, new: KubeObject, types: Types, write: Write) -> KubeObject:
     """Return `new` with managed fields as after a create, update or patch."""
-    managed = _told(live, new, write)
-    new = entries.bare(new)
+    managed = _managed_before(live, new, write)
+    new = entries.without_managed_fields(new)
     if not managed.owners and live is not None:
         return new
-    before = entries.bare(live) if live is not None else empty_object(new)
-    if not all(fits(each, types.root, may_repeat=True) for each in (before, new)):
+    before = entries.without_managed_fields(live) if live is not None else empty_object(new)
+    if not all(is_valid(each, types.root, may_repeat=True) for each in (before, new)):
         return new
     try:
         managed = _updated(write.setting(types, UPDATE), before, new, managed, write.time)
-    except MisfitError:
+    except SchemaMismatchError:
         return new
     return entries.stored(new, managed)
 
 
-def _told(live: KubeObject | None, new: KubeObject, write: Write) -> Managed:
+def _managed_before(live: KubeObject | None, new: KubeObject, write: Write) -> Managed:
     """Return who owned what: as the live object has it, unless the write says otherwise."""
     known = _metadata(live or {}).get("managedFields")
     if not write.subresource:
         wanted = _metadata(new).get("managedFields")
         if wanted in ([], [{}]):
-            return entries.nothing()
+            return entries.empty_managed()
         if entries.are_entries(wanted) and wanted != known:
             found = _read_or_nothing(wanted, is_foreign=True)
             if found.owners:
@@ -116,16 +116,16 @@ def _read_or_nothing(known: list[entries.Entry] | None, *, is_foreign: bool = Fa
     try:
         return entries.read(known, is_foreign=is_foreign)
     except (entries.MalformedEntryError, fieldset.MalformedFieldsError):
-        return entries.nothing()
+        return entries.empty_managed()
 
 
 def _updated(
-    setting: Setting, live: KubeObject, new: KubeObject, managed: Managed, time: str
+    setting: UpdateContext, live: KubeObject, new: KubeObject, managed: Managed, time: str
 ) -> Managed:
     """Return who owns what after an update."""
     owners, mine = update(setting, live, new, managed.owners)
     found = managed.replaced(owners)
-    fields = fieldset.difference(mine, _NOBODYS)
+    fields = fieldset.difference(mine, _STRIPPED_FIELDS)
     me = setting.me
     if fields:
         before = owners.get(me)
@@ -138,13 +138,13 @@ def _updated(
 def _capped(managed: Managed) -> Managed:
     """Put the oldest updates together, so that there are not too many."""
     updaters = [each for each, owned in managed.owners.items() if not owned.is_applied]
-    if len(updaters) <= _MOST_UPDATERS:
+    if len(updaters) <= _MAX_UPDATERS:
         return managed
     updaters.sort(key=lambda each: (managed.times.get(each) or "", identity_text(each)))
     owners, times, count = managed.owners, managed.times, len(updaters)
     first_of: dict[str, Identity] = {}
     for each in updaters:
-        if count <= _MOST_UPDATERS:
+        if count <= _MAX_UPDATERS:
             break
         owned = owners[each]
         first = first_of.setdefault(owned.version, each)
@@ -176,30 +176,30 @@ def applied(
         raise _failure(f"failed to decode managed fields: {reason}") from None
     _check_kind(config, write)
     setting = write.setting(types, APPLY)
-    before = entries.bare(live) if live is not None else {}
+    before = entries.without_managed_fields(live) if live is not None else {}
     is_stored = bool(managed.owners)
     try:
         if not is_stored and live is not None:
-            managed = _found_there(before, types, write)
+            managed = _initial_owners(before, types, write)
         _check_types(before, config, setting)
         new, managed = _applied(setting, before, config, managed, force=force)
     except ConflictsError as found:
-        raise conflicts.refusal(found.owners, is_stored=is_stored) from None
-    except MisfitError as reason:
+        raise conflicts.conflict_error(found.owners, is_stored=is_stored) from None
+    except SchemaMismatchError as reason:
         raise _failure(str(reason)) from None
     if new is None:
         new = before
     else:
         managed.times[setting.me] = write.time
     if write.manager == last_applied.MANAGER:
-        new = last_applied.renewed(new, config)
-    return entries.stored(copied(new), managed)
+        new = last_applied.update_last_applied(new, config)
+    return entries.stored(copy_value(new), managed)
 
 
-def _found_there(live: KubeObject, types: Types, write: Write) -> Managed:
+def _initial_owners(live: KubeObject, types: Types, write: Write) -> Managed:
     """Return who owns what in an object of which nothing was noted so far."""
     setting = replace(write, manager=_BEFORE_APPLY).setting(types, UPDATE)
-    return _updated(setting, empty_object(live), live, entries.nothing(), write.time)
+    return _updated(setting, empty_object(live), live, entries.empty_managed(), write.time)
 
 
 def _check_kind(config: KubeObject, write: Write) -> None:
@@ -210,18 +210,18 @@ def _check_kind(config: KubeObject, write: Write) -> None:
         raise bad_request("metadata.managedFields must be nil")
 
 
-def _check_types(live: KubeObject, config: KubeObject, setting: Setting) -> None:
+def _check_types(live: KubeObject, config: KubeObject, setting: UpdateContext) -> None:
     root = setting.root
-    if not fits(config, root, may_repeat=False):
-        text = why_not(config, root, may_repeat=False)
+    if not is_valid(config, root, may_repeat=False):
+        text = validation_message(config, root, may_repeat=False)
         raise _failure(f"failed to create typed patch object ({_named(config)}): {text}")
-    if not fits(live, root, may_repeat=True):
-        text = why_not(live, root, may_repeat=True)
+    if not is_valid(live, root, may_repeat=True):
+        text = validation_message(live, root, may_repeat=True)
         raise _failure(f"failed to create typed live object ({_named(live)}): {text}")
 
 
 def _applied(
-    setting: Setting, live: KubeObject, config: KubeObject, managed: Managed, *, force: bool
+    setting: UpdateContext, live: KubeObject, config: KubeObject, managed: Managed, *, force: bool
 ) -> tuple[KubeObject | None, Managed]:
     """Return the merged object, `None` if it is as it was, and who owns what."""
     try:
@@ -230,13 +230,13 @@ def _applied(
         _raise_unless_own(setting, live, found)
         new, owners = apply(setting, live, config, managed.owners, force=True)
     mine = owners.pop(setting.me, None)
-    fields = fieldset.difference(mine.fields, _NOBODYS) if mine is not None else {}
+    fields = fieldset.difference(mine.fields, _STRIPPED_FIELDS) if mine is not None else {}
     if fields:
         owners[setting.me] = Owned(fields, setting.version, is_applied=True)
     return new, managed.replaced(owners)
 
 
-def _raise_unless_own(setting: Setting, live: KubeObject, found: ConflictsError) -> None:
+def _raise_unless_own(setting: UpdateContext, live: KubeObject, found: ConflictsError) -> None:
     """Let those conflicts pass that somebody has with what they applied on their own side."""
     if setting.me.manager != last_applied.MANAGER:
         raise found
@@ -247,7 +247,7 @@ def _raise_unless_own(setting: Setting, live: KubeObject, found: ConflictsError)
         raise ConflictsError(left)
 
 
-def settled(live: KubeObject, new: KubeObject) -> KubeObject:
+def restore_unchanged_times(live: KubeObject, new: KubeObject) -> KubeObject:
     """Return an object with the times it had, if nothing else differs."""
     known = _metadata(live).get("managedFields") or []
     found = _metadata(new).get("managedFields") or []

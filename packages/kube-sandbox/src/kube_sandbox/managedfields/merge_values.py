@@ -2,7 +2,7 @@
 Values made from others by their types: an applied one laid over a live one, or parts taken out.
 
 Nothing is changed in place. What stays as it was is the same dict or list as before, so that
-whoever compares sees at once where nothing happened; `copied` breaks the ties.
+whoever compares sees at once where nothing happened; `copy_value` breaks the ties.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from kube_sandbox.managedfields.typed import is_same, step_of
 from kube_sandbox.managedfields.types import Atom, ListType, MapType
 
 
-def merged(live: KubeObject, config: KubeObject, root: Atom) -> KubeObject:
+def merge_applied(live: KubeObject, config: KubeObject, root: Atom) -> KubeObject:
     """Lay an applied object over a live one; nothing is removed by it."""
     return _merged_maps(live, config, root.map) if root.map is not None else config
 
@@ -123,14 +123,14 @@ def _in_order(
     return found
 
 
-def copied(value: Any) -> Any:
+def copy_value(value: Any) -> Any:
     """Return a value that shares nothing with what it was made from."""
     if type(value) is dict:
-        return {key: copied(each) for key, each in value.items()}
-    return [copied(each) for each in value] if type(value) is list else value
+        return {key: copy_value(each) for key, each in value.items()}
+    return [copy_value(each) for each in value] if type(value) is list else value
 
 
-def removed(obj: KubeObject, fields: FieldSet, root: Atom) -> KubeObject:
+def remove_fields(obj: KubeObject, fields: FieldSet, root: Atom) -> KubeObject:
     """Return an object without some of its fields, items and keys."""
     return _removed(obj, fields, root) if fields else obj
 
@@ -187,7 +187,7 @@ def with_named_fields(fields: FieldSet, atom: Atom | None) -> FieldSet:
     return found
 
 
-def in_step(fields: FieldSet, atom: Atom | None) -> FieldSet:
+def lift_to_atomic(fields: FieldSet, atom: Atom | None) -> FieldSet:
     """Return a set in which nothing lies below what is atomic by now."""
     found: FieldSet | None = None
     for step, node in fields.items():
@@ -206,10 +206,10 @@ def _in_step(node: FieldSet, atom: Atom | None) -> FieldSet:
     if atom.map is not None:
         if atom.map.is_free:
             return node
-        return {} if atom.map.is_atomic else in_step(node, atom)
+        return {} if atom.map.is_atomic else lift_to_atomic(node, atom)
     if atom.scalar or atom.list is None:
         return node
-    return {} if atom.list.is_atomic else in_step(node, atom)
+    return {} if atom.list.is_atomic else lift_to_atomic(node, atom)
 
 
 def _below(step: str, atom: Atom | None) -> Atom | None:

@@ -26,7 +26,7 @@ def of_scale(parent: Sequence[Entry] | None, paths: Paths) -> list[Entry]:
         path = paths.get(owned.version)
         if path is not None and fieldset.includes(owned.fields, fieldset.of_names((path,))):
             owners[identity] = Owned(_REPLICAS, SCALE_VERSION, owned.is_applied)
-    return entries.written(managed.replaced(owners))
+    return entries.encode_entries(managed.replaced(owners))
 
 
 def of_parent(
@@ -52,4 +52,4 @@ def of_parent(
             owners[identity] = Owned(fieldset.of_names((path,)), version, owned.is_applied)
     found = before.replaced(owners)
     found.times |= {identity: before.times.get(identity) for identity in left}
-    return entries.written(found)
+    return entries.encode_entries(found)

@@ -19,8 +19,8 @@ from kube_sandbox.managedfields.types import Atom, ListType, MapType
 
 _CONTAINERS = frozenset((dict, list))
 _NULL_ITEM = "associative list with keys may not have a null element"
-_ODD_ITEM = "associative list with keys may not have non-map elements"
-_ODD_VALUES: dict[type, str] = {
+_NON_MAP_ITEM = "associative list with keys may not have non-map elements"
+_UNSUPPORTED_ITEMS: dict[type, str] = {
     dict: "associative list without keys has an element that's a map type",
     list: "not supported: associative list with lists as elements",
     type(None): "associative list without keys has an element that's an explicit null",
@@ -48,12 +48,12 @@ class Comparison:
 def step_of(item: Any, kind: ListType) -> str:
     """Return the step of a path that leads to an item of a list that is not atomic."""
     if not kind.keys:
-        wrong = _ODD_VALUES.get(type(item))
+        wrong = _UNSUPPORTED_ITEMS.get(type(item))
         if wrong is not None:
             raise UnnamedItemError(wrong)
         return f"v:{json_text(item)}"
     if type(item) is not dict:
-        raise UnnamedItemError(_NULL_ITEM if item is None else _ODD_ITEM)
+        raise UnnamedItemError(_NULL_ITEM if item is None else _NON_MAP_ITEM)
     found = []
     for key, head, default in kind.parts:
         if key in item:
@@ -69,10 +69,10 @@ def step_of(item: Any, kind: ListType) -> str:
     return f"k:{{{','.join(found)}}}"
 
 
-def is_named(item: Any, kind: ListType) -> bool:
+def has_path_element(item: Any, kind: ListType) -> bool:
     """Say whether there is a step that leads to an item."""
     if not kind.keys:
-        return type(item) not in _ODD_VALUES
+        return type(item) not in _UNSUPPORTED_ITEMS
     return type(item) is dict and any(key in item or default for key, _, default in kind.parts)
 
 

@@ -190,7 +190,7 @@ _WHOLE = _untyped(is_atomic=True)
 _FREE = _untyped(is_atomic=False)
 
 
-class _Same:
+class _IdentityKey:
     """A schema as a key: the same only as itself, and kept alive with what was made of it."""
 
     __slots__ = ("schema",)
@@ -202,7 +202,7 @@ class _Same:
         return id(self.schema)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.schema is self.schema
+        return isinstance(other, _IdentityKey) and other.schema is self.schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,10 +220,10 @@ class Types:
         The schema of a custom kind is taken by the letter. In those of built-in kinds it is not
         said that Go has zeros where a field must be.
         """
-        return _compiled(_Same(schema), custom)
+        return _compiled(_IdentityKey(schema), custom)
 
 
 @lru_cache(maxsize=_KEPT)
-def _compiled(key: _Same, is_custom: bool) -> Types:
+def _compiled(key: _IdentityKey, is_custom: bool) -> Types:
     schema = key.schema if key.schema.get("type") else {**key.schema, "type": "object"}
     return Types(Atom(_Source(schema, is_custom=is_custom, is_root=True)), is_custom)

@@ -17,10 +17,15 @@ from typing import Any, NamedTuple
 from kube_objects.refs import KubeObject
 from kube_sandbox.managedfields import fieldset
 from kube_sandbox.managedfields.fieldset import FieldSet
-from kube_sandbox.managedfields.merge_values import in_step, merged, removed, with_named_fields
+from kube_sandbox.managedfields.merge_values import (
+    lift_to_atomic,
+    merge_applied,
+    remove_fields,
+    with_named_fields,
+)
 from kube_sandbox.managedfields.typed import Comparison, compare, fields_of, is_same
 from kube_sandbox.managedfields.types import Atom, Types
-from kube_sandbox.managedfields.validation import fits, why_not
+from kube_sandbox.managedfields.validation import is_valid, validation_message
 
 _PRUNING = "failed to prune fields: "
 _LAST = "last applied version"
@@ -56,12 +61,12 @@ class ConflictsError(Exception):
         self.owners = owners
 
 
-class MisfitError(Exception):
+class SchemaMismatchError(Exception):
     """An object does not fit the kind's schema at a version somebody wrote it under."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class UpdateContext:
     """Who writes, at which version of which there are, and what a write does not reach."""
 
     me: Identity
@@ -85,9 +90,9 @@ class Setting:
 
     def check(self, obj: KubeObject, version: str, why: str) -> None:
         """Raise if an object does not fit the kind at another version."""
-        if version != self.version and not fits(obj, self.type_at(version), may_repeat=False):
-            text = why_not(obj, self.type_at(version), may_repeat=False)
-            raise MisfitError(f"{why}{text}")
+        if version != self.version and not is_valid(obj, self.type_at(version), may_repeat=False):
+            text = validation_message(obj, self.type_at(version), may_repeat=False)
+            raise SchemaMismatchError(f"{why}{text}")
 
     def compared(self, old: KubeObject, new: KubeObject, version: str) -> Comparison:
         """Return what differs at a version, but for what the write does not reach."""
@@ -105,48 +110,50 @@ class Setting:
 
 
 def update(
-    setting: Setting, live: KubeObject, new: KubeObject, owners: Owners
+    setting: UpdateContext, live: KubeObject, new: KubeObject, owners: Owners
 ) -> tuple[Owners, FieldSet]:
     """Return the owners after an object was written as a whole, and what the writer now owns."""
     known = _in_step(setting, live, owners)
-    left, found = _taken(setting, live, new, known, force=True)
+    left, found = _take_from_others(setting, live, new, known, force=True)
     return left, fieldset.union(found.modified, found.added)
 
 
 def apply(
-    setting: Setting, live: KubeObject, config: KubeObject, owners: Owners, *, force: bool
+    setting: UpdateContext, live: KubeObject, config: KubeObject, owners: Owners, *, force: bool
 ) -> tuple[KubeObject | None, Owners]:
     """Return the merged object, `None` if it is as it was, and its owners."""
     known = _in_step(setting, live, owners)
     last = known.pop(setting.me, None)
     fields = fieldset.without(fields_of(config, setting.root), setting.reset)
     mine = Owned(fields, setting.version, is_applied=True)
-    new = merged(live, config, setting.root)
+    new = merge_applied(live, config, setting.root)
     if last is not None and last.fields:
         new = _pruned(setting, new, {**known, setting.me: mine}, last)
-    left, _ = _taken(setting, live, new, known, force=force)
+    left, _ = _take_from_others(setting, live, new, known, force=force)
     if fields:
         left[setting.me] = mine
     return (None if new is live or is_same(new, live) else new), left
 
 
-def _in_step(setting: Setting, live: KubeObject, owners: Owners) -> Owners:
+def _in_step(setting: UpdateContext, live: KubeObject, owners: Owners) -> Owners:
     """Return owners of versions that are there, with sets that suit today's schema."""
     found: Owners = {}
     for identity, owned in owners.items():
         version = owned.version
         if setting.knows(version):
             setting.check(live, version, "")
-            fields = in_step(owned.fields, setting.type_at(version))
+            fields = lift_to_atomic(owned.fields, setting.type_at(version))
             same = fields is owned.fields
             found[identity] = owned if same else replace(owned, fields=fields)
         elif setting.types.is_custom:
-            raise MisfitError(f"request to convert CR to an invalid group/version: {version}")
+            raise SchemaMismatchError(
+                f"request to convert CR to an invalid group/version: {version}"
+            )
     return found
 
 
-def _taken(
-    setting: Setting, live: KubeObject, new: KubeObject, owners: Owners, *, force: bool
+def _take_from_others(
+    setting: UpdateContext, live: KubeObject, new: KubeObject, owners: Owners, *, force: bool
 ) -> tuple[Owners, Comparison]:
     """Take from owners what was changed or removed; return what is left, and what happened."""
     seen = {setting.version: setting.compared(live, new, setting.version)}
@@ -172,7 +179,7 @@ def _taken(
     return remaining, seen[setting.version]
 
 
-def _pruned(setting: Setting, new: KubeObject, owners: Owners, last: Owned) -> KubeObject:
+def _pruned(setting: UpdateContext, new: KubeObject, owners: Owners, last: Owned) -> KubeObject:
     """Take out what was applied last time, is not now, and is nobody else's."""
     # What is still applied stays, so most of the time there is nothing to look for.
     is_same_version = last.version == setting.version
@@ -182,9 +189,9 @@ def _pruned(setting: Setting, new: KubeObject, owners: Owners, last: Owned) -> K
     root = setting.type_at(last.version)
     mine = with_named_fields(last.fields, root)
     whole = _named(new, root)
-    kept = _with_owned(setting, new, removed(new, mine, root), owners, {last.version: whole})
+    kept = _with_owned(setting, new, remove_fields(new, mine, root), owners, {last.version: whole})
     gone = fieldset.difference(whole, _named(kept, root))
-    return removed(new, fieldset.intersection(gone, mine), root)
+    return remove_fields(new, fieldset.intersection(gone, mine), root)
 
 
 def _named(obj: Any, root: Atom) -> FieldSet:
@@ -192,7 +199,7 @@ def _named(obj: Any, root: Atom) -> FieldSet:
 
 
 def _with_owned(
-    setting: Setting,
+    setting: UpdateContext,
     whole: KubeObject,
     pruned: KubeObject,
     owners: Owners,
@@ -208,5 +215,5 @@ def _with_owned(
         root = setting.type_at(version)
         fields = known[version] if version in known else _named(whole, root)
         kept = fieldset.union(_named(pruned, root), with_named_fields(owned_at[version], root))
-        pruned = removed(whole, fieldset.difference(fields, kept), root)
+        pruned = remove_fields(whole, fieldset.difference(fields, kept), root)
     return pruned

@@ -8,11 +8,11 @@ do not fit.
 from typing import Any
 
 from kube_sandbox.managedfields.fieldset import step_text
-from kube_sandbox.managedfields.go_text import literal, plain, type_name
-from kube_sandbox.managedfields.typed import UnnamedItemError, is_named, step_of
+from kube_sandbox.managedfields.go_text import format_literal, format_value, type_name
+from kube_sandbox.managedfields.typed import UnnamedItemError, has_path_element, step_of
 from kube_sandbox.managedfields.types import Atom, ListType, MapType
 
-_WORDS = {
+_MESSAGES = {
     "numeric": "expected numeric (int or float), got {type}",
     "string": "expected string, got &value.valueUnstructured{{Value:{literal}}}",
     "boolean": "expected boolean, got &{{{plain}}}",
@@ -20,7 +20,7 @@ _WORDS = {
 }
 
 
-def fits(value: Any, atom: Atom, *, may_repeat: bool) -> bool:
+def is_valid(value: Any, atom: Atom, *, may_repeat: bool) -> bool:
     """Say whether a value fits; `may_repeat` lets several items of a list have one name."""
     if type(value) is dict:
         return atom.map is not None and _map_fits(value, atom.map, may_repeat)
@@ -37,26 +37,26 @@ def _map_fits(value: dict[str, Any], kind: MapType, may_repeat: bool) -> bool:
             return False
         if type(child) in atom.accepts:
             continue
-        if not fits(child, atom, may_repeat=may_repeat):
+        if not is_valid(child, atom, may_repeat=may_repeat):
             return False
     return True
 
 
 def _list_fits(value: list[Any], kind: ListType, may_repeat: bool) -> bool:
     if not kind.is_atomic:
-        if not all(is_named(item, kind) for item in value):
+        if not all(has_path_element(item, kind) for item in value):
             return False
         if not may_repeat and len({step_of(item, kind) for item in value}) < len(value):
             return False
     atom = kind.element
     return all(
-        type(item) in atom.accepts or fits(item, atom, may_repeat=may_repeat) for item in value
+        type(item) in atom.accepts or is_valid(item, atom, may_repeat=may_repeat) for item in value
     )
 
 
-def why_not(value: Any, root: Atom, *, may_repeat: bool) -> str:
+def validation_message(value: Any, root: Atom, *, may_repeat: bool) -> str:
     """Say all that is wrong with a value that does not fit."""
-    found = _wrong(value, root, may_repeat)
+    found = _find_errors(value, root, may_repeat)
     texts = [f"{path}: {text}" if path else text for path, text in found]
     return texts[0] if len(texts) == 1 else "\n  ".join(("errors:", *texts))
 
@@ -64,34 +64,36 @@ def why_not(value: Any, root: Atom, *, may_repeat: bool) -> str:
 _Wrong = list[tuple[str, str]]
 
 
-def _wrong(value: Any, atom: Atom, may_repeat: bool) -> _Wrong:
+def _find_errors(value: Any, atom: Atom, may_repeat: bool) -> _Wrong:
     if value is None or type(value) in atom.accepts:
         return []
     if type(value) is dict and atom.map is not None:
-        return _wrong_in_map(value, atom.map, may_repeat)
+        return _find_map_errors(value, atom.map, may_repeat)
     if type(value) is list and atom.list is not None:
-        return _wrong_in_list(value, atom.list, may_repeat)
+        return _find_list_errors(value, atom.list, may_repeat)
     if atom.map is not None:
-        return [("", f"expected map, got &{{{plain(value)}}}")]
+        return [("", f"expected map, got &{{{format_value(value)}}}")]
     if atom.list is not None and not atom.scalar:
-        return [("", f"expected list, got &{{{plain(value)}}}")]
-    words = _WORDS[atom.scalar]
-    text = words.format(type=type_name(value), literal=literal(value), plain=plain(value))
+        return [("", f"expected list, got &{{{format_value(value)}}}")]
+    words = _MESSAGES[atom.scalar]
+    text = words.format(
+        type=type_name(value), literal=format_literal(value), plain=format_value(value)
+    )
     return [("", text)]
 
 
-def _wrong_in_map(value: dict[str, Any], kind: MapType, may_repeat: bool) -> _Wrong:
+def _find_map_errors(value: dict[str, Any], kind: MapType, may_repeat: bool) -> _Wrong:
     found: _Wrong = []
     for key, child in value.items():
         atom = kind.fields.get(key) or kind.element
         if atom is None:
             # Nothing else is looked at once something is met that nobody knows.
             return [*found, (f".{key}", "field not declared in schema")]
-        found += [(f".{key}{path}", text) for path, text in _wrong(child, atom, may_repeat)]
+        found += [(f".{key}{path}", text) for path, text in _find_errors(child, atom, may_repeat)]
     return found
 
 
-def _wrong_in_list(value: list[Any], kind: ListType, may_repeat: bool) -> _Wrong:
+def _find_list_errors(value: list[Any], kind: ListType, may_repeat: bool) -> _Wrong:
     found: _Wrong = []
     seen: set[str] = set()
     for place, item in enumerate(value):
@@ -101,9 +103,11 @@ def _wrong_in_list(value: list[Any], kind: ListType, may_repeat: bool) -> _Wrong
                 step = step_of(item, kind)
             except UnnamedItemError as reason:
                 return [*found, ("", f"element {place}: {reason}")]
-            shown = step_text(step, plain)
+            shown = step_text(step, format_value)
             if step in seen and not may_repeat:
                 found.append(("", f"duplicate entries for key {shown}"))
             seen.add(step)
-        found += [(f"{shown}{path}", text) for path, text in _wrong(item, kind.element, may_repeat)]
+        found += [
+            (f"{shown}{path}", text) for path, text in _find_errors(item, kind.element, may_repeat)
+        ]
     return found

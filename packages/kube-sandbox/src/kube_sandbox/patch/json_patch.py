@@ -25,7 +25,7 @@ MERGE_PATCH = "application/merge-patch+json"
 _APPLY = "application/apply-patch+yaml"
 _CUSTOM_PATCHES = (JSON_PATCH, MERGE_PATCH, _APPLY)
 _PATCHES = (*_CUSTOM_PATCHES, "application/strategic-merge-patch+json")
-MOST_OPERATIONS = 10_000
+MAX_OPERATIONS = 10_000
 _FIELDS = ("op", "path", "from", "value")
 _TEXTS = ("op", "path", "from")
 _INDEX = re.compile(r"[+-]?[0-9]+")
@@ -54,7 +54,7 @@ class PatchRejectedError(StatusError):
         return {**found, "details": {}, "code": code}
 
 
-class _DoesNotFitError(Exception):
+class _OperationFailedError(Exception):
     """An operation cannot be done; the API server does not tell why."""
 
 
@@ -112,9 +112,9 @@ def check_patch_type(served: Served, media_type: str) -> None:
 def json_patch(obj: Any, operations: Any, *, checked: bool = True) -> Any:
     """Return an object with the operations of a JSON Patch done, one after the other."""
     steps, _ = operations_of(operations, checked=checked)
-    if len(steps) > MOST_OPERATIONS:
+    if len(steps) > MAX_OPERATIONS:
         text = "The allowed maximum operations in a JSON patch is"
-        raise too_large(f"{text} {MOST_OPERATIONS}, got {len(steps)}")
+        raise too_large(f"{text} {MAX_OPERATIONS}, got {len(steps)}")
     document = _Document(obj)
     for each in steps:
         do = _OPERATIONS.get(each["op"]) if isinstance(each.get("op"), str) else None
@@ -122,7 +122,7 @@ def json_patch(obj: Any, operations: Any, *, checked: bool = True) -> Any:
             raise PatchRejectedError
         try:
             do(document, each)
-        except _DoesNotFitError:
+        except _OperationFailedError:
             raise PatchRejectedError from None
     return document.root
 
@@ -139,12 +139,12 @@ class _Document:
         """Return the container that a pointer ends in, ready to be changed, and the last step."""
         steps = pointer.split("/")
         if len(steps) < 2:
-            raise _DoesNotFitError
+            raise _OperationFailedError
         self.root = here = self._owned(self.root)
         for step in steps[1:-1]:
             key = _key(here, _unescaped(step))
             if isinstance(here, dict) and key not in here:
-                raise _DoesNotFitError
+                raise _OperationFailedError
             here[key] = here = self._owned(here[key])
         return here, _unescaped(steps[-1])
 
@@ -154,7 +154,7 @@ class _Document:
 
     def _owned(self, container: Any) -> Any:
         if not isinstance(container, dict | list):
-            raise _DoesNotFitError
+            raise _OperationFailedError
         if id(container) in self._own:
             return container
         copied = container.copy()
@@ -169,7 +169,7 @@ def _unescaped(step: str) -> str:
 def _number(step: str) -> int:
     number = int(step) if _INDEX.fullmatch(step) and len(step) < 25 else _LARGEST + 1
     if abs(number) > _LARGEST:
-        raise _DoesNotFitError
+        raise _OperationFailedError
     return number
 
 
@@ -179,7 +179,7 @@ def _key(holder: Any, step: str) -> Any:
         return step
     number = _number(step)
     if not -len(holder) <= number < len(holder):
-        raise _DoesNotFitError
+        raise _OperationFailedError
     return number
 
 
@@ -195,21 +195,21 @@ def _put(holder: Any, step: str, value: Any) -> None:
     else:
         number, places = _number(step), len(holder) + 1
         if not -places <= number < places:
-            raise _DoesNotFitError
+            raise _OperationFailedError
         holder.insert(number if number >= 0 else number + places, value)
 
 
 def _take(holder: Any, step: str) -> Any:
     key = _key(holder, step)
     if isinstance(holder, dict) and key not in holder:
-        raise _DoesNotFitError
+        raise _OperationFailedError
     return holder.pop(key)
 
 
 def _text(operation: Mapping[str, Any], name: str) -> str:
     found = operation.get(name)
     if not isinstance(found, str):
-        raise _DoesNotFitError
+        raise _OperationFailedError
     return found
 
 
@@ -230,7 +230,7 @@ def _replace(document: _Document, operation: Mapping[str, Any]) -> None:
     elif isinstance(value, dict | list):
         document.root = value
     else:
-        raise _DoesNotFitError
+        raise _OperationFailedError
 
 
 def _move(document: _Document, operation: Mapping[str, Any]) -> None:
@@ -248,7 +248,7 @@ def _test(document: _Document, operation: Mapping[str, Any]) -> None:
     path = _text(operation, "path")
     found = _find(*document.holder(path)) if path else document.root
     if not _same(found, operation.get("value")):
-        raise _DoesNotFitError
+        raise _OperationFailedError
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.patch.json_patch import PatchRejectedError
-from kube_sandbox.registry.go_text import printed
+from kube_sandbox.registry.go_text import format_value
 
 GO_TYPES = {
     dict: "map[string]interface {}",
@@ -25,20 +25,22 @@ GO_TYPES = {
 Items = list[Any]
 
 
-def broken(text: str) -> StatusError:
+def internal_patch_error(text: str) -> StatusError:
     """Refuse a patch in a way that the API server has no code for."""
     return StatusError(500, "", text)
 
 
-def bad_type(expected: type, actual: Any) -> StatusError:
+def invalid_item_type(expected: type, actual: Any) -> StatusError:
     """Say that a value is of another type than is wanted."""
     got = GO_TYPES[type(actual)]
-    return broken(f"expected a {GO_TYPES[expected]}, but received a {got}")
+    return internal_patch_error(f"expected a {GO_TYPES[expected]}, but received a {got}")
 
 
-def no_key(item: Mapping[str, Any], key: str) -> StatusError:
+def missing_merge_key(item: Mapping[str, Any], key: str) -> StatusError:
     """Say that an item has nothing to be known by."""
-    return broken(f"map: {printed(item)} does not contain declared merge key: {key}")
+    return internal_patch_error(
+        f"map: {format_value(item)} does not contain declared merge key: {key}"
+    )
 
 
 def item_type(*lists: Items) -> type:
@@ -50,13 +52,15 @@ def item_type(*lists: Items) -> type:
             if found is list:
                 raise PatchRejectedError
         elif type(each) is not found:
-            raise broken(f"list element types are not identical: {printed(list(lists))}")
+            raise internal_patch_error(
+                f"list element types are not identical: {format_value(list(lists))}"
+            )
     if found is None:
-        raise broken("no elements in any of the given slices")
+        raise internal_patch_error("no elements in any of the given slices")
     return found
 
 
-def parted(items: Items, named: Items, key: str) -> tuple[Items, Items]:
+def partition_items(items: Items, named: Items, key: str) -> tuple[Items, Items]:
     """Part items in those that a list has as well, and the others."""
     if not key:
         inside = set(map(scalar, named))
@@ -64,9 +68,9 @@ def parted(items: Items, named: Items, key: str) -> tuple[Items, Items]:
         return ours, [each for each in items if scalar(each) not in inside]
     for item in items:
         if not isinstance(item, dict):
-            raise bad_type(dict, item)
+            raise invalid_item_type(dict, item)
         if key not in item:
-            raise no_key(item, key)
+            raise missing_merge_key(item, key)
     values = _values(named, key) if items else set()
     ours = [each for each in items if scalar(each[key]) in values]
     return ours, [each for each in items if scalar(each[key]) not in values]
@@ -75,7 +79,7 @@ def parted(items: Items, named: Items, key: str) -> tuple[Items, Items]:
 def _values(items: Items, key: str) -> set[Any]:
     for index, item in enumerate(items):
         if not isinstance(item, dict):
-            raise broken(f"value for key {index} is not a map")
+            raise internal_patch_error(f"value for key {index} is not a map")
     return {scalar(item[key]) for item in items if key in item}
 
 
@@ -102,9 +106,9 @@ class Order:
         """Refuse items without the key, those of the order first asked about."""
         for item in [*items, *self._items] if self.key else ():
             if not isinstance(item, dict):
-                raise bad_type(dict, item)
+                raise invalid_item_type(dict, item)
             if self.key not in item:
-                raise no_key(item, self.key)
+                raise missing_merge_key(item, self.key)
 
     def sorted(self, items: Items) -> Items:
         """Put items in this order."""
@@ -142,7 +146,7 @@ def interleaved(order: Order, ours: Items, live: Order, theirs: Items) -> Items:
 def scalar(value: Any) -> Any:
     """Return what a value is compared by: 1, 1.0 and true are different."""
     if isinstance(value, dict | list):
-        return (type(value), printed(value))
+        return (type(value), format_value(value))
     return (type(value), value)
 
 

@@ -20,17 +20,17 @@ from kube_sandbox.patch.list_merge import (
     GO_TYPES,
     Items,
     Order,
-    bad_type,
-    broken,
     has,
     index,
     interleaved,
+    internal_patch_error,
+    invalid_item_type,
     item_type,
-    no_key,
-    parted,
+    missing_merge_key,
+    partition_items,
     scalar,
 )
-from kube_sandbox.registry.go_text import printed
+from kube_sandbox.registry.go_text import format_value
 
 _PATCH = "$patch"
 _RETAIN = "$retainKeys"
@@ -49,16 +49,20 @@ def strategic_patch(obj: Any, patch: Any, schema: Schema) -> Any:
 
 
 def _unknown_type(directive: Any, item: Mapping[str, Any]) -> StatusError:
-    named = directive if isinstance(directive, str) else _misprinted(directive)
-    return broken(f"unknown patch type: {named} in map: {printed(item)}")
+    named = directive if isinstance(directive, str) else _format_mistyped(directive)
+    return internal_patch_error(f"unknown patch type: {named} in map: {format_value(item)}")
 
 
-def _misprinted(value: Any) -> str:
+def _format_mistyped(value: Any) -> str:
     """Print what Go makes of a value that it is told is a text."""
     if value is None:
         return "%!s(<nil>)"
     kind = GO_TYPES[type(value)]
-    return f"%!s({kind}={printed(value)})" if not isinstance(value, dict | list) else printed(value)
+    return (
+        f"%!s({kind}={format_value(value)})"
+        if not isinstance(value, dict | list)
+        else format_value(value)
+    )
 
 
 def _field(schema: Schema, name: str) -> Schema:
@@ -84,7 +88,7 @@ def _merged(
     """Merge two objects."""
     if _PATCH in patch:
         return _directed(patch)
-    found, rest = _retained(original, patch)
+    found, rest = _retain_keys(original, patch)
     for name in [name for name in rest if name.startswith(_ORDER)]:
         _set_order(found, rest, name, schema)
     for name, value in rest.items():
@@ -101,7 +105,7 @@ def _directed(patch: Mapping[str, Any]) -> dict[str, Any]:
     raise _unknown_type(directive, patch)
 
 
-def _retained(
+def _retain_keys(
     original: Mapping[str, Any], patch: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return copies of both, with what `$retainKeys` does not name gone from the object."""
@@ -201,7 +205,7 @@ def _merged_list(original: Items, patch: Items, field: Schema, deletes: bool) ->
         return _Merge(_merged_scalars(original, patch), original)
     key = _merge_key(field)
     if not key:
-        raise broken("cannot merge lists without merge key for struct")
+        raise internal_patch_error("cannot merge lists without merge key for struct")
     return _merged_maps(original, patch, key, field.get("items", {}))
 
 
@@ -219,14 +223,14 @@ def _merged_maps(original: Items, patch: Items, key: str, schema: Schema) -> _Me
     added = 0
     for item in rest:
         if key not in item:
-            raise no_key(item, key)
+            raise missing_merge_key(item, key)
         at = index(merged, key, item[key])
         if at < 0:
             merged.append(item)
             added += 1
         else:
             merged[at] = _merged(merged[at], item, schema)
-    ours, theirs = parted(merged, rest, key)
+    ours, theirs = partition_items(merged, rest, key)
     items = interleaved(Order(rest, key), ours, Order(live, key), theirs)
     # Items that are new come to stand where others were deleted: that is the order a
     # $setElementOrder goes by afterwards.
@@ -243,12 +247,12 @@ def _special(original: Items, patch: Items, key: str) -> tuple[Items, Items]:
             rest.append(item)
         elif directive == "delete":
             if key not in item:
-                raise no_key(item, key)
+                raise missing_merge_key(item, key)
             live = [each for each in live if not has(each, key, item[key])]
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
-            raise broken("merging lists cannot yet be specified in the patch")
+            raise internal_patch_error("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown_type(directive, item)
     return (rest, []) if replaces else (live, rest)
@@ -258,14 +262,16 @@ def _set_order(found: dict[str, Any], rest: dict[str, Any], written: str, schema
     """Merge a list and put it into the order that a patch gives; changes both."""
     order = rest.pop(written)
     if not isinstance(order, list):
-        raise bad_type(list, order)
+        raise invalid_item_type(list, order)
     name = _named(written, _ORDER, "invalid patch format of setElementOrder list")
     for side in (found, rest):
         if name in side and not isinstance(side[name], list):
-            raise bad_type(list, side[name])
+            raise invalid_item_type(list, side[name])
     field = _field(schema, name)
     if "properties" in schema and not field:
-        raise broken(f'unable to find api field in struct for the json field "{name}"')
+        raise internal_patch_error(
+            f'unable to find api field in struct for the json field "{name}"'
+        )
     key = _merge_key(field)
     patch: Items | None = rest.get(name)
     original: Items | None = found.get(name)
@@ -278,7 +284,7 @@ def _set_order(found: dict[str, Any], rest: dict[str, Any], written: str, schema
     else:
         merge = _merged_list(original, patch, field, deletes=False)
     kind = item_type(original or [], patch or [])
-    ours, theirs = parted(merge.items, order, key)
+    ours, theirs = partition_items(merge.items, order, key)
     by = key if kind is dict else ""
     found[name] = interleaved(Order(order, by), ours, Order(merge.live, by), theirs)
     rest.pop(name, None)
@@ -289,13 +295,13 @@ def _check_order(patch: Items, order: Items, key: str) -> None:
     if not patch or not order:
         return
     if key and (odd := next((each for each in patch if not isinstance(each, dict)), None)):
-        raise bad_type(dict, odd)
+        raise invalid_item_type(dict, odd)
     wanted = [each for each in patch if not (isinstance(each, dict) and _PATCH in each)]
     left = iter(order)
     for item in wanted:
         if not any(_equal(item, each, key) for each in left):
-            text = f"The order in patch list:\n{printed(patch)}\n doesn't match"
-            raise broken(f"{text} {_ORDER} list:\n{printed(order)}\n")
+            text = f"The order in patch list:\n{format_value(patch)}\n doesn't match"
+            raise internal_patch_error(f"{text} {_ORDER} list:\n{format_value(order)}\n")
 
 
 def _equal(item: Any, other: Any, key: str) -> bool:
@@ -303,8 +309,8 @@ def _equal(item: Any, other: Any, key: str) -> bool:
         return bool(scalar(item) == scalar(other))
     for each in (item, other):
         if not isinstance(each, dict):
-            raise bad_type(dict, each)
+            raise invalid_item_type(dict, each)
     for each in (item, other):
         if key not in each:
-            raise no_key(each, key)
+            raise missing_merge_key(each, key)
     return bool(scalar(item[key]) == scalar(other[key]))

@@ -43,7 +43,7 @@ _DEPRECATED = {
     "endpoints": ("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
 }
 
-_ANYTHING: Schema = {}  # the schema of kinds that have none
+_ANY_SCHEMA: Schema = {}  # the schema of kinds that have none
 
 
 def served_builtins(strategies: Strategies) -> list[Served]:
@@ -146,7 +146,7 @@ def _served(
 
 def _schema(kind: Kind) -> Schema:
     known = catalog.find(kind)
-    return known.schema if known is not None else _ANYTHING
+    return known.schema if known is not None else _ANY_SCHEMA
 
 
 def _storage_version(kind: Kind, told: str) -> str:

@@ -16,7 +16,7 @@ import orjson
 from kube_objects.problems import Path
 
 
-class Sort(Enum):
+class ErrorType(Enum):
     """The sorts of errors: how a cause names them, and how they are told."""
 
     NOT_FOUND = ("FieldValueNotFound", "Not found")
@@ -31,7 +31,9 @@ class Sort(Enum):
     TYPE_INVALID = ("FieldValueTypeInvalid", "Invalid value")
 
 
-_WITHOUT_VALUE = frozenset((Sort.REQUIRED, Sort.FORBIDDEN, Sort.TOO_LONG, Sort.INTERNAL))
+_WITHOUT_VALUE = frozenset(
+    (ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL)
+)
 _OMITTED: Any = object()
 
 
@@ -39,7 +41,7 @@ _OMITTED: Any = object()
 class FieldError:
     """One error; `field` is a path as the API server writes it: `spec.ports[0].name`."""
 
-    sort: Sort
+    sort: ErrorType
     field: str
     value: Any = _OMITTED
     detail: str = ""
@@ -49,7 +51,7 @@ class FieldError:
         """Return the message without the field."""
         text = self.sort.value[1]
         if self.sort not in _WITHOUT_VALUE and self.value is not _OMITTED:
-            text = f"{text}: {shown(self.value)}"
+            text = f"{text}: {format_field_value(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
     def __str__(self) -> str:
@@ -60,7 +62,7 @@ class FieldError:
         return {"reason": self.sort.value[0], "message": self.body, "field": self.field}
 
 
-def shown(value: Any) -> str:
+def format_field_value(value: Any) -> str:
     """Print a value as Go does in such messages."""
     if isinstance(value, str):
         return quoted(value)
@@ -99,56 +101,56 @@ def path_of(steps: Path) -> str:
 
 def required(field: str, detail: str = "") -> FieldError:
     """Say that a value is missing."""
-    return FieldError(Sort.REQUIRED, field, detail=detail)
+    return FieldError(ErrorType.REQUIRED, field, detail=detail)
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
     """Say that a value is malformed."""
-    return FieldError(Sort.INVALID, field, value, detail)
+    return FieldError(ErrorType.INVALID, field, value, detail)
 
 
 def type_invalid(field: str, value: Any, detail: str) -> FieldError:
     """Say that a value is of the wrong type."""
-    return FieldError(Sort.TYPE_INVALID, field, value, detail)
+    return FieldError(ErrorType.TYPE_INVALID, field, value, detail)
 
 
 def duplicate(field: str, value: Any) -> FieldError:
     """Say that a value stands twice where it may only once."""
-    return FieldError(Sort.DUPLICATE, field, value)
+    return FieldError(ErrorType.DUPLICATE, field, value)
 
 
 def not_found(field: str, value: Any) -> FieldError:
     """Say that what a value names is not there."""
-    return FieldError(Sort.NOT_FOUND, field, value)
+    return FieldError(ErrorType.NOT_FOUND, field, value)
 
 
 def not_supported(field: str, value: Any, supported: Iterable[str] = ()) -> FieldError:
     """Say that a value is none of those there are; they are named in the order given."""
     choices = ", ".join(map(quoted, supported))
     return FieldError(
-        Sort.NOT_SUPPORTED, field, value, f"supported values: {choices}" if choices else ""
+        ErrorType.NOT_SUPPORTED, field, value, f"supported values: {choices}" if choices else ""
     )
 
 
 def forbidden(field: str, detail: str) -> FieldError:
     """Say that a value may not be given here."""
-    return FieldError(Sort.FORBIDDEN, field, detail=detail)
+    return FieldError(ErrorType.FORBIDDEN, field, detail=detail)
 
 
 def too_long(field: str, most: int) -> FieldError:
     """Say that a text is too long."""
     unit = "byte" if most == 1 else "bytes"
     detail = f"may not be more than {most} {unit}" if most >= 0 else "value is too long"
-    return FieldError(Sort.TOO_LONG, field, detail=detail)
+    return FieldError(ErrorType.TOO_LONG, field, detail=detail)
 
 
 def too_many(field: str, count: int, most: int) -> FieldError:
     """Say that a list has too many items."""
     unit = "item" if most == 1 else "items"
     detail = f"must have at most {most} {unit}" if most >= 0 else "has too many items"
-    return FieldError(Sort.TOO_MANY, field, count if count >= 0 else _OMITTED, detail)
+    return FieldError(ErrorType.TOO_MANY, field, count if count >= 0 else _OMITTED, detail)
 
 
 def internal(field: str, detail: str) -> FieldError:
     """Say that something could not be checked."""
-    return FieldError(Sort.INTERNAL, field, detail=detail)
+    return FieldError(ErrorType.INTERNAL, field, detail=detail)

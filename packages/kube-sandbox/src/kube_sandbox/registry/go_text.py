@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 
-def printed(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Print a value as Go's %v does."""
     match value:
         case None:
@@ -14,19 +14,19 @@ def printed(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case dict():
-            return f"map[{' '.join(f'{key}:{printed(value[key])}' for key in sorted(value))}]"
+            return f"map[{' '.join(f'{key}:{format_value(value[key])}' for key in sorted(value))}]"
         case list():
-            return f"[{' '.join(map(printed, value))}]"
+            return f"[{' '.join(map(format_value, value))}]"
         case float():
-            return _printed_float(value)
+            return _format_float(value)
         case int() if not -(2**63) <= value < 2**63:
             # Go has read it as a floating-point number.
-            return _printed_float(float(value))
+            return _format_float(float(value))
         case _:
             return str(value)
 
 
-def _printed_float(value: float) -> str:
+def _format_float(value: float) -> str:
     """Print with an exponent what is below 0.0001 or has seven digits before the point."""
     if value == 0 or 1e-4 <= abs(value) < 1e6:
         return str(int(value)) if value.is_integer() else repr(value)

@@ -29,12 +29,12 @@ _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
 _HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
-MOST_IN_LABEL = 63
-MOST_IN_SUBDOMAIN = 253
-_MOST_IN_PORT_NAME = 15
-_MOST_GENERATED_FROM = 58
+MAX_LABEL_LENGTH = 63
+MAX_SUBDOMAIN_LENGTH = 253
+_MAX_PORT_NAME_LENGTH = 15
+_MAX_GENERATE_NAME_LENGTH = 58
 
-_WORDS = {
+_MESSAGES = {
     _LABEL: (
         "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
         "and must start and end with an alphanumeric character",
@@ -113,8 +113,8 @@ def _matches(text: str, pattern: str) -> bool:
     return _compiled(pattern).fullmatch(text) is not None
 
 
-def _complaint(pattern: str) -> str:
-    words, examples = _WORDS[pattern]
+def _pattern_message(pattern: str) -> str:
+    words, examples = _MESSAGES[pattern]
     return pattern_error(words, pattern, *examples)
 
 
@@ -139,44 +139,44 @@ def port_number(number: int) -> list[str]:
     return in_range(number, 1, 65535)
 
 
-def _judged(text: str, pattern: str, most: int) -> list[str]:
+def _validate_pattern(text: str, pattern: str, most: int) -> list[str]:
     if _size(text) <= most and _matches(text, pattern):
         return []
     found = [too_long(most)] if _size(text) > most else []
     if not _matches(text, pattern):
-        found.append(_complaint(pattern))
+        found.append(_pattern_message(pattern))
     return found
 
 
 def dns_label(text: str) -> list[str]:
     """Judge an RFC 1123 label."""
-    if len(text) <= MOST_IN_LABEL and _matches(text, _LABEL):
+    if len(text) <= MAX_LABEL_LENGTH and _matches(text, _LABEL):
         return []
-    found = [too_long(MOST_IN_LABEL)] if _size(text) > MOST_IN_LABEL else []
+    found = [too_long(MAX_LABEL_LENGTH)] if _size(text) > MAX_LABEL_LENGTH else []
     if not _matches(text, _LABEL):
         dotted = _matches(text, _SUBDOMAIN)
-        found.append("must not contain dots" if dotted else _complaint(_LABEL))
+        found.append("must not contain dots" if dotted else _pattern_message(_LABEL))
     return found
 
 
 def dns_subdomain(text: str) -> list[str]:
     """Judge an RFC 1123 subdomain."""
-    return _judged(text, _SUBDOMAIN, MOST_IN_SUBDOMAIN)
+    return _validate_pattern(text, _SUBDOMAIN, MAX_SUBDOMAIN_LENGTH)
 
 
 def dns_subdomain_with_underscore(text: str) -> list[str]:
     """Judge a subdomain in which underscores may stand."""
-    return _judged(text, _UNDERSCORE_SUBDOMAIN, MOST_IN_SUBDOMAIN)
+    return _validate_pattern(text, _UNDERSCORE_SUBDOMAIN, MAX_SUBDOMAIN_LENGTH)
 
 
 def dns_1035_label(text: str) -> list[str]:
     """Judge an RFC 1035 label."""
-    return _judged(text, _DNS_1035, MOST_IN_LABEL)
+    return _validate_pattern(text, _DNS_1035, MAX_LABEL_LENGTH)
 
 
 def wildcard_subdomain(text: str) -> list[str]:
     """Judge `*.` and a subdomain."""
-    return _judged(text, _WILDCARD, MOST_IN_SUBDOMAIN)
+    return _validate_pattern(text, _WILDCARD, MAX_SUBDOMAIN_LENGTH)
 
 
 def qualified_name(text: str) -> list[str]:
@@ -184,21 +184,21 @@ def qualified_name(text: str) -> list[str]:
     parts = text.split("/")
     if len(parts) > 2:
         hint = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return [f"a valid label key {_complaint(_KEY)}{hint}"]
+        return [f"a valid label key {_pattern_message(_KEY)}{hint}"]
     found = []
     name = parts[-1]
     if len(parts) == 2:
-        found = _judged_prefix(parts[0])
+        found = _validate_prefix(parts[0])
     if not name:
         found.append("name part must be non-empty")
-    elif _size(name) > MOST_IN_LABEL:
-        found.append(f"name part must be no more than {MOST_IN_LABEL} bytes")
+    elif _size(name) > MAX_LABEL_LENGTH:
+        found.append(f"name part must be no more than {MAX_LABEL_LENGTH} bytes")
     if not _matches(name, _KEY):
-        found.append(f"name part {_complaint(_KEY)}")
+        found.append(f"name part {_pattern_message(_KEY)}")
     return found
 
 
-def _judged_prefix(prefix: str) -> list[str]:
+def _validate_prefix(prefix: str) -> list[str]:
     if not prefix:
         return ["prefix part must be non-empty"]
     return [f"prefix part {_in_bytes(each)}" for each in dns_subdomain(prefix)]
@@ -213,9 +213,9 @@ def _in_bytes(message: str) -> str:
 
 def label_value(text: str) -> list[str]:
     """Judge the value of a label."""
-    if _size(text) <= MOST_IN_LABEL and _matches(text, _VALUE):
+    if _size(text) <= MAX_LABEL_LENGTH and _matches(text, _VALUE):
         return []
-    return [_in_bytes(each) for each in _judged(text, _VALUE, MOST_IN_LABEL)]
+    return [_in_bytes(each) for each in _validate_pattern(text, _VALUE, MAX_LABEL_LENGTH)]
 
 
 def domain_prefixed_key(text: str) -> list[str]:
@@ -235,13 +235,13 @@ def http_path(text: str) -> list[str]:
 
 def config_key(text: str) -> list[str]:
     """Judge a key of a ConfigMap or a Secret."""
-    return _judged(text, _CONFIG_KEY, MOST_IN_SUBDOMAIN) + _leads_out(text)
+    return _validate_pattern(text, _CONFIG_KEY, MAX_SUBDOMAIN_LENGTH) + _check_parent_steps(text)
 
 
 def env_var_name(text: str) -> list[str]:
     """Judge the name of an environment variable."""
-    found = [] if _matches(text, _ENV_NAME) else [_complaint(_ENV_NAME)]
-    return found + _leads_out(text)
+    found = [] if _matches(text, _ENV_NAME) else [_pattern_message(_ENV_NAME)]
+    return found + _check_parent_steps(text)
 
 
 def relaxed_env_var_name(text: str) -> list[str]:
@@ -256,7 +256,7 @@ def relaxed_env_var_name(text: str) -> list[str]:
     ]
 
 
-def _leads_out(text: str) -> list[str]:
+def _check_parent_steps(text: str) -> list[str]:
     if text in (".", ".."):
         return [f"must not be '{text}'"]
     return ["must not start with '..'"] if text.startswith("..") else []
@@ -264,22 +264,22 @@ def _leads_out(text: str) -> list[str]:
 
 def c_identifier(text: str) -> list[str]:
     """Judge an identifier of the language C."""
-    return [] if _matches(text, _C_IDENTIFIER) else [_complaint(_C_IDENTIFIER)]
+    return [] if _matches(text, _C_IDENTIFIER) else [_pattern_message(_C_IDENTIFIER)]
 
 
 def percent(text: str) -> list[str]:
     """Judge a percentage."""
-    return [] if _matches(text, _PERCENT) else [_complaint(_PERCENT)]
+    return [] if _matches(text, _PERCENT) else [_pattern_message(_PERCENT)]
 
 
 def http_header(text: str) -> list[str]:
     """Judge the name of an HTTP header."""
-    return [] if _matches(text, _HEADER) else [_complaint(_HEADER)]
+    return [] if _matches(text, _HEADER) else [_pattern_message(_HEADER)]
 
 
 def port_name(text: str) -> list[str]:
     """Judge the name of a port."""
-    found = [too_long(_MOST_IN_PORT_NAME)] if _size(text) > _MOST_IN_PORT_NAME else []
+    found = [too_long(_MAX_PORT_NAME_LENGTH)] if _size(text) > _MAX_PORT_NAME_LENGTH else []
     if not _PORT_NAME.fullmatch(text):
         found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not any("a" <= letter <= "z" for letter in text):
@@ -323,7 +323,7 @@ def name_is_1035_label(name: str, is_prefix: bool) -> list[str]:
 
 def generated(prefix: str, suffix: str) -> str:
     """Make a name of `generateName` and five random letters of `SUFFIX_LETTERS`."""
-    return prefix[:_MOST_GENERATED_FROM] + suffix
+    return prefix[:_MAX_GENERATE_NAME_LENGTH] + suffix
 
 
 SUFFIX_LENGTH = 5

@@ -33,14 +33,14 @@ Errors = list[FieldError]
 
 IMMUTABLE = "field is immutable"
 _NEGATIVE = "must be greater than or equal to 0"
-_MOST_IN_ANNOTATIONS = 256 * 1024
-_MOST_IN_MANAGER = 128
-_MOST_IN_SUBRESOURCE = 256
+_MAX_ANNOTATIONS_BYTES = 256 * 1024
+_MAX_MANAGER_LENGTH = 128
+_MAX_SUBRESOURCE_LENGTH = 256
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 # Finalizers without a domain that are known for old times' sake.
 KNOWN_FINALIZERS = frozenset(("kubernetes", _ORPHAN, _FOREGROUND))
 # What an update may not change, and how it reads where it is absent.
-_FIXED: tuple[tuple[str, Any], ...] = (
+_IMMUTABLE_FIELDS: tuple[tuple[str, Any], ...] = (
     ("name", ""),
     ("namespace", ""),
     ("uid", ""),
@@ -59,7 +59,7 @@ def validate_create(
     return found + _known_finalizers(meta, field)
 
 
-def validate_plain(obj: KubeObject, namespaced: bool, name_rule: NameRule) -> Errors:
+def validate_object_meta(obj: KubeObject, namespaced: bool, name_rule: NameRule) -> Errors:
     """Return what is wrong with the metadata of any other object, such as a custom one."""
     return _checked(obj["metadata"], namespaced, name_rule, "metadata")
 
@@ -71,7 +71,7 @@ def common_create(obj: KubeObject, namespaced: bool) -> Errors:
 
 def common_update(new: KubeObject, old: KubeObject, namespaced: bool) -> Errors:
     """Return what is wrong with the metadata of a changed object of whatever kind."""
-    return common_create(new, namespaced) + validate_plain_update(new, old)
+    return common_create(new, namespaced) + validate_object_meta_update(new, old)
 
 
 def _checked(meta: Mapping[str, Any], namespaced: bool, rule: NameRule, field: str) -> Errors:
@@ -130,8 +130,8 @@ def annotations(values: Mapping[str, str] | None, field: str) -> Errors:
         return []
     found = [invalid(field, key, each) for key in values for each in qualified_name(key.lower())]
     size = sum(len(key.encode()) + len(value.encode()) for key, value in values.items())
-    if size > _MOST_IN_ANNOTATIONS:
-        found.append(too_long(field, _MOST_IN_ANNOTATIONS))
+    if size > _MAX_ANNOTATIONS_BYTES:
+        found.append(too_long(field, _MAX_ANNOTATIONS_BYTES))
     return found
 
 
@@ -147,7 +147,7 @@ def owner_references(owners: Iterable[Mapping[str, Any]], field: str) -> Errors:
                 found.append(
                     invalid(
                         field,
-                        _shown_owners(owners),
+                        _format_owners(owners),
                         "Only one reference can have Controller set to true. "
                         f'Found "true" in references for {controller} and {name}',
                     )
@@ -156,7 +156,7 @@ def owner_references(owners: Iterable[Mapping[str, Any]], field: str) -> Errors:
     return found
 
 
-def _shown_owners(owners: Iterable[Mapping[str, Any]]) -> list[orjson.Fragment]:
+def _format_owners(owners: Iterable[Mapping[str, Any]]) -> list[orjson.Fragment]:
     """Return references as messages show them, in the order of the API server's fields."""
     fields = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
     return [
@@ -180,7 +180,7 @@ def _owner(owner: Mapping[str, Any], field: str) -> Errors:
             found.append(invalid(f"{field}.{key}", "", "must not be empty"))
     if (version, kind) == ("v1", "Event"):
         told = "/v1, Kind=Event is disallowed from being an owner"
-        found.append(invalid(field, _shown_owners([owner])[0], told))
+        found.append(invalid(field, _format_owners([owner])[0], told))
     return found
 
 
@@ -217,18 +217,18 @@ def managed_fields(entries: Iterable[Mapping[str, Any]], field: str) -> Errors:
             told = invalid(f"{where}.fieldsType", entry["fieldsType"], "must be `FieldsV1`")
             found.append(told)
         found += field_manager(entry.get("manager", ""), f"{where}.manager")
-        if len(entry.get("subresource", "")) > _MOST_IN_SUBRESOURCE:
-            found.append(too_long(f"{where}.subresource", _MOST_IN_SUBRESOURCE))
+        if len(entry.get("subresource", "")) > _MAX_SUBRESOURCE_LENGTH:
+            found.append(too_long(f"{where}.subresource", _MAX_SUBRESOURCE_LENGTH))
     return found
 
 
 def field_manager(name: str, field: str) -> Errors:
     """Return what is wrong with the name of a manager of fields."""
-    if name.isascii() and name.isprintable() and len(name) <= _MOST_IN_MANAGER:
+    if name.isascii() and name.isprintable() and len(name) <= _MAX_MANAGER_LENGTH:
         return []
     found = []
-    if len(name.encode()) > _MOST_IN_MANAGER:
-        found.append(too_long(field, _MOST_IN_MANAGER))
+    if len(name.encode()) > _MAX_MANAGER_LENGTH:
+        found.append(too_long(field, _MAX_MANAGER_LENGTH))
     at = 0
     for letter in name:
         if not letter.isprintable():
@@ -244,7 +244,7 @@ def _code_point(letter: str) -> str:
     return f"U+{ord(letter):04X}{shown}"
 
 
-def validate_plain_update(new: KubeObject, old: KubeObject) -> Errors:
+def validate_object_meta_update(new: KubeObject, old: KubeObject) -> Errors:
     """Return what an update may not do to the metadata of an object."""
     meta, before = new["metadata"], old["metadata"]
     found: Errors = []
@@ -256,7 +256,7 @@ def validate_plain_update(new: KubeObject, old: KubeObject) -> Errors:
     if meta.get("generation", 0) < before.get("generation", 0):
         value = meta.get("generation", 0)
         found.append(invalid("metadata.generation", value, "must not be decremented"))
-    for key, absent in _FIXED:
+    for key, absent in _IMMUTABLE_FIELDS:
         value = meta.get(key, absent)
         if value != before.get(key, absent):
             found.append(invalid(f"metadata.{key}", value, IMMUTABLE))
@@ -266,7 +266,7 @@ def validate_plain_update(new: KubeObject, old: KubeObject) -> Errors:
 
 def validate_update(new: KubeObject, old: KubeObject) -> Errors:
     """Return the same for an object of the API server's own groups."""
-    return validate_plain_update(new, old) + _known_finalizers(new["metadata"], "metadata")
+    return validate_object_meta_update(new, old) + _known_finalizers(new["metadata"], "metadata")
 
 
 def _new_finalizers(meta: Mapping[str, Any], before: Mapping[str, Any]) -> Errors:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube_objects.refs import Kind, KubeObject
-from kube_sandbox.registry.go_text import printed
+from kube_sandbox.registry.go_text import format_value
 
 Reader = Callable[[KubeObject], str]
 
@@ -21,7 +21,7 @@ def _read(*path: str, absent: str = "") -> Reader:
             here = here.get(step) if isinstance(here, dict) else None
         if here is None:
             return absent
-        return printed(here)
+        return format_value(here)
 
     return read
 

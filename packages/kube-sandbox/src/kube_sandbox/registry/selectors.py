@@ -109,7 +109,7 @@ class _LabelParser:
             is_word, key = self._next()
         if not is_word:
             raise _UnreadableError(f"found '{key}', expected: identifier")
-        _judge(key, name_validation.qualified_name(key), "<nil>")
+        _raise_invalid(key, name_validation.qualified_name(key), "<nil>")
         if denied:
             return Requirement(key, Operator.DOES_NOT_EXIST)
         if self._peek() in ((False, _END), (False, ",")):
@@ -120,14 +120,14 @@ class _LabelParser:
         is_word, token = self._next()
         if is_word and token in ("in", "notin"):
             values = self._values()
-            _judge_values(key, values)
+            _validate_values(key, values)
             return Requirement(key, Operator.IN if token == "in" else Operator.NOT_IN, values)
         if is_word or token not in ("=", "==", "!=", "<", ">"):
             raise _UnreadableError(f"found '{token}', expected: {_OPERATORS}")
         value = self._value()
         if token in "<>":
             return _comparison(key, token, value)
-        _judge_values(key, (value,))
+        _validate_values(key, (value,))
         return Requirement(key, Operator.NOT_IN if token == "!=" else Operator.IN, (value,))
 
     def _value(self) -> str:
@@ -177,17 +177,17 @@ def _comparison(key: str, token: str, value: str) -> Comparison:
     is_number = _INTEGER.fullmatch(value) and -(2**63) <= int(value) < 2**63
     if not is_number:
         text = "for 'Gt', 'Lt' operators, the value must be an integer"
-        _judge_values(key, (value,), [str(invalid_field("values[0]", value, text))])
-    _judge_values(key, (value,))
+        _validate_values(key, (value,), [str(invalid_field("values[0]", value, text))])
+    _validate_values(key, (value,))
     return Comparison(key, Operator.EXISTS, (value,), int(value), token == ">")
 
 
-def _judge(value: str, complaints: Sequence[str], field: str) -> None:
+def _raise_invalid(value: str, complaints: Sequence[str], field: str) -> None:
     if complaints:
         raise _UnreadableError(str(invalid_field(field, value, "; ".join(complaints))))
 
 
-def _judge_values(key: str, values: Iterable[str], said: Sequence[str] = ()) -> None:
+def _validate_values(key: str, values: Iterable[str], said: Sequence[str] = ()) -> None:
     found = [*said]
     for index, value in enumerate(values):
         if complaints := name_validation.label_value(value):

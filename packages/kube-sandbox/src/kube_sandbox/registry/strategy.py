@@ -3,7 +3,8 @@ What a kind does with its objects beyond what all kinds do.
 
 The verbs call these in a fixed order. A write that gives a whole object (create, update, patch):
 `default`, then `prepare_create` or `prepare_update`, then the matching `validate_…`. Everything is
-pure: objects are changed in place where it is said, the time and the asker are in the `Occasion`.
+pure: objects are changed in place where it is said, the time and the asker are in the
+`RequestContext`.
 
 What the verbs do themselves, for every kind: names and `generateName`, uid, creationTimestamp,
 resourceVersion, deletionTimestamp and finalizers, the checks of `metadata` that all objects share
@@ -24,7 +25,7 @@ Fields = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class RequestContext:
     """When and by whom something is written, and what else is there."""
 
     now: datetime
@@ -41,19 +42,19 @@ class Strategy(Protocol):
     def default(self, obj: KubeObject) -> None:
         """Fill in what is left out; changes the object."""
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Set what only the server sets, drop what only the server may set; changes it."""
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Put back what this write may not reach, and count the generation; changes `new`."""
 
-    def validate_create(self, obj: KubeObject, occasion: Occasion) -> Errors:
+    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
         """Return what is wrong with a new object."""
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed object."""
 
@@ -87,7 +88,7 @@ def set_generation(obj: KubeObject, generation: int) -> None:
         obj["metadata"].pop("generation", None)
 
 
-def keep(new: KubeObject, old: KubeObject, part: str) -> None:
+def restore_field(new: KubeObject, old: KubeObject, part: str) -> None:
     """Put a top-level part back as it was."""
     if part in old:
         new[part] = old[part]

@@ -25,7 +25,7 @@ from pathlib import Path
 from kube_objects.errors import InvalidError
 from kube_sandbox.api_errors import internal_error
 from kube_sandbox.storage.store import Change, ChangeType, History, Store
-from kube_sandbox.storage.store_file import INSERT, connect, load, row, trouble
+from kube_sandbox.storage.store_file import INSERT, connect, load, row, store_error
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         self._path = path.with_name(f"{path.name}.lock")
-        with trouble(path):
+        with store_error(path):
             self._file = self._taken(path)
             try:
                 os.ftruncate(self._file, 0)
@@ -61,7 +61,7 @@ class Lock:
             except BlockingIOError:
                 holder = os.read(file, 32).decode(errors="replace").strip()
                 os.close(file)
-                raise _in_use(path, holder) from None
+                raise _locked_error(path, holder) from None
             if self._is(file):
                 return file
             # Its holder removed it between the two calls: that lock is worth nothing.
@@ -81,7 +81,7 @@ class Lock:
             self._file = -1
 
 
-def _in_use(path: Path, holder: str) -> InvalidError:
+def _locked_error(path: Path, holder: str) -> InvalidError:
     who = f"process {holder}" if holder else "another process"
     return InvalidError(
         "store-in-use",
@@ -103,7 +103,7 @@ class Journal:
     def open(cls, path: Path, history: History | None = None) -> tuple["Journal", Store]:
         """Open or make a file; return it with what it holds. It is nobody else's until closed."""
         path = path.resolve()
-        with trouble(path):
+        with store_error(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         lock = Lock(path)
         try:
@@ -138,11 +138,11 @@ class Journal:
     @contextmanager
     def together(self) -> Iterator[None]:
         """Write many changes at once: all of them or none. Nobody may have been answered yet."""
-        with trouble(self.path):
+        with store_error(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
-            with trouble(self.path):
+            with store_error(self.path):
                 self._connection.execute("COMMIT")
         except BaseException:
             self._undo()

@@ -21,11 +21,11 @@ from kube_sandbox.storage.store_file import (
     StoreError,
     connect,
     connect_to_read,
-    fill,
     is_used,
     load,
     row,
-    trouble,
+    store_error,
+    write_rows,
 )
 
 _NOT_READABLE = "name a file that `snapshot save` has made, with this version"
@@ -64,7 +64,7 @@ def restore(snapshot: Path, path: Path, *, replace: bool = False) -> Store:
     """
     found = read(snapshot)
     path = path.resolve()
-    with trouble(path):
+    with store_error(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(path):
         if not replace and _has_content(path):
@@ -86,7 +86,7 @@ def _read(path: Path, history: History | None = None) -> Store:
     connection = connect_to_read(path)
     try:
         # All that is read is of the same moment.
-        with trouble(path):
+        with store_error(path):
             connection.execute("BEGIN")
         return load(connection, path, history)
     finally:
@@ -124,7 +124,7 @@ def _check_replaceable(path: Path) -> None:
 
 def _check_is_snapshot(path: Path) -> None:
     """Refuse a file that is something else; one that is empty or not there is nothing."""
-    with trouble(path):
+    with store_error(path):
         if not path.exists() or (path.is_file() and not _has_content(path)):
             return
     connection = connect_to_read(path)
@@ -146,7 +146,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _replace(store: Store, path: Path) -> None:
-    with trouble(path):
+    with store_error(path):
         draft = _draft(store, path)
         # The log of an older file must not be taken for this one's.
         for beside in ("-wal", "-shm", "-journal"):
@@ -168,7 +168,7 @@ def _draft(store: Store, path: Path) -> Path:
     try:
         connection = connect(draft, *_FAST)
         try:
-            fill(connection, _rows(store), store.version)
+            write_rows(connection, _rows(store), store.version)
         finally:
             connection.close()
         _sync(draft)

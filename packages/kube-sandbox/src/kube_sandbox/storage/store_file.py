@@ -49,7 +49,7 @@ _PAGES = "page_size = 8192"
 INSERT = "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _SELECT = "SELECT version, bucket, namespace, name, uid, labels, deleted, value FROM changes"
 # Who only reads may be at it while we begin: that is over soon.
-_PATIENCE = 5.0  # seconds
+_BUSY_TIMEOUT = 5.0  # seconds
 _NO_LABELS: MappingProxyType[str, str] = MappingProxyType({})
 
 Row = tuple[int, str, str, str, str, str, bool, bytes]
@@ -80,11 +80,11 @@ def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
 
     It is refused if it is something else, of another layout, or damaged.
     """
-    with trouble(path):
+    with store_error(path):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         path.chmod(0o600)
         connection = sqlite3.connect(
-            path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            path, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
         )
         try:
             is_new = _is_new(connection, path)
@@ -100,13 +100,13 @@ def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """Open a file that is there and stays as it is; somebody else may be writing to it."""
-    with trouble(path):
+    with store_error(path):
         uri = f"{path.resolve().as_uri()}?mode=ro"
         if not path.exists():
             raise StoreError(path, "there is no such file")
         if not path.is_file():  # a pipe would be waited for, and folders say strange things
             raise StoreError(path, "it is no regular file")
-        connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
+        connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT, isolation_level=None)
         try:
             if _is_new(connection, path):
                 raise StoreError(path, "it is empty")
@@ -143,7 +143,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 @contextmanager
-def trouble(path: Path) -> Iterator[None]:
+def store_error(path: Path) -> Iterator[None]:
     """Say what is wrong with a file where SQLite cannot read or write it."""
     try:
         yield
@@ -156,7 +156,7 @@ def trouble(path: Path) -> Iterator[None]:
 
 def load(connection: sqlite3.Connection, path: Path, history: History | None = None) -> Store:
     """Return what a file holds."""
-    with trouble(path):
+    with store_error(path):
         floor = int(connection.execute("SELECT max(version) FROM floor").fetchone()[0])
         objects: dict[str, list[Record]] = {}
         for bucket, record, _ in _rows(connection, f"WHERE version <= {floor}"):
@@ -178,7 +178,7 @@ def _rows(connection: sqlite3.Connection, where: str) -> Iterator[tuple[str, Rec
         yield intern(bucket), record, bool(deleted)
 
 
-def fill(connection: sqlite3.Connection, rows: Iterable[Row], floor: int) -> None:
+def write_rows(connection: sqlite3.Connection, rows: Iterable[Row], floor: int) -> None:
     """Write live objects into an empty file, as they are at a version."""
     connection.execute("BEGIN")
     connection.executemany(INSERT, rows)

@@ -16,18 +16,18 @@ from operator import attrgetter
 import orjson
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import Asked, parse_version, require
+from kube_sandbox.endpoints.resource_version import VersionOptions, parse_version, require_version
 from kube_sandbox.storage.store import Change, ChangeType, Record, Store
 
 _BOOKMARK = "BOOKMARK"
 _ERROR = "ERROR"
 # Seconds between bookmarks, and how long before its end a watch gets the last one.
-_BOOKMARK_EVERY = 60.0
+_BOOKMARK_INTERVAL = 60.0
 _BOOKMARK_BEFORE_END = 2.0
 # The first one after initial events comes soon, since reading those may have taken a while.
 _FIRST_BOOKMARK = 1.0
 # Who sets no limit is let go after half an hour or so, each at another time.
-_LEAST_TIMEOUT = 1800.0
+_MIN_TIMEOUT = 1800.0
 _CHUNK = 256 * 1024
 
 Event = tuple[str, Record]
@@ -58,14 +58,14 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class WatchBufferLimits:
     """How far a client may fall behind: events, and bytes of them."""
 
     events: int = 10_000
     bytes: int = 16 * 1024 * 1024
 
 
-def needed_version(asked: Asked) -> int:
+def needed_version(asked: VersionOptions) -> int:
     """Return the version for which to hold a watch; raise 500 if what is asked is no version."""
     version = parse_version(asked.resource_version)
     return version if asked.send_initial_events else 0
@@ -73,7 +73,7 @@ def needed_version(asked: Asked) -> int:
 
 def timeout(seconds: int | None, jitter: float) -> float:
     """Return how long a watch may last; `jitter` is between 0 and 1."""
-    return float(max(seconds, 0)) if seconds else _LEAST_TIMEOUT * (1 + jitter)
+    return float(max(seconds, 0)) if seconds else _MIN_TIMEOUT * (1 + jitter)
 
 
 class Watch:
@@ -85,18 +85,18 @@ class Watch:
     """
 
     def __init__(
-        self, store: Store, watched: Watched, asked: Asked, now: float, lasts: float
+        self, store: Store, watched: Watched, asked: VersionOptions, now: float, lasts: float
     ) -> None:
         version = parse_version(asked.resource_version)
         self.is_over = False
         self.wake: Callable[[], None] = lambda: None
         self._store = store
         self._watched = watched
-        self._patience = Patience()
+        self._patience = WatchBufferLimits()
         self._pending: deque[Event] = deque()
         self._weight = 0
         self._ends = now + lasts
-        first = _FIRST_BOOKMARK if asked.send_initial_events else _BOOKMARK_EVERY
+        first = _FIRST_BOOKMARK if asked.send_initial_events else _BOOKMARK_INTERVAL
         self._next_bookmark = self._bookmark_after(now, first)
         self._from = version
         self._backlog: Iterator[Event] = iter(())
@@ -105,7 +105,7 @@ class Watch:
             self._backlog = self._begin(asked, version)
         except StatusError as error:
             # Whoever watches is told in an event what whoever lists is told by the status code.
-            self._pending.append((_ERROR, _bare(orjson.dumps(error.status()))))
+            self._pending.append((_ERROR, _anonymous_record(orjson.dumps(error.status()))))
             self.is_over = True
         else:
             self._cancel = store.watch(watched.bucket, self._hear)
@@ -151,10 +151,10 @@ class Watch:
         self.is_over = True
         self.wake()
 
-    def _begin(self, asked: Asked, version: int) -> Iterator[Event]:
+    def _begin(self, asked: VersionOptions, version: int) -> Iterator[Event]:
         bucket, has = self._watched.bucket, self._watched.has
         if asked.send_initial_events:
-            require(self._store, version)
+            require_version(self._store, version)
             self._from = self._store.version
             return self._initial()
         if version == 0:
@@ -204,9 +204,11 @@ class Watch:
 
     def _bookmark(self, *, is_end: bool) -> Event:
         version = self._store.version
-        return _BOOKMARK, replace(_bare(self._watched.bookmark(version, is_end)), version=version)
+        return _BOOKMARK, replace(
+            _anonymous_record(self._watched.bookmark(version, is_end)), version=version
+        )
 
-    def _bookmark_after(self, now: float, wait: float = _BOOKMARK_EVERY) -> float:
+    def _bookmark_after(self, now: float, wait: float = _BOOKMARK_INTERVAL) -> float:
         if not self._watched.allow_bookmarks:
             return self._ends
         last = self._ends - _BOOKMARK_BEFORE_END
@@ -241,5 +243,5 @@ def _as_of(record: Record, version: int) -> Record:
     return replace(record, version=version, value=value)
 
 
-def _bare(value: bytes) -> Record:
+def _anonymous_record(value: bytes) -> Record:
     return Record("", "", "", 0, value, {})

@@ -42,7 +42,7 @@ def built_in(group: str, kind: str) -> list[Definition] | None:
 
 
 @cache
-def plain() -> list[Definition]:
+def default_columns() -> list[Definition]:
     """Return the columns of a kind that has none of its own."""
     return [_definition(*each) for each in _recorded()["plain"]]
 
@@ -50,7 +50,7 @@ def plain() -> list[Definition]:
 @cache
 def custom(columns: tuple[Column, ...]) -> list[Definition]:
     """Return the columns of a custom kind."""
-    return [plain()[0], *map(_custom_definition, columns)]
+    return [default_columns()[0], *map(_custom_definition, columns)]
 
 
 def _custom_definition(column: Column) -> Definition:
@@ -67,5 +67,5 @@ def _custom_definition(column: Column) -> Definition:
 @cache
 def age() -> tuple[Column, ...]:
     """Return the columns of a custom kind that asks for none: its age."""
-    text = plain()[1]["description"]
+    text = default_columns()[1]["description"]
     return (Column("Age", "date", ".metadata.creationTimestamp", description=text),)

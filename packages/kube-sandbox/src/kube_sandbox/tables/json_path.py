@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from kube_sandbox.registry.go_text import printed
+from kube_sandbox.registry.go_text import format_value
 
 Step = Callable[[list[Any]], list[Any]]
 
@@ -28,7 +28,7 @@ class BadPathError(ValueError):
     """A path cannot be read."""
 
 
-class _LeadsNowhereError(Exception):
+class _PathNotFoundError(Exception):
     """A step cannot be taken."""
 
 
@@ -47,7 +47,7 @@ class JSONPath:
         try:
             for step in self._steps:
                 found = step(found)
-        except _LeadsNowhereError:
+        except _PathNotFoundError:
             return []
         return found
 
@@ -57,7 +57,7 @@ def as_text(value: Any) -> str:
     if isinstance(value, dict | list):
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
         return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return "<no value>" if value is None else printed(value)
+    return "<no value>" if value is None else format_value(value)
 
 
 class _Parser:
@@ -120,7 +120,7 @@ class _Parser:
         name = self._name()
         if name in ("true", "false"):
             return _constant(name == "true")
-        return _nowhere
+        return _path_not_found
 
     def _number(self) -> int | float:
         written = _NUMBER.match(self._text, self._at)
@@ -170,7 +170,7 @@ class _Parser:
         if written := _FILTER.fullmatch(inside):
             left, operator, right = written.groups()
             return _filter(_Parser(left).steps(), operator, _Parser(right).steps())
-        return _having(_Parser(inside).steps())
+        return _exists_filter(_Parser(inside).steps())
 
 
 def _follow(steps: list[Step], value: Any) -> list[Any]:
@@ -180,8 +180,8 @@ def _follow(steps: list[Step], value: Any) -> list[Any]:
     return found
 
 
-def _nowhere(values: list[Any]) -> list[Any]:
-    raise _LeadsNowhereError
+def _path_not_found(values: list[Any]) -> list[Any]:
+    raise _PathNotFoundError
 
 
 def _constant(value: Any) -> Step:
@@ -241,7 +241,7 @@ def _slice(written: str) -> Step:
             if value is None:
                 continue
             if not isinstance(value, list):
-                raise _LeadsNowhereError
+                raise _PathNotFoundError
             start = first + len(value) if first < 0 else first
             end = len(value) if second is None else second
             if end < 0 or (end == 0 and is_index):
@@ -249,7 +249,7 @@ def _slice(written: str) -> Step:
             if start == end:
                 return found
             if not (0 <= start < len(value) and start < end <= len(value)) or stride <= 0:
-                raise _LeadsNowhereError
+                raise _PathNotFoundError
             found += value[start:end:stride]
         return found
 
@@ -259,15 +259,15 @@ def _slice(written: str) -> Step:
 def _items(values: list[Any]) -> list[Any]:
     for value in values:
         if not isinstance(value, list):
-            raise _LeadsNowhereError
+            raise _PathNotFoundError
     return [each for value in values for each in value]
 
 
-def _having(steps: list[Step]) -> Step:
+def _exists_filter(steps: list[Step]) -> Step:
     def has(item: Any) -> bool:
         try:
             return bool(_follow(steps, item))
-        except _LeadsNowhereError:
+        except _PathNotFoundError:
             return True
 
     return lambda values: [each for each in _items(values) if has(each)]
@@ -283,7 +283,7 @@ def _filter(left: list[Step], operator: str, right: list[Step]) -> Step:
             if not found:
                 return False
             if len(found) > 1 or compare is None:
-                raise _LeadsNowhereError
+                raise _PathNotFoundError
             sides.append(found[0])
         return _compared(sides[0], sides[1], operator, compare)
 
@@ -305,7 +305,7 @@ def _compared(
 ) -> bool:
     """Compare two values of one type; others cannot be compared, nor can truths be ordered."""
     if type(one) is not type(other) or compare is None or one is None:
-        raise _LeadsNowhereError
+        raise _PathNotFoundError
     if isinstance(one, dict | list) or (isinstance(one, bool) and operator not in ("==", "!=")):
-        raise _LeadsNowhereError
+        raise _PathNotFoundError
     return compare(one, other)

@@ -56,7 +56,7 @@ class _Tally:
 def cells(pod: KubeObject, clock: Clock) -> Cells:
     """Return the cells of a pod."""
     tally = _tally(pod)
-    _overrule(pod, tally)
+    _deletion_status(pod, tally)
     restarts = str(tally.restarts)
     if tally.restarts and tally.last != _NEVER:
         restarts = f"{restarts} ({format_span(clock.now - tally.last)} ago)"
@@ -115,7 +115,7 @@ def _initialize(pod: KubeObject, tally: _Tally, kept: _Tally, sidecars: set[str]
             continue
         waits = text(container, "state", "waiting", "reason")
         if ended is not None:
-            tally.reason = f"Init:{_ending(ended)}"
+            tally.reason = f"Init:{_termination_reason(ended)}"
         elif waits and waits != "PodInitializing":
             tally.reason = f"Init:{waits}"
         else:
@@ -124,7 +124,7 @@ def _initialize(pod: KubeObject, tally: _Tally, kept: _Tally, sidecars: set[str]
     return False
 
 
-def _ending(ended: Any) -> str:
+def _termination_reason(ended: Any) -> str:
     if reason := text(ended, "reason"):
         return reason
     signal = number(ended, "signal")
@@ -140,7 +140,7 @@ def _run(pod: KubeObject, tally: _Tally) -> None:
         if waits := text(container, "state", "waiting", "reason"):
             tally.reason = waits
         elif ended is not None:
-            tally.reason = _ending(ended)
+            tally.reason = _termination_reason(ended)
             failure = tally.reason if number(ended, "exitCode") else failure
         elif at(container, "ready") and at(container, "state", "running") is not None:
             runs = True
@@ -158,7 +158,7 @@ def is_any_ready(pod: KubeObject) -> bool:
     return any(at(each, "type") == "Ready" and at(each, "status") == "True" for each in found)
 
 
-def _overrule(pod: KubeObject, tally: _Tally) -> None:
+def _deletion_status(pod: KubeObject, tally: _Tally) -> None:
     """Say of a pod that is being deleted that it is, whatever else it is."""
     if at(pod, "metadata", "deletionTimestamp") is None:
         return

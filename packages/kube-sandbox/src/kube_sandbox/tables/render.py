@@ -87,7 +87,7 @@ def _printer(served: Served, kind: Kind | None) -> tuple[list[columns.Definition
     cells = _ROWS.get((shown.group, shown.kind))
     own = columns.built_in(shown.group, shown.kind)
     if cells is None or own is None:
-        return columns.plain(), _plain, True
+        return columns.default_columns(), _plain, True
     return own, cells, False
 
 

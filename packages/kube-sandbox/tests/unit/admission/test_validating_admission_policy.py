@@ -5,16 +5,20 @@ from typing import Any
 import pytest
 
 from kube_objects.refs import Kind, KubeObject
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.validating_admission_policy import GROUP, Policies, Sources
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.validating_admission_policy import (
+    GROUP,
+    Sources,
+    ValidatingAdmissionPolicies,
+)
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry.builtin.registry import strategies
-from kube_sandbox.registry.builtin.services.ip_allocation import AddressBook
+from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin_resources import served_builtins
 from kube_sandbox.registry.kinds import Served
 
-SERVED = {each.kind: each for each in served_builtins(strategies(AddressBook()))}
+SERVED = {each.kind: each for each in served_builtins(strategies(ServiceAllocations()))}
 MAP, NAMESPACE = SERVED[Kind("", "v1", "ConfigMap")], SERVED[Kind("", "v1", "Namespace")]
 DEPLOYMENT = SERVED[Kind("apps", "v1", "Deployment")]
 POLICY = SERVED[Kind(GROUP, "v1", "ValidatingAdmissionPolicy")]
@@ -27,7 +31,9 @@ RULE = {
 ANY = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
 
 
-def policies(constraints: KubeObject | None, resources: KubeObject | None = None) -> Policies:
+def policies(
+    constraints: KubeObject | None, resources: KubeObject | None = None
+) -> ValidatingAdmissionPolicies:
     """Return one policy that denies everything it is about."""
     spec: dict[str, Any] = {"validations": [{"expression": "false"}]}
     if constraints is not None:
@@ -40,7 +46,7 @@ def policies(constraints: KubeObject | None, resources: KubeObject | None = None
         f"validatingadmissionpolicybindings.{GROUP}": {"metadata": {"name": "b"}, "spec": bound},
     }
     town = {"metadata": {"name": "town", "labels": {"size": "small"}}}
-    return Policies(
+    return ValidatingAdmissionPolicies(
         Sources(
             lambda bucket: [objects[bucket]] if bucket in objects else [],
             lambda name: town if name == "town" else None,
@@ -49,14 +55,14 @@ def policies(constraints: KubeObject | None, resources: KubeObject | None = None
     )
 
 
-def deed(served: Served = MAP, operation: str = "CREATE", **more: Any) -> Deed:
+def deed(served: Served = MAP, operation: str = "CREATE", **more: Any) -> AdmissionAttributes:
     namespace = "town" if served.namespaced else ""
     obj = {"metadata": {"name": "a", "labels": more.pop("labels", {})}}
     part = more.pop("subresource", "")
-    return Deed(operation, served, namespace, "a", part, obj, None, Asker("jane"))
+    return AdmissionAttributes(operation, served, namespace, "a", part, obj, None, UserInfo("jane"))
 
 
-def denies(found: Policies, asked: Deed) -> bool:
+def denies(found: ValidatingAdmissionPolicies, asked: AdmissionAttributes) -> bool:
     try:
         found.judge(asked)
     except StatusError:
@@ -84,7 +90,9 @@ def denies(found: Policies, asked: Deed) -> bool:
         (ANY, deed(POLICY), False),  # nobody is locked out of changing policies
     ],
 )
-def test_a_rule_says_what_it_is_about(rule: KubeObject, asked: Deed, expected: bool) -> None:
+def test_a_rule_says_what_it_is_about(
+    rule: KubeObject, asked: AdmissionAttributes, expected: bool
+) -> None:
     assert denies(policies({"resourceRules": [rule]}), asked) is expected
     everything = {"resourceRules": [{**ANY, "resources": ["*/*"]}]}
     assert denies(policies(everything, {"resourceRules": [rule]}), asked) is expected
@@ -111,11 +119,13 @@ def test_what_is_excluded_is_let_in() -> None:
         ({"objectSelector": {"matchLabels": {"a": "b"}}}, deed(), False),
     ],
 )
-def test_labels_say_where_it_is_in_force(criteria: KubeObject, asked: Deed, expected: bool) -> None:
+def test_labels_say_where_it_is_in_force(
+    criteria: KubeObject, asked: AdmissionAttributes, expected: bool
+) -> None:
     assert denies(policies({"resourceRules": [ANY]}, criteria), asked) is expected
 
 
 def test_a_policy_without_a_binding_is_not_in_force() -> None:
-    found = Policies(Sources(lambda _: [], lambda _: None, SERVED.get))
+    found = ValidatingAdmissionPolicies(Sources(lambda _: [], lambda _: None, SERVED.get))
     assert not found.are_any
     assert found.judge(deed()) == []

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.authentication.authenticator import ADMIN, Identities, impersonated
-from kube_sandbox.authentication.tokens import Tokens
-from kube_sandbox.authorization.rbac import Access
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.authentication.authenticator import ADMIN, Authenticator, impersonated
+from kube_sandbox.authentication.tokens import TokenIssuer
+from kube_sandbox.authorization.rbac import RBACAuthorizer
+from kube_sandbox.endpoints.request_info import UserInfo
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-NOBODY = Access(lambda _: [])
-IDENTITIES = Identities({"secret": ADMIN}, Tokens(b"", lambda *_: None))
+NOBODY = RBACAuthorizer(lambda _: [])
+IDENTITIES = Authenticator({"secret": ADMIN}, TokenIssuer(b"", lambda *_: None))
 
 
 @pytest.mark.parametrize("header", ["Bearer secret", "bearer secret", "Bearer secret more"])
@@ -45,27 +45,27 @@ ACCOUNTS = ("system:serviceaccounts", "system:serviceaccounts:here", "system:aut
     ("headers", "expected"),
     [
         ({}, ADMIN),
-        ({"Impersonate-User": "max"}, Asker("max", ("system:authenticated",))),
-        ({"impersonate-user": BOT}, Asker(BOT, ACCOUNTS)),
+        ({"Impersonate-User": "max"}, UserInfo("max", ("system:authenticated",))),
+        ({"impersonate-user": BOT}, UserInfo(BOT, ACCOUNTS)),
         (
             {"Impersonate-User": BOT, "Impersonate-Group": "x"},
-            Asker(BOT, ("x", "system:authenticated")),
+            UserInfo(BOT, ("x", "system:authenticated")),
         ),
         (
             {"Impersonate-User": "max", "Impersonate-Group": "system:unauthenticated"},
-            Asker("max", ("system:unauthenticated",)),
+            UserInfo("max", ("system:unauthenticated",)),
         ),
         (
             {"Impersonate-User": "system:anonymous"},
-            Asker("system:anonymous", ("system:unauthenticated",)),
+            UserInfo("system:anonymous", ("system:unauthenticated",)),
         ),
         (
             {"Impersonate-User": "system:serviceaccount:here"},
-            Asker("system:serviceaccount:here", ("system:authenticated",)),
+            UserInfo("system:serviceaccount:here", ("system:authenticated",)),
         ),
     ],
 )
-def test_whoever_may_can_ask_as_somebody_else(headers: dict[str, str], expected: Asker) -> None:
+def test_whoever_may_can_ask_as_somebody_else(headers: dict[str, str], expected: UserInfo) -> None:
     assert impersonated(ADMIN, headers.items(), NOBODY) == expected
 
 
@@ -115,10 +115,10 @@ def test_it_takes_a_right_for_each_part_of_somebody(header: str, value: str, tol
         "clusterroles": [{"metadata": {"name": "r"}, "rules": [rule]}],
         "clusterrolebindings": [binding],
     }
-    rights = Access(lambda plural: objects.get(plural.partition(".")[0], []))
+    rights = RBACAuthorizer(lambda plural: objects.get(plural.partition(".")[0], []))
     headers = {"Impersonate-User": "gmax", header: value}
     with pytest.raises(StatusError) as refused:
-        impersonated(Asker("max"), headers.items(), rights)
+        impersonated(UserInfo("max"), headers.items(), rights)
     assert refused.value.message == told
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from kube_sandbox.authentication.certificates import Keys, ensure_keys, kubeconfig
+from kube_sandbox.authentication.certificates import KeyFiles, ensure_keys, kubeconfig
 
 NOW = datetime.now(UTC)
 
 
-def contents(keys: Keys) -> dict[str, bytes]:
+def contents(keys: KeyFiles) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in keys.folder.iterdir()}
 
 
-def greeted(keys: Keys, name: str) -> str:
+def greeted(keys: KeyFiles, name: str) -> str:
     """Say which version of TLS a client that trusts the authority speaks with a server."""
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(keys.certificate, keys.key)

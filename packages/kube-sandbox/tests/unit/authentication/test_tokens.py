@@ -9,9 +9,9 @@ import pytest
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.authentication.authenticator import Identities
+from kube_sandbox.authentication.authenticator import Authenticator
 from kube_sandbox.authentication.key_generation import signing_key
-from kube_sandbox.authentication.tokens import ISSUER, Tokens
+from kube_sandbox.authentication.tokens import ISSUER, TokenIssuer
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY = signing_key()
@@ -29,20 +29,20 @@ def objects() -> Objects:
 
 
 @pytest.fixture
-def tokens(objects: Objects) -> Tokens:
-    return Tokens(KEY, lambda *key: objects.get(key))
+def tokens(objects: Objects) -> TokenIssuer:
+    return TokenIssuer(KEY, lambda *key: objects.get(key))
 
 
-def issued(tokens: Tokens, **spec: Any) -> str:
+def issued(tokens: TokenIssuer, **spec: Any) -> str:
     token: str = tokens.issue({"spec": spec}, ACCOUNT, NOW, "j")["status"]["token"]
     return token
 
 
-def error_of(tokens: Tokens, token: str, now: datetime = NOW, *audiences: str) -> str:
-    return Identities({}, tokens).verdict(token, now, audiences).error
+def error_of(tokens: TokenIssuer, token: str, now: datetime = NOW, *audiences: str) -> str:
+    return Authenticator({}, tokens).verdict(token, now, audiences).error
 
 
-def test_a_request_is_answered_with_a_token(tokens: Tokens) -> None:
+def test_a_request_is_answered_with_a_token(tokens: TokenIssuer) -> None:
     found = tokens.issue({"spec": {}}, ACCOUNT, NOW, "j")
     token = found["status"].pop("token")
     assert found == {
@@ -77,8 +77,8 @@ def test_a_request_is_answered_with_a_token(tokens: Tokens) -> None:
     }
 
 
-def test_a_token_says_who_asks(tokens: Tokens) -> None:
-    found = Identities({}, tokens).asker(f"Bearer {issued(tokens)}", NOW)
+def test_a_token_says_who_asks(tokens: TokenIssuer) -> None:
+    found = Authenticator({}, tokens).asker(f"Bearer {issued(tokens)}", NOW)
     assert found.user == "system:serviceaccount:here:bot"
     assert found.uid == "u1"
     assert found.groups == (
@@ -89,9 +89,9 @@ def test_a_token_says_who_asks(tokens: Tokens) -> None:
     assert found.extra == {"authentication.kubernetes.io/credential-id": ("JTI=j",)}
 
 
-def test_a_token_can_be_bound_to_a_pod(tokens: Tokens) -> None:
+def test_a_token_can_be_bound_to_a_pod(tokens: TokenIssuer) -> None:
     token = issued(tokens, boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "p"})
-    asker = Identities({}, tokens).asker(f"Bearer {token}", NOW)
+    asker = Authenticator({}, tokens).asker(f"Bearer {token}", NOW)
     prefix = "authentication.kubernetes.io"
     assert asker.extra == {
         f"{prefix}/credential-id": ("JTI=j",),
@@ -101,14 +101,14 @@ def test_a_token_can_be_bound_to_a_pod(tokens: Tokens) -> None:
     }
 
 
-def test_a_token_goes_with_its_pod(tokens: Tokens, objects: Objects) -> None:
+def test_a_token_goes_with_its_pod(tokens: TokenIssuer, objects: Objects) -> None:
     token = issued(tokens, boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "p"})
     del objects[("pods", "here", "p")]
     text = "[invalid bearer token, service account token has been invalidated]"
     assert error_of(tokens, token) == text
 
 
-def test_a_token_goes_with_its_account(tokens: Tokens, objects: Objects) -> None:
+def test_a_token_goes_with_its_account(tokens: TokenIssuer, objects: Objects) -> None:
     token = issued(tokens)
     objects[("serviceaccounts", "here", "bot")] = {"metadata": {"name": "bot", "uid": "u9"}}
     text = "[invalid bearer token, service account UID (u9) does not match claim (u1)]"
@@ -117,27 +117,27 @@ def test_a_token_goes_with_its_account(tokens: Tokens, objects: Objects) -> None
     assert error_of(tokens, token) == '[invalid bearer token, serviceaccounts "bot" not found]'
 
 
-def test_a_token_ends(tokens: Tokens) -> None:
+def test_a_token_ends(tokens: TokenIssuer) -> None:
     token = issued(tokens, expirationSeconds=600)
     assert error_of(tokens, token, NOW + timedelta(seconds=650)) == ""
     text = "[invalid bearer token, service account token has expired]"
     assert error_of(tokens, token, NOW + timedelta(seconds=661)) == text
 
 
-def test_a_token_is_for_whom_it_was_made(tokens: Tokens) -> None:
+def test_a_token_is_for_whom_it_was_made(tokens: TokenIssuer) -> None:
     token = issued(tokens, audiences=["x"])
     assert error_of(tokens, token) == (
         '[invalid bearer token, token audiences ["x"] is invalid for the target audiences '
         f'["{ISSUER}"]]'
     )
-    verdict = Identities({}, tokens).verdict(token, NOW, ["x", "y"])
+    verdict = Authenticator({}, tokens).verdict(token, NOW, ["x", "y"])
     assert verdict.audiences == ["x"]
 
 
-def test_a_forged_token_is_not_believed(tokens: Tokens) -> None:
+def test_a_forged_token_is_not_believed(tokens: TokenIssuer) -> None:
     text = "[invalid bearer token, go-jose/go-jose: error in cryptographic primitive]"
     assert error_of(tokens, issued(tokens)[:-4] + "AAAA") == text
-    other = Tokens(signing_key(), lambda *_: ACCOUNT)
+    other = TokenIssuer(signing_key(), lambda *_: ACCOUNT)
     assert error_of(tokens, issued(other)) == text
     header, claims, signature = issued(tokens).split(".")
     assert error_of(tokens, f"{header}.{claims}.") == text
@@ -184,14 +184,14 @@ def test_a_forged_token_is_not_believed(tokens: Tokens) -> None:
     ],
 )
 def test_a_request_that_cannot_be_met_is_refused(
-    tokens: Tokens, request_: KubeObject, code: int, told: str
+    tokens: TokenIssuer, request_: KubeObject, code: int, told: str
 ) -> None:
     with pytest.raises(StatusError) as refused:
         tokens.issue(request_, ACCOUNT, NOW, "j")
     assert (refused.value.code, refused.value.message) == (code, told)
 
 
-def test_others_can_check_tokens(tokens: Tokens) -> None:
+def test_others_can_check_tokens(tokens: TokenIssuer) -> None:
     (key,) = tokens.keys()["keys"]
     assert key.keys() == {"use", "kty", "kid", "crv", "alg", "x", "y"}
     found = tokens.configuration("127.0.0.1:1")

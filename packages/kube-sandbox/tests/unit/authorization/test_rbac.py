@@ -11,9 +11,9 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.authentication.authenticator import ADMIN, impersonated
 from kube_sandbox.authorization.escalation import BINDINGS, ROLES, check_grant
-from kube_sandbox.authorization.rbac import Access, Attributes, aggregated_rules
-from kube_sandbox.bootstrap import gathered, own_objects
-from kube_sandbox.endpoints.request_info import Asker, Query, Request, parse_target, verb_of
+from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer, aggregated_rules
+from kube_sandbox.bootstrap import aggregated_cluster_roles, bootstrap_objects
+from kube_sandbox.endpoints.request_info import Query, Request, UserInfo, parse_target, verb_of
 
 CASES = [each for each in recorded("api_access")["cases"] if "review" not in each["case"][1]]
 REFUSALS = (400, 403, 404)
@@ -26,7 +26,7 @@ def name_of(recording: dict[str, Any]) -> str:
     return f"{who.get('user', 'admin')} {method} {path} {name}"
 
 
-def asked(asker: Asker, method: str, path: str) -> Attributes:
+def asked(asker: UserInfo, method: str, path: str) -> Attributes:
     place, _, text = path.partition("?")
     target, query = parse_target(place), Query.parse(text)
     if target is None or place.startswith("/logs"):
@@ -57,15 +57,15 @@ def test_it_is_refused_as_by_the_real_one(recording: dict[str, Any]) -> None:
 
 
 def test_masters_are_asked_nothing() -> None:
-    nobody = Access(lambda _: [])
+    nobody = RBACAuthorizer(lambda _: [])
     assert nobody.decide(ADMIN, Attributes("delete", "apps", "deployments")).allowed
     check_grant(nobody, ADMIN, "clusterroles", {"metadata": {"name": "x"}, "rules": [{}]})
 
 
 def test_rights_that_change_are_noticed() -> None:
     objects: dict[str, list[KubeObject]] = {}
-    rights = Access(lambda plural: objects.get(plural, []))
-    max_, listing = Asker("max"), Attributes("list", "", "pods")
+    rights = RBACAuthorizer(lambda plural: objects.get(plural, []))
+    max_, listing = UserInfo("max"), Attributes("list", "", "pods")
     assert not rights.decide(max_, listing).allowed
     rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
     objects["clusterroles.rbac.authorization.k8s.io"] = [
@@ -87,15 +87,15 @@ def test_rights_that_change_are_noticed() -> None:
 def test_what_the_garbage_collector_changes_grants_nothing() -> None:
     rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
     old = {"metadata": {"name": "x", "finalizers": ["a/b"]}, "rules": [rule]}
-    check_grant(RIGHTS, Asker("max"), "clusterroles", {**old, "metadata": {"name": "x"}}, old)
+    check_grant(RIGHTS, UserInfo("max"), "clusterroles", {**old, "metadata": {"name": "x"}}, old)
     labelled = {"name": "x", "labels": {"a": "b"}}
     with pytest.raises(StatusError):
-        check_grant(RIGHTS, Asker("max"), "clusterroles", {**old, "metadata": labelled}, old)
+        check_grant(RIGHTS, UserInfo("max"), "clusterroles", {**old, "metadata": labelled}, old)
 
 
 def test_admin_gathers_edit_and_edit_gathers_view() -> None:
-    roles = [each for each in own_objects(1) if each["kind"] == "ClusterRole"]
-    found = {each["metadata"]["name"]: each["rules"] for each in gathered(roles)}
+    roles = [each for each in bootstrap_objects(1) if each["kind"] == "ClusterRole"]
+    found = {each["metadata"]["name"]: each["rules"] for each in aggregated_cluster_roles(roles)}
     assert found.keys() == {"admin", "edit", "view"}
     assert [len(found[name]) for name in ("view", "edit", "admin")] == [12, 27, 29]
     assert all(rule in found["edit"] for rule in found["view"])
@@ -103,7 +103,7 @@ def test_admin_gathers_edit_and_edit_gathers_view() -> None:
     filled = [
         {**each, "rules": found.get(each["metadata"]["name"], each["rules"])} for each in roles
     ]
-    assert gathered(filled) == []
+    assert aggregated_cluster_roles(filled) == []
 
 
 def test_a_role_that_gathers_nothing_is_left_alone() -> None:
@@ -130,6 +130,6 @@ def test_everybody_may_grant_what_they_hold(rule: dict[str, Any]) -> None:
         "subjects": [{"kind": "Group", "name": "g"}],
     }
     objects = {"clusterroles": [role], "clusterrolebindings": [binding]}
-    rights = Access(lambda plural: objects.get(plural.partition(".")[0], []))
-    check_grant(rights, Asker("x", ("g",)), "clusterroles", role)
-    check_grant(rights, Asker("x", ("g",)), "clusterrolebindings", binding)
+    rights = RBACAuthorizer(lambda plural: objects.get(plural.partition(".")[0], []))
+    check_grant(rights, UserInfo("x", ("g",)), "clusterroles", role)
+    check_grant(rights, UserInfo("x", ("g",)), "clusterrolebindings", binding)

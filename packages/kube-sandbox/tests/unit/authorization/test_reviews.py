@@ -7,14 +7,14 @@ import pytest
 from sandbox_testing.api_recordings import access, headers_of, recorded
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.authentication.authenticator import ADMIN, Identities, impersonated
-from kube_sandbox.authentication.tokens import Tokens
+from kube_sandbox.authentication.authenticator import ADMIN, Authenticator, impersonated
+from kube_sandbox.authentication.tokens import TokenIssuer
 from kube_sandbox.authorization.reviews import Reviews
 
 CASES = [each for each in recorded("api_access")["cases"] if "review" in each["case"][1]]
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RIGHTS = access()
-REVIEWS = Reviews(RIGHTS, Identities({"secret": ADMIN}, Tokens(b"", lambda *_: None)))
+REVIEWS = Reviews(RIGHTS, Authenticator({"secret": ADMIN}, TokenIssuer(b"", lambda *_: None)))
 
 
 def play(path: str, body: dict[str, Any], who: dict[str, Any]) -> dict[str, Any]:

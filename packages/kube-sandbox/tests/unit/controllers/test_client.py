@@ -8,21 +8,21 @@ from typing import Any
 import orjson
 import pytest
 
-from kube_sandbox.admission.chain import Admission
-from kube_sandbox.admission.plugins.interface import Surroundings
-from kube_sandbox.admission.plugins.registration import plugins
+from kube_sandbox.admission.chain import AdmissionChain
+from kube_sandbox.admission.plugins.interface import AdmissionContext
+from kube_sandbox.admission.plugins.registration import default_plugins
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.authorization.rbac import Access
-from kube_sandbox.controllers.client import ControllerVerbs
+from kube_sandbox.authorization.rbac import RBACAuthorizer
+from kube_sandbox.controllers.client import StoreClient
 from kube_sandbox.controllers.client_interface import Target
-from kube_sandbox.controllers.manager import Background, Duties
-from kube_sandbox.controllers.namespace import Furnisher, delete_namespace
+from kube_sandbox.controllers.manager import ControllerManager, ControllerManagerOptions
+from kube_sandbox.controllers.namespace import NamespaceInitializer, delete_namespace
 from kube_sandbox.controllers.workloads.plan_steps import Settings
-from kube_sandbox.endpoints.decoding import Bodies
+from kube_sandbox.endpoints.decoding import BodyDecoder
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.write import Writer
 from kube_sandbox.registry.builtin.registry import strategies
-from kube_sandbox.registry.builtin.services.ip_allocation import AddressBook
+from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin_resources import served_builtins
 from kube_sandbox.registry.kinds import Registry
 from kube_sandbox.storage.store import Store
@@ -37,24 +37,26 @@ class Api:
         self.store = Store()
         numbers = count(1)
         stored = StoredObjects(self.store, {})
-        access = Access(lambda _: ())
-        around = Surroundings(stored.look, lambda bucket, _: self.all(bucket))
-        asked = plugins(around, accounts=True, suffix=lambda: f"y{next(numbers):04}")
-        admission = Admission(partial(stored.look, "namespaces", ""), access, plugins=asked)
+        access = RBACAuthorizer(lambda _: ())
+        around = AdmissionContext(stored.look, lambda bucket, _: self.all(bucket))
+        asked = default_plugins(around, accounts=True, suffix=lambda: f"y{next(numbers):04}")
+        admission = AdmissionChain(partial(stored.look, "namespaces", ""), access, plugins=asked)
         writer = Writer(
             stored,
-            Bodies(),
+            BodyDecoder(),
             admission,
             lambda: f"00000000-0000-0000-0000-{next(numbers):012}",
             lambda: f"x{next(numbers):04}",
         )
         deleter = Deleter(stored, admission, {"namespaces": delete_namespace})
         registry = Registry()
-        for served in served_builtins(strategies(AddressBook())):
+        for served in served_builtins(strategies(ServiceAllocations())):
             registry.add(served)
-        self.verbs = ControllerVerbs(registry, writer, deleter, lambda: self.now)
-        duties = Duties(self.verbs.place, self.verbs.namespaced, Settings(), "certificate")
-        self.background = Background(self.store, self.verbs, duties)
+        self.verbs = StoreClient(registry, writer, deleter, lambda: self.now)
+        duties = ControllerManagerOptions(
+            self.verbs.place, self.verbs.namespaced, Settings(), "certificate"
+        )
+        self.background = ControllerManager(self.store, self.verbs, duties)
         self.background.start()
         self.add("namespaces", {"apiVersion": "v1", "kind": "Namespace"}, name="n")
         self.run()
@@ -150,7 +152,7 @@ def test_a_pod_is_tried_again_until_its_account_is_there(api: Api) -> None:
 
 def test_a_new_namespace_has_its_account_before_controllers_look(api: Api) -> None:
     soon: list[Any] = []
-    api.store.listen(Furnisher(api.verbs, "certificate", soon.append).heard)
+    api.store.listen(NamespaceInitializer(api.verbs, "certificate", soon.append).heard)
     api.add("namespaces", {"apiVersion": "v1", "kind": "Namespace"}, name="m")
     for work in soon:
         work()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kube_sandbox.controllers.event_recorder import Notice, Notices, refusals
+from kube_sandbox.controllers.event_recorder import EventContent, EventRecorder, refusal_events
 from kube_sandbox.controllers.workloads.plan_steps import Create
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -16,12 +16,12 @@ OWNER: dict[str, Any] = {
 }
 
 
-def notice(message: str) -> Notice:
-    return Notice("replicaset-controller", "FailedCreate", message)
+def notice(message: str) -> EventContent:
+    return EventContent("replicaset-controller", "FailedCreate", message)
 
 
 def test_an_event_says_who_warns_of_what() -> None:
-    found = Notices().event(OWNER, notice("no"), NOW)
+    found = EventRecorder().event(OWNER, notice("no"), NOW)
     assert found["metadata"].pop("name").startswith("w.")
     assert found == {
         "apiVersion": "v1",
@@ -47,14 +47,14 @@ def test_an_event_says_who_warns_of_what() -> None:
 
 
 def test_the_same_words_raise_the_count() -> None:
-    notices = Notices()
+    notices = EventRecorder()
     first = notices.event(OWNER, notice("no"), NOW)
     again = notices.event(OWNER, notice("no"), NOW + timedelta(seconds=5))
     assert again == {**first, "count": 2, "lastTimestamp": "2026-11-16T12:00:05Z"}
 
 
 def test_the_tenth_of_its_kind_is_combined_with_those_after_it() -> None:
-    notices = Notices()
+    notices = EventRecorder()
     found = [notices.event(OWNER, notice(f"no {each}"), NOW) for each in range(12)]
     assert len({each["metadata"]["name"] for each in found}) == 10
     assert [(each["message"], each["count"]) for each in found[8:]] == [
@@ -94,4 +94,4 @@ def test_what_controllers_say_of_a_refusal(
     bucket: str, made_in: str, name: str, told: list[str]
 ) -> None:
     step = Create(made_in, {"metadata": {"name": name}})
-    assert [each.message for each in refusals(bucket, OWNER, step, "NO")] == told
+    assert [each.message for each in refusal_events(bucket, OWNER, step, "NO")] == told

@@ -4,7 +4,7 @@ import pytest
 from sandbox_testing.owned_objects import config_map, ref
 from sandbox_testing.simulated_cluster import World
 
-from kube_sandbox.controllers.garbage_collector import Complain, Graph, Node, Owner, Place
+from kube_sandbox.controllers.garbage_collector import Graph, Node, Owner, Place, ReportInvalidOwner
 
 
 def owners_of(world: World, name: str) -> list[str]:
@@ -131,5 +131,5 @@ def test_an_owner_whose_kind_is_served_later_is_looked_for_then() -> None:
     places["Foo"] = Place("foos.f", True)
     assert graph.served("f/v1", "Foo") == ["u-1"]
     (step,) = graph.steps("u-1")
-    assert not isinstance(step, Complain)
+    assert not isinstance(step, ReportInvalidOwner)
     assert step.node == node

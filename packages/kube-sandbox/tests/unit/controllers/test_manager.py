@@ -10,7 +10,7 @@ from sandbox_testing.simulated_cluster import KINDS, World
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.controllers.manager import Background, Duties
+from kube_sandbox.controllers.manager import ControllerManager, ControllerManagerOptions
 from kube_sandbox.controllers.workloads.plan_steps import Settings
 
 
@@ -70,8 +70,8 @@ def test_after_a_restart_everything_is_looked_at() -> None:
     world.add(config_map("child", ref(owner)))
     world.add(config_map("lost", {**ref(owner), "uid": "gone"}))
     world.add(REPLICA_SET)
-    duties = Duties(lambda *kind: KINDS.get(kind), list, Settings())
-    restarted = Background(world.store, world, duties)
+    duties = ControllerManagerOptions(lambda *kind: KINDS.get(kind), list, Settings())
+    restarted = ControllerManager(world.store, world, duties)
     restarted.start()
     restarted.run(world.now)
     assert world.names("configmaps") == ["child", "owner"]

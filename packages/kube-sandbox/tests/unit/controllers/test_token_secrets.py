@@ -4,7 +4,7 @@ from typing import Any
 from sandbox_testing.simulated_cluster import World
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.controllers.token_secrets import AccountTokens, Surroundings
+from kube_sandbox.controllers.token_secrets import TokenSecretController, TokenSecretDependencies
 
 ACCOUNT: KubeObject = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
 MARK = "kubernetes.io/service-account"
@@ -24,13 +24,13 @@ def opened(world: World, authority: str = "ours") -> None:
     def issue(account: KubeObject, about: KubeObject) -> str:
         return f"{account['metadata']['name']} by {about['metadata']['name']}"
 
-    around = Surroundings(
+    around = TokenSecretDependencies(
         lambda bucket, namespace, name: world.find(bucket, name, namespace),
         lambda bucket, _: world.all(bucket),
         issue,
         authority,
     )
-    AccountTokens(world, around, lambda work: work()).open()
+    TokenSecretController(world, around, lambda work: work()).open()
 
 
 def texts(found: Any) -> dict[str, str]:

@@ -5,18 +5,18 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from kube_sandbox.endpoints.audit import Audit
-from kube_sandbox.endpoints.request_info import Asker
-from kube_sandbox.http.interface import Call
+from kube_sandbox.endpoints.audit import AuditLog
+from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.http.interface import HTTPRequest
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 60_000, UTC)
-JANE = Asker("jane", ("people", "system:authenticated"))
+JANE = UserInfo("jane", ("people", "system:authenticated"))
 
 
 def noted(method: str, path: str, query: str = "", code: int = 200) -> dict[str, object]:
     lines: list[bytes] = []
-    audit = Audit(lines.append, lambda: NOW, lambda: "some-id")
-    audit.note(Call(method, path, query, {"User-Agent": "tests"}, b""), JANE, code, NOW)
+    audit = AuditLog(lines.append, lambda: NOW, lambda: "some-id")
+    audit.note(HTTPRequest(method, path, query, {"User-Agent": "tests"}, b""), JANE, code, NOW)
     (line,) = lines
     assert line.endswith(b"\n")
     found: dict[str, object] = orjson.loads(line)

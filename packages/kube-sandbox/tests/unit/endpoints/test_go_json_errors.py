@@ -1,6 +1,6 @@
 import pytest
 
-from kube_sandbox.endpoints.go_json_errors import go_complaint
+from kube_sandbox.endpoints.go_json_errors import go_syntax_error
 
 # Each as the real API server words it for a continue token with this text.
 COMPLAINTS = {
@@ -40,13 +40,13 @@ COMPLAINTS = {
 
 @pytest.mark.parametrize("text", COMPLAINTS)
 def test_words_are_those_of_the_decoder(text: bytes) -> None:
-    assert go_complaint(text) == COMPLAINTS[text]
+    assert go_syntax_error(text) == COMPLAINTS[text]
 
 
 @pytest.mark.parametrize("text", [b'{"a":[1,-0.5e+3,{}],"b":null}', b" [] ", b'"\\u00e9"', b"0"])
 def test_nothing_is_said_of_what_is_right(text: bytes) -> None:
-    assert go_complaint(text) == ""
+    assert go_syntax_error(text) == ""
 
 
 def test_depth_is_no_trouble() -> None:
-    assert go_complaint(b"[" * 100_000) == "unexpected end of JSON input"
+    assert go_syntax_error(b"[" * 100_000) == "unexpected end of JSON input"

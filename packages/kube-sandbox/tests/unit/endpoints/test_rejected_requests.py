@@ -12,7 +12,7 @@ from kube_sandbox.endpoints.negotiation import negotiate
 from kube_sandbox.endpoints.options import DeleteOptions, delete_options
 from kube_sandbox.endpoints.request_info import Query
 from kube_sandbox.registry.builtin.registry import strategies
-from kube_sandbox.registry.builtin.services.ip_allocation import AddressBook
+from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin_resources import internal_type, served_builtins, storage_key
 from kube_sandbox.registry.kinds import Served
 
@@ -20,7 +20,7 @@ from kube_sandbox.registry.kinds import Served
 @pytest.fixture(scope="module")
 def served() -> Callable[[str], Served]:
     crds = "customresourcedefinitions.apiextensions.k8s.io"
-    ways = {**strategies(AddressBook()), crds: DefinitionStrategy()}
+    ways = {**strategies(ServiceAllocations()), crds: DefinitionStrategy()}
     found = {f"{each.kind.api_version} {each.plural}": each for each in served_builtins(ways)}
     return found.__getitem__
 

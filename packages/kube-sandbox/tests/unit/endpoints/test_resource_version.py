@@ -3,11 +3,11 @@ from sandbox_testing.stored import stored
 
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.endpoints.resource_version import (
-    Asked,
-    checked,
+    VersionOptions,
     parse_list_version,
     parse_version,
-    require,
+    require_version,
+    validate_options,
 )
 
 FORBIDDEN = "resourceVersionMatch: Forbidden: "
@@ -25,9 +25,9 @@ EXACT_UNSUPPORTED = (
 @pytest.mark.parametrize(
     ("asked", "errors"),
     [
-        pytest.param(Asked(match="Exact"), [UNLESS_VERSION], id="a match of nothing"),
+        pytest.param(VersionOptions(match="Exact"), [UNLESS_VERSION], id="a match of nothing"),
         pytest.param(
-            Asked(match="foo"),
+            VersionOptions(match="foo"),
             [
                 UNLESS_VERSION,
                 'resourceVersionMatch: Unsupported value: "foo": '
@@ -36,34 +36,44 @@ EXACT_UNSUPPORTED = (
             id="an unknown match",
         ),
         pytest.param(
-            Asked("0", "Exact"),
+            VersionOptions("0", "Exact"),
             [f'{FORBIDDEN}resourceVersionMatch "exact" is forbidden for resourceVersion "0"'],
             id="exactly any",
         ),
-        pytest.param(Asked("7", "Exact", token="x"), [WITH_TOKEN], id="a match and a token"),
         pytest.param(
-            Asked(send_initial_events=True),
+            VersionOptions("7", "Exact", token="x"), [WITH_TOKEN], id="a match and a token"
+        ),
+        pytest.param(
+            VersionOptions(send_initial_events=True),
             ["sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"],
             id="a list of events",
         ),
-        pytest.param(Asked(send_initial_events=True, watch=True), [NEEDS_MATCH], id="no match"),
         pytest.param(
-            Asked("5", "Exact", send_initial_events=True, watch=True),
+            VersionOptions(send_initial_events=True, watch=True), [NEEDS_MATCH], id="no match"
+        ),
+        pytest.param(
+            VersionOptions("5", "Exact", send_initial_events=True, watch=True),
             [NEEDS_MATCH, EXACT_UNSUPPORTED],
             id="an exact watch",
         ),
         pytest.param(
-            Asked("5", "NotOlderThan", watch=True), [UNLESS_INITIAL], id="a match without events"
+            VersionOptions("5", "NotOlderThan", watch=True),
+            [UNLESS_INITIAL],
+            id="a match without events",
         ),
         pytest.param(
-            Asked("5", "Exact", watch=True), [UNLESS_INITIAL, EXACT_UNSUPPORTED], id="both wrong"
+            VersionOptions("5", "Exact", watch=True),
+            [UNLESS_INITIAL, EXACT_UNSUPPORTED],
+            id="both wrong",
         ),
-        pytest.param(Asked(token="x", watch=True), [WITH_TOKEN], id="a watch goes on nowhere"),
+        pytest.param(
+            VersionOptions(token="x", watch=True), [WITH_TOKEN], id="a watch goes on nowhere"
+        ),
     ],
 )
-def test_combinations_that_make_no_sense(asked: Asked, errors: list[str]) -> None:
+def test_combinations_that_make_no_sense(asked: VersionOptions, errors: list[str]) -> None:
     with pytest.raises(StatusError) as refused:
-        checked(asked)
+        validate_options(asked)
     told = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
     assert refused.value.message == f'ListOptions.meta.k8s.io "" is invalid: {told}'
     assert (refused.value.code, refused.value.reason) == (422, "Invalid")
@@ -72,9 +82,9 @@ def test_combinations_that_make_no_sense(asked: Asked, errors: list[str]) -> Non
 
 @pytest.mark.parametrize("version", ["", "0"])
 def test_a_watch_from_nowhere_begins_with_what_is_there(version: str) -> None:
-    found = checked(Asked(version, watch=True))
+    found = validate_options(VersionOptions(version, watch=True))
     assert (found.send_initial_events, found.match) == (True, "NotOlderThan")
-    assert checked(Asked("7", watch=True)).send_initial_events is None
+    assert validate_options(VersionOptions("7", watch=True)).send_initial_events is None
 
 
 @pytest.mark.parametrize(
@@ -105,9 +115,9 @@ def test_versions_are_plain_numbers() -> None:
 
 def test_a_version_that_is_yet_to_come() -> None:
     store = stored("a")
-    require(store, 2)
+    require_version(store, 2)
     with pytest.raises(StatusError) as refused:
-        require(store, 99999999)
+        require_version(store, 99999999)
     assert refused.value.status() == {
         "kind": "Status",
         "apiVersion": "v1",

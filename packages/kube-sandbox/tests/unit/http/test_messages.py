@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from kube_sandbox.http.messages import (
     BadMessageError,
-    Received,
-    Requests,
+    ReceivedRequest,
+    RequestParser,
     head_of,
     parse_head,
 )
@@ -26,7 +26,7 @@ TRAILED = (
 )
 
 
-def _all(requests: Requests) -> list[Received]:
+def _all(requests: RequestParser) -> list[ReceivedRequest]:
     found = []
     while (received := requests.next()) is not None:
         found.append(received)
@@ -36,7 +36,7 @@ def _all(requests: Requests) -> list[Received]:
 @given(cuts=st.lists(st.integers(0, 400), max_size=20))
 def test_requests_are_whole_wherever_the_bytes_are_cut(cuts: list[int]) -> None:
     data = GET + PUT + CHUNKED + TRAILED + GET
-    requests, found, begin = Requests(LARGEST), [], 0
+    requests, found, begin = RequestParser(LARGEST), [], 0
     for end in (*sorted(cuts), len(data)):
         requests.feed(data[begin:end])
         begin = max(begin, end)
@@ -85,7 +85,7 @@ def test_a_target_may_be_written_with_the_host() -> None:
 
 
 def test_leave_to_send_a_body_is_asked_for_once() -> None:
-    requests = Requests(LARGEST)
+    requests = RequestParser(LARGEST)
     requests.feed(b"PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
     assert requests.next() is None
     assert requests.is_asked_to_continue()
@@ -121,7 +121,7 @@ def test_leave_to_send_a_body_is_asked_for_once() -> None:
     ],
 )
 def test_what_is_no_request_is_refused(data: bytes, code: int) -> None:
-    requests = Requests(LARGEST)
+    requests = RequestParser(LARGEST)
     requests.feed(data)
     with pytest.raises(BadMessageError) as caught:
         _all(requests)
@@ -130,7 +130,7 @@ def test_what_is_no_request_is_refused(data: bytes, code: int) -> None:
 
 @given(data=st.binary(max_size=300))
 def test_no_bytes_are_taken_badly(data: bytes) -> None:
-    requests = Requests(LARGEST)
+    requests = RequestParser(LARGEST)
     requests.feed(data)
     with suppress(BadMessageError):
         _all(requests)

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from kube_sandbox import api_errors
-from kube_sandbox.endpoints.resource_version import NotYetError
-from kube_sandbox.endpoints.responses import Answer
-from kube_sandbox.http.interface import Call, Stream
-from kube_sandbox.http.server import LARGEST, Wire
+from kube_sandbox.endpoints.resource_version import VersionNotReachedError
+from kube_sandbox.endpoints.responses import Response
+from kube_sandbox.http.interface import HTTPRequest, Stream
+from kube_sandbox.http.server import MAX_BODY_BYTES, HTTPServer
 
-Handle = Callable[[Call], Answer | Stream]
+Handle = Callable[[HTTPRequest], Response | Stream]
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 GET = b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -40,7 +40,7 @@ class Fake:
         self._handle = handle
         self.reached_version = asyncio.Event()
 
-    def answer(self, call: Call) -> Answer | Stream:
+    def answer(self, call: HTTPRequest) -> Response | Stream:
         return self._handle(call)
 
     async def reached(self, version: int) -> None:
@@ -48,8 +48,8 @@ class Fake:
 
 
 @asynccontextmanager
-async def _opened(service: Fake) -> AsyncIterator[tuple[Wire, Client]]:
-    wire = Wire(service)
+async def _opened(service: Fake) -> AsyncIterator[tuple[HTTPServer, Client]]:
+    wire = HTTPServer(service)
     await wire.open("127.0.0.1", 0, None)
     reader, writer = await asyncio.open_connection("127.0.0.1", wire.port)
     try:
@@ -66,8 +66,8 @@ async def _answer(client: Client) -> tuple[str, dict[str, str], bytes]:
     return head[0], headers, body
 
 
-def _echo(call: Call) -> Answer:
-    return Answer(200, call.path.encode() + b"|" + call.body)
+def _echo(call: HTTPRequest) -> Response:
+    return Response(200, call.path.encode() + b"|" + call.body)
 
 
 async def test_requests_of_a_connection_are_answered_in_order() -> None:
@@ -92,7 +92,7 @@ async def test_a_body_is_sent_when_it_is_asked_for() -> None:
 
 async def test_a_body_that_is_too_large_is_refused() -> None:
     async with _opened(Fake(_echo)) as (_, client):
-        client[1].write(b"PUT / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (LARGEST + 1))
+        client[1].write(b"PUT / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (MAX_BODY_BYTES + 1))
         status, headers, body = await _answer(client)
         assert status.startswith("HTTP/1.1 413 ")
         assert headers["Connection"] == "close"
@@ -108,7 +108,7 @@ async def test_nonsense_is_refused_and_the_connection_closed() -> None:
 
 
 async def test_a_document_that_is_known_says_nothing_of_what_it_is() -> None:
-    async with _opened(Fake(lambda _: Answer(304, b"", headers={"ETag": "x"}))) as (_, client):
+    async with _opened(Fake(lambda _: Response(304, b"", headers={"ETag": "x"}))) as (_, client):
         client[1].write(GET % b"/api")
         status, headers, _ = await _answer(client)
         assert status == "HTTP/1.1 304 Not Modified"
@@ -117,7 +117,7 @@ async def test_a_document_that_is_known_says_nothing_of_what_it_is() -> None:
 
 
 async def test_refusals_and_faults_are_told() -> None:
-    def handle(call: Call) -> Answer:
+    def handle(call: HTTPRequest) -> Response:
         if call.path == "/fault":
             raise ValueError("a fault of ours")
         raise api_errors.not_found("", "pods", "x")
@@ -131,9 +131,9 @@ async def test_refusals_and_faults_are_told() -> None:
 async def test_a_request_may_wait_for_a_version_while_the_next_waits_for_it() -> None:
     is_there = False
 
-    def handle(call: Call) -> Answer:
+    def handle(call: HTTPRequest) -> Response:
         if call.path == "/later" and not is_there:
-            raise NotYetError(504, "Timeout", "too early")
+            raise VersionNotReachedError(504, "Timeout", "too early")
         return _echo(call)
 
     service = Fake(handle)

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from kube_sandbox.managedfields.go_text import json_text, literal, number, plain, type_name
+from kube_sandbox.managedfields.go_text import (
+    format_literal,
+    format_value,
+    json_text,
+    number,
+    type_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +59,8 @@ def test_floats_in_messages(value: float, text: str) -> None:
 
 def test_values_in_messages() -> None:
     value = {"b": [1, "x", None, 1.5, True], "a": 1e7}
-    assert plain(value) == "map[a:10000000 b:[1 x <nil> 1.5 true]]"
-    assert literal(value) == (
+    assert format_value(value) == "map[a:10000000 b:[1 x <nil> 1.5 true]]"
+    assert format_literal(value) == (
         'map[string]interface {}{"a":10000000, '
         '"b":[]interface {}{1, "x", interface {}(nil), 1.5, true}}'
     )

@@ -7,7 +7,13 @@ import pytest
 from kube_objects.builtins.catalog import catalog
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.managedfields.manager import Types, Write, applied, settled, updated
+from kube_sandbox.managedfields.manager import (
+    Types,
+    Write,
+    applied,
+    restore_unchanged_times,
+    updated,
+)
 
 FIRST, LATER = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 GROUP = "example.com"
@@ -371,11 +377,11 @@ def test_times_stay_where_nothing_else_differs() -> None:
     entry = live["metadata"]["managedFields"][0]
     later = [{**entry, "time": LATER}]
     same = {**live, "metadata": {**live["metadata"], "managedFields": later}}
-    assert settled(live, same) == live
+    assert restore_unchanged_times(live, same) == live
     changed = {**same, "data": {"k": "2"}}
-    assert settled(live, changed) == changed
+    assert restore_unchanged_times(live, changed) == changed
     other = {**same, "metadata": {**same["metadata"], "managedFields": [{**entry, "manager": "b"}]}}
-    assert settled(live, other) == other
+    assert restore_unchanged_times(live, other) == other
 
 
 def test_metadata_of_another_type_are_told() -> None:

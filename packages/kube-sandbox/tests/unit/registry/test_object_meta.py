@@ -42,7 +42,7 @@ def test_an_object_of_the_cluster_has_no_namespace() -> None:
 
 def test_finalizers_of_built_in_kinds_are_known_or_have_a_domain() -> None:
     obj = new(finalizers=["abc"])
-    assert object_meta.validate_plain(obj, True, name_is_subdomain) == []
+    assert object_meta.validate_object_meta(obj, True, name_is_subdomain) == []
     assert told(object_meta.validate_create(obj, True, name_is_subdomain)) == [
         'metadata.finalizers[0]: Invalid value: "abc": '
         "name is neither a standard finalizer name nor is it fully qualified"

@@ -19,7 +19,7 @@ from sandbox_testing.stored import BUCKET, delete, names, put
 from kube_objects.errors import InvalidError
 from kube_objects.refs import Kind
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import Asked
+from kube_sandbox.endpoints.resource_version import VersionOptions
 from kube_sandbox.storage.bookmarks import bookmarks
 from kube_sandbox.storage.journal import Journal
 from kube_sandbox.storage.store import Change, History, Store
@@ -91,9 +91,9 @@ def test_watches_resume_over_a_restart(path: Path) -> None:
         put(store, "a")
         put(store, "b")
         delete(store, "a")
-        told = Watch(store, WATCHED, Asked("1"), 0.0, 60.0).take()
+        told = Watch(store, WATCHED, VersionOptions("1"), 0.0, 60.0).take()
     with followed(path) as again:
-        assert Watch(again, WATCHED, Asked("1"), 0.0, 60.0).take() == told
+        assert Watch(again, WATCHED, VersionOptions("1"), 0.0, 60.0).take() == told
 
 
 def write_together(journal: Journal, store: Store, *wanted: str) -> None:

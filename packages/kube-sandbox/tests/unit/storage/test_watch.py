@@ -6,7 +6,7 @@ from sandbox_testing.stored import BUCKET, delete, put, record, stored
 
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import Asked, checked
+from kube_sandbox.endpoints.resource_version import VersionOptions, validate_options
 from kube_sandbox.storage.bookmarks import bookmarks
 from kube_sandbox.storage.store import Record, Store
 from kube_sandbox.storage.watch import Watch, Watched, needed_version, timeout
@@ -15,15 +15,17 @@ BOOKMARK = bookmarks(Kind("", "v1", "ConfigMap"))
 ALL = Watched(BUCKET, BOOKMARK)
 MARKED = Watched(BUCKET, BOOKMARK, allow_bookmarks=True)
 BLUE = Watched(BUCKET, BOOKMARK, matches=lambda each: each.labels.get("colour") == "blue")
-NOW_ON = Asked(match="NotOlderThan", send_initial_events=False)
+NOW_ON = VersionOptions(match="NotOlderThan", send_initial_events=False)
 
 
 def begun(
-    store: Store, watched: Watched = ALL, asked: Asked | None = None, lasts: float = 300.0
+    store: Store, watched: Watched = ALL, asked: VersionOptions | None = None, lasts: float = 300.0
 ) -> Watch:
-    given = asked or Asked()
-    whole = Asked(given.resource_version, given.match, 0, "", given.send_initial_events, True)
-    return Watch(store, watched, checked(whole), 0.0, lasts)
+    given = asked or VersionOptions()
+    whole = VersionOptions(
+        given.resource_version, given.match, 0, "", given.send_initial_events, True
+    )
+    return Watch(store, watched, validate_options(whole), 0.0, lasts)
 
 
 def events(watch: Watch) -> list[tuple[str, str, str]]:
@@ -54,7 +56,7 @@ def test_an_event_is_a_line() -> None:
 @pytest.mark.parametrize("version", ["", "0"])
 def test_without_a_version_it_begins_with_what_is_there(version: str) -> None:
     store = stored("b", "a")
-    watch = begun(store, asked=Asked(version))
+    watch = begun(store, asked=VersionOptions(version))
     put(store, "c")
     delete(store, "a")
     # In the order of names, not of versions.
@@ -70,7 +72,7 @@ def test_without_a_version_it_begins_with_what_is_there(version: str) -> None:
 def test_from_a_version_on_there_is_what_changed_since() -> None:
     store = stored("a", "b")
     put(store, "a")
-    watch = begun(store, asked=Asked("2"))
+    watch = begun(store, asked=VersionOptions("2"))
     put(store, "b")
     assert events(watch) == [
         ("ADDED", "b", "3"),
@@ -81,7 +83,7 @@ def test_from_a_version_on_there_is_what_changed_since() -> None:
 
 def test_a_watch_may_begin_in_the_future() -> None:
     store = stored("a")
-    watch = begun(store, MARKED, Asked("4"))
+    watch = begun(store, MARKED, VersionOptions("4"))
     put(store, "b")
     put(store, "c")
     put(store, "d")
@@ -91,7 +93,7 @@ def test_a_watch_may_begin_in_the_future() -> None:
 @pytest.mark.parametrize("version", ["", "0"])
 def test_initial_events_can_be_left_out(version: str) -> None:
     store = stored("a")
-    watch = begun(store, MARKED, Asked(version, "NotOlderThan", send_initial_events=False))
+    watch = begun(store, MARKED, VersionOptions(version, "NotOlderThan", send_initial_events=False))
     put(store, "b")
     assert events(watch) == [("ADDED", "b", "3")]
 
@@ -111,7 +113,7 @@ def test_the_end_of_the_initial_events_is_marked() -> None:
 def test_a_version_that_is_too_old_is_told_in_an_event() -> None:
     store = stored("a", "b")
     store.compact(0)
-    watch = begun(store, asked=Asked("1"))
+    watch = begun(store, asked=VersionOptions("1"))
     assert watch.take() == (
         b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},'
         b'"status":"Failure","message":"too old resource version: 1 (3)","reason":"Expired",'
@@ -123,7 +125,7 @@ def test_a_version_that_is_too_old_is_told_in_an_event() -> None:
 
 
 def test_initial_events_of_a_version_yet_to_come() -> None:
-    asked = Asked("99", "NotOlderThan", send_initial_events=True)
+    asked = VersionOptions("99", "NotOlderThan", send_initial_events=True)
     assert needed_version(asked) == 99
     watch = begun(stored("a"), asked=asked)
     (found,) = lines(watch)
@@ -133,15 +135,15 @@ def test_initial_events_of_a_version_yet_to_come() -> None:
     # An old one will do: what is there is newer.
     store = stored("a")
     store.compact(0)
-    assert events(begun(store, asked=Asked("1", "NotOlderThan", send_initial_events=True)))
+    assert events(begun(store, asked=VersionOptions("1", "NotOlderThan", send_initial_events=True)))
 
 
 def test_a_wrong_version_is_no_event() -> None:
     with pytest.raises(StatusError) as refused:
-        begun(stored("a"), asked=Asked("x"))
+        begun(stored("a"), asked=VersionOptions("x"))
     assert refused.value.code == 500
     # Nobody waits for a version only to hear what comes after it.
-    assert needed_version(Asked("99")) == 0
+    assert needed_version(VersionOptions("99")) == 0
 
 
 def test_objects_come_and_go_as_they_match() -> None:
@@ -174,7 +176,7 @@ def test_only_the_version_of_the_object_itself_is_another_one() -> None:
     first = record("w", 2, labels={"colour": "blue"})
     value = b'{"metadata":{"name":"w","resourceVersion":"2"},"about":{"resourceVersion":"2"}}'
     store.put(BUCKET, replace(first, value=value))
-    watch = begun(store, BLUE, Asked("2"))
+    watch = begun(store, BLUE, VersionOptions("2"))
     put(store, "w")
     assert lines(watch) == [
         {
@@ -192,7 +194,7 @@ def test_the_same_events_come_from_the_past() -> None:
     live = begun(store, BLUE, NOW_ON)
     for colour in ("blue", "red", "red", "blue"):
         put(store, "w", labels={"colour": colour})
-    assert begun(store, BLUE, Asked("1")).take() == live.take()
+    assert begun(store, BLUE, VersionOptions("1")).take() == live.take()
 
 
 def test_a_namespace_is_a_selector_too() -> None:
@@ -206,7 +208,7 @@ def test_a_namespace_is_a_selector_too() -> None:
 
 def test_bookmarks_come_every_minute_and_shortly_before_the_end() -> None:
     store = stored("a")
-    watch = begun(store, MARKED, Asked("2"), lasts=75.0)
+    watch = begun(store, MARKED, VersionOptions("2"), lasts=75.0)
     put(store, "s", bucket="secrets")
     assert watch.due == 60.0
     watch.tick(60.0)
@@ -231,7 +233,7 @@ def test_the_first_bookmark_after_initial_events_comes_soon() -> None:
 
 def test_a_bookmark_comes_after_what_it_covers() -> None:
     store = stored("a")
-    watch = begun(store, MARKED, Asked("2"))
+    watch = begun(store, MARKED, VersionOptions("2"))
     put(store, "b")
     watch.tick(60.0)
     put(store, "c")
@@ -239,14 +241,14 @@ def test_a_bookmark_comes_after_what_it_covers() -> None:
 
 
 def test_there_is_no_bookmark_of_the_version_from_which_one_came() -> None:
-    watch = begun(stored("a"), MARKED, Asked("2"))
+    watch = begun(stored("a"), MARKED, VersionOptions("2"))
     watch.tick(60.0)
     assert events(watch) == []
 
 
 def test_bookmarks_must_be_asked_for() -> None:
     store = stored("a")
-    watch = begun(store, ALL, Asked("2"), lasts=100.0)
+    watch = begun(store, ALL, VersionOptions("2"), lasts=100.0)
     put(store, "s", bucket="secrets")
     assert watch.due == 100.0
     watch.tick(60.0)

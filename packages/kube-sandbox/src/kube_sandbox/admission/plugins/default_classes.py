@@ -7,8 +7,8 @@ If several are marked, it is the newest, and the first by name of those made in 
 from dataclasses import dataclass
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import Changing, Surroundings, is_new
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import AdmissionContext, MutatingPlugin, is_new
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ INGRESS = ClassRule(
 )
 
 
-class DefaultClass(Changing):
+class DefaultClass(MutatingPlugin):
     """Names the default class where none is named."""
 
-    def __init__(self, around: Surroundings, rule: ClassRule) -> None:
+    def __init__(self, around: AdmissionContext, rule: ClassRule) -> None:
         self._around = around
         self._rule = rule
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Name the default class in a new object."""
         if deed.obj is None or not is_new(deed):
             return

@@ -5,23 +5,23 @@ DefaultTolerationSeconds: a pod puts up with a node that fails for five minutes.
 from collections.abc import Mapping
 from typing import Any
 
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import Changing
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import MutatingPlugin
 
 _FAILURES = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_PATIENCE = 300  # seconds
+_TOLERATION_SECONDS = 300  # seconds
 
 
-class DefaultTolerations(Changing):
+class DefaultTolerations(MutatingPlugin):
     """Lets pods wait for their nodes."""
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Add what a pod does not say by itself of nodes that fail."""
         if deed.subresource or deed.obj is None:
             return
         spec = deed.obj["spec"]
         tolerations = spec.get("tolerations") or ()
-        added = [_toleration(key) for key in _FAILURES if not _is_said(tolerations, key)]
+        added = [_toleration(key) for key in _FAILURES if not _has_toleration(tolerations, key)]
         if added:
             spec["tolerations"] = [*tolerations, *added]
 
@@ -31,14 +31,14 @@ def _toleration(key: str) -> dict[str, Any]:
         "key": key,
         "operator": "Exists",
         "effect": "NoExecute",
-        "tolerationSeconds": _PATIENCE,
+        "tolerationSeconds": _TOLERATION_SECONDS,
     }
 
 
-def _is_said(tolerations: Any, key: str) -> bool:
-    return any(_speaks_of(each, key) for each in tolerations)
+def _has_toleration(tolerations: Any, key: str) -> bool:
+    return any(_covers_taint(each, key) for each in tolerations)
 
 
-def _speaks_of(toleration: Mapping[str, Any], key: str) -> bool:
+def _covers_taint(toleration: Mapping[str, Any], key: str) -> bool:
     known, effect = toleration.get("key", ""), toleration.get("effect", "")
     return known in ("", key) and effect in ("", "NoExecute")

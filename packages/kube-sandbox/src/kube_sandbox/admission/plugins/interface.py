@@ -8,11 +8,11 @@ from typing import Protocol
 
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.admission.attributes import Deed
+from kube_sandbox.admission.attributes import AdmissionAttributes
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class AdmissionContext:
     """What else is in the cluster; buckets are plurals with groups ("pods", "jobs.batch")."""
 
     find: Callable[[str, str, str], KubeObject | None]  # bucket, namespace, name
@@ -28,10 +28,10 @@ class Plugin(Protocol):
     deletions are not asked about. Refusals are `StatusError`s.
     """
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Change the object that is written, before the server prepares and checks it."""
 
-    def validate(self, deed: Deed) -> list[str]:
+    def validate(self, deed: AdmissionAttributes) -> list[str]:
         """Refuse the object, which is all right otherwise; return what its author should know."""
 
 
@@ -41,34 +41,34 @@ LAST = "*"
 Plugins = Mapping[str, Sequence[Plugin]]
 
 
-class Changing:
+class MutatingPlugin:
     """A plugin that refuses nothing of what is otherwise all right."""
 
-    def validate(self, deed: Deed) -> list[str]:
+    def validate(self, deed: AdmissionAttributes) -> list[str]:
         """Have nothing to say."""
         return []
 
 
-class Judging:
+class ValidatingPlugin:
     """A plugin that changes nothing."""
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Leave it as it is."""
 
 
-def refused(deed: Deed, why: str) -> api_errors.StatusError:
+def forbidden_by_plugin(deed: AdmissionAttributes, why: str) -> api_errors.StatusError:
     """Say that a write is not let in."""
-    name = deed.name or shown_name(deed.obj or {})
+    name = deed.name or display_name(deed.obj or {})
     return api_errors.forbidden(deed.served.kind.group, deed.served.plural, name, why)
 
 
-def shown_name(obj: KubeObject) -> str:
+def display_name(obj: KubeObject) -> str:
     """Return what refusals call an object, which may not have been given its name yet."""
     metadata = obj.get("metadata") or {}
     found: str = metadata.get("name") or metadata.get("generateName") or "Unknown"
     return found
 
 
-def is_new(deed: Deed) -> bool:
+def is_new(deed: AdmissionAttributes) -> bool:
     """Say whether an object is created, not a part of one that is there."""
     return deed.old is None and not deed.subresource

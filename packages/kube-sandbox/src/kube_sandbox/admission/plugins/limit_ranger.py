@@ -9,9 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import Surroundings, refused
-from kube_sandbox.admission.plugins.pod_requests import Part, asked, containers_of, total
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import AdmissionContext, forbidden_by_plugin
+from kube_sandbox.admission.plugins.pod_requests import (
+    Part,
+    container_requests,
+    containers_of,
+    pod_requests,
+)
 from kube_sandbox.admission.plugins.resource_sums import NOTHING, Amount, Amounts, amounts
 
 BUCKETS = ("pods", "persistentvolumeclaims")
@@ -25,32 +30,32 @@ _Rule = Callable[[str, str, Amount, Amounts, Amounts], str]
 class LimitRanger:
     """Fills in and judges what pods and claims ask for."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: AdmissionContext) -> None:
         self._around = around
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Give containers what the LimitRanges of their namespace say."""
         if deed.served.bucket == "pods" and deed.obj is not None and _is_asked(deed):
             for limit_range in self._limit_ranges(deed):
                 _fill_in(deed.obj, limit_range)
 
-    def validate(self, deed: Deed) -> list[str]:
+    def validate(self, deed: AdmissionAttributes) -> list[str]:
         """Refuse what asks for too much or too little."""
         if deed.obj is None or not _is_asked(deed):
             return []
-        judge = _pod_faults if deed.served.bucket == "pods" else _claim_faults
+        judge = _pod_errors if deed.served.bucket == "pods" else _claim_errors
         for limit_range in self._limit_ranges(deed):
             spec = deed.obj.get("spec") or {}
             found = [text for each in _limits(limit_range) for text in judge(each, spec)]
             if found:
-                raise refused(deed, _told(list(dict.fromkeys(found))))
+                raise forbidden_by_plugin(deed, _told(list(dict.fromkeys(found))))
         return []
 
-    def _limit_ranges(self, deed: Deed) -> Iterable[KubeObject]:
+    def _limit_ranges(self, deed: AdmissionAttributes) -> Iterable[KubeObject]:
         return self._around.all("limitranges", deed.namespace)
 
 
-def _is_asked(deed: Deed) -> bool:
+def _is_asked(deed: AdmissionAttributes) -> bool:
     if deed.old is not None and "deletionTimestamp" in deed.old["metadata"]:
         return False
     if deed.served.bucket == "pods":
@@ -105,25 +110,31 @@ def _filled(
 # Limits
 
 
-def _pod_faults(limit: Mapping[str, Any], spec: KubeObject) -> Iterable[str]:
+def _pod_errors(limit: Mapping[str, Any], spec: KubeObject) -> Iterable[str]:
     sort = limit.get("type", "")
     if sort == "Container":
         for each in containers_of(spec):
-            yield from _faults(limit, asked(each, "requests"), asked(each, "limits"))
+            yield from _limit_errors(
+                limit, container_requests(each, "requests"), container_requests(each, "limits")
+            )
     elif sort == "Pod":
-        yield from _faults(limit, total(spec, "requests"), total(spec, "limits"))
+        yield from _limit_errors(
+            limit, pod_requests(spec, "requests"), pod_requests(spec, "limits")
+        )
 
 
-def _claim_faults(limit: Mapping[str, Any], spec: KubeObject) -> Iterable[str]:
+def _claim_errors(limit: Mapping[str, Any], spec: KubeObject) -> Iterable[str]:
     if limit.get("type") == "PersistentVolumeClaim":
-        yield from _applied(limit, "min", _too_little, asked(spec, "requests"), {})
-        yield from _applied(limit, "max", _claims_too_much, asked(spec, "requests"), {})
+        yield from _applied(limit, "min", _min_errors, container_requests(spec, "requests"), {})
+        yield from _applied(
+            limit, "max", _claims_too_much, container_requests(spec, "requests"), {}
+        )
 
 
-def _faults(limit: Mapping[str, Any], requests: Amounts, limits: Amounts) -> Iterable[str]:
-    yield from _applied(limit, "min", _too_little, requests, limits)
-    yield from _applied(limit, "max", _too_much, requests, limits)
-    yield from _applied(limit, "maxLimitRequestRatio", _too_far, requests, limits)
+def _limit_errors(limit: Mapping[str, Any], requests: Amounts, limits: Amounts) -> Iterable[str]:
+    yield from _applied(limit, "min", _min_errors, requests, limits)
+    yield from _applied(limit, "max", _max_errors, requests, limits)
+    yield from _applied(limit, "maxLimitRequestRatio", _ratio_errors, requests, limits)
 
 
 def _applied(
@@ -134,7 +145,7 @@ def _applied(
             yield told
 
 
-def _too_little(name: str, sort: str, least: Amount, requests: Amounts, limits: Amounts) -> str:
+def _min_errors(name: str, sort: str, least: Amount, requests: Amounts, limits: Amounts) -> str:
     words = f"minimum {name} usage per {sort} is {least}"
     if name not in requests:
         return f"{words}.  No request is specified"
@@ -145,7 +156,7 @@ def _too_little(name: str, sort: str, least: Amount, requests: Amounts, limits: 
     return ""
 
 
-def _too_much(name: str, sort: str, greatest: Amount, requests: Amounts, limits: Amounts) -> str:
+def _max_errors(name: str, sort: str, greatest: Amount, requests: Amounts, limits: Amounts) -> str:
     words = f"maximum {name} usage per {sort} is {greatest}"
     if name not in limits:
         return f"{words}.  No limit is specified"
@@ -168,7 +179,9 @@ def _claims_too_much(
     return ""
 
 
-def _too_far(name: str, sort: str, greatest: Amount, requests: Amounts, limits: Amounts) -> str:
+def _ratio_errors(
+    name: str, sort: str, greatest: Amount, requests: Amounts, limits: Amounts
+) -> str:
     words = f"{name} max limit to request ratio per {sort} is {greatest}"
     request, limit = (_milli(each.get(name, NOTHING)) for each in (requests, limits))
     if not request:

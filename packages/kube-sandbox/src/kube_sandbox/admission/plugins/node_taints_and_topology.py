@@ -5,8 +5,8 @@ TaintNodesByCondition and PodTopologyLabels: nodes begin tainted, and pods have 
 from collections.abc import Callable
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import Changing, Surroundings, is_new
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import AdmissionContext, MutatingPlugin, is_new
 
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _TOPOLOGY = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
@@ -14,10 +14,10 @@ _TOPOLOGY = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 Find = Callable[[str, str, str], KubeObject | None]  # bucket, namespace, name
 
 
-class NodeTaint(Changing):
+class NodeTaint(MutatingPlugin):
     """Keeps pods from nodes that are not ready yet."""
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Taint a new node; a controller takes the taint off."""
         if deed.obj is None or not is_new(deed):
             return
@@ -27,13 +27,13 @@ class NodeTaint(Changing):
             spec["taints"] = [*taints, dict(_NOT_READY)]
 
 
-class TopologyLabels(Changing):
+class TopologyLabels(MutatingPlugin):
     """Labels pods with where they run."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: AdmissionContext) -> None:
         self._around = around
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Copy the labels of zone and region from the node that a new pod names."""
         if deed.obj is None or not is_new(deed):
             return

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.admission.plugins.resource_sums import Amount, added, amounts, most
+from kube_sandbox.admission.plugins.resource_sums import Amount, added, amounts, maximum
 
 Part = Literal["requests", "limits"]
 _OF_PODS = frozenset(("cpu", "memory"))  # what a pod may ask for besides its containers
@@ -21,12 +21,12 @@ def containers_of(spec: KubeObject) -> Iterable[KubeObject]:
     return (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
 
 
-def asked(container: Mapping[str, Any], part: Part) -> dict[str, Amount]:
+def container_requests(container: Mapping[str, Any], part: Part) -> dict[str, Amount]:
     """Return what a container asks for."""
     return amounts((container.get("resources") or {}).get(part))
 
 
-def total(spec: KubeObject, part: Part, *, pages: bool = False) -> dict[str, Amount]:
+def pod_requests(spec: KubeObject, part: Part, *, pages: bool = False) -> dict[str, Amount]:
     """
     Return what a pod asks for, without overhead.
 
@@ -34,25 +34,25 @@ def total(spec: KubeObject, part: Part, *, pages: bool = False) -> dict[str, Amo
     """
     found: dict[str, Amount] = {}
     for container in spec.get("containers") or ():
-        found = added(found, asked(container, part))
+        found = added(found, container_requests(container, part))
     sidecars: dict[str, Amount] = {}
     peak: dict[str, Amount] = {}
     for container in spec.get("initContainers") or ():
-        own = asked(container, part)
+        own = container_requests(container, part)
         if container.get("restartPolicy") == "Always":
             found = added(found, own)
             sidecars = added(sidecars, own)
-            peak = most(peak, sidecars)
+            peak = maximum(peak, sidecars)
         else:
-            peak = most(peak, added(own, sidecars))
-    own = asked(spec, part)
+            peak = maximum(peak, added(own, sidecars))
+    own = container_requests(spec, part)
     overruled = {name: own[name] for name in own if _is_of_pods(name, pages=pages)}
-    return {**most(found, peak), **overruled}
+    return {**maximum(found, peak), **overruled}
 
 
 def with_overhead(spec: KubeObject, part: Part) -> dict[str, Amount]:
     """Return what a pod takes altogether; overhead raises only limits that there are."""
-    found = total(spec, part, pages=True)
+    found = pod_requests(spec, part, pages=True)
     overhead = amounts(spec.get("overhead"))
     if part == "limits":
         overhead = {name: overhead[name] for name in overhead if name in found}

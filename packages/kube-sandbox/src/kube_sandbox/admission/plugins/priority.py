@@ -3,28 +3,28 @@ Priority: a pod has the priority of its class, and only one class is that of all
 """
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.admission.attributes import Deed
+from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import (
-    Changing,
-    Judging,
-    Surroundings,
+    AdmissionContext,
+    MutatingPlugin,
+    ValidatingPlugin,
+    forbidden_by_plugin,
     is_new,
-    refused,
 )
 
 CLASSES = "priorityclasses.scheduling.k8s.io"
 _POLICY = "PreemptLowerPriority"
-_KEPT = ("priority", "preemptionPolicy")
+_KEPT_FIELDS = ("priority", "preemptionPolicy")
 _COMPUTED = "must not be provided in pod spec; priority admission controller computed"
 
 
-class PodPriority(Changing):
+class PodPriority(MutatingPlugin):
     """Looks up what pods are worth."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: AdmissionContext) -> None:
         self._around = around
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Give a new pod the priority of its class; keep that of one that is there."""
         if deed.obj is None or deed.subresource:
             return
@@ -33,29 +33,29 @@ class PodPriority(Changing):
             self._prioritize(deed, spec)
             return
         before = (deed.old or {}).get("spec", {})
-        for key in _KEPT:
+        for key in _KEPT_FIELDS:
             if key not in spec and key in before:
                 spec[key] = before[key]
 
-    def _prioritize(self, deed: Deed, spec: KubeObject) -> None:
+    def _prioritize(self, deed: AdmissionAttributes, spec: KubeObject) -> None:
         found = self._class_of(deed, spec)
         priority = found.get("value", 0)
         policy = found.get("preemptionPolicy", _POLICY)
         if spec.get("priority", priority) != priority:
             given = f"the integer value of priority ({spec['priority']})"
-            raise _misfit(deed, given, priority)
+            raise _priority_mismatch(deed, given, priority)
         if spec.get("preemptionPolicy", policy) != policy:
             given = f"the string value of PreemptionPolicy ({spec['preemptionPolicy']})"
-            raise _misfit(deed, given, policy)
+            raise _priority_mismatch(deed, given, policy)
         spec["priority"], spec["preemptionPolicy"] = priority, policy
 
-    def _class_of(self, deed: Deed, spec: KubeObject) -> KubeObject:
+    def _class_of(self, deed: AdmissionAttributes, spec: KubeObject) -> KubeObject:
         """Return the class of a pod; one that names none is given the default, if there is one."""
         name = spec.get("priorityClassName")
         if name:
             named = self._around.find(CLASSES, "", name)
             if named is None:
-                raise refused(deed, f"no PriorityClass with name {name} was found")
+                raise forbidden_by_plugin(deed, f"no PriorityClass with name {name} was found")
             return named
         found = default_class(self._around)
         if found is None:
@@ -64,13 +64,13 @@ class PodPriority(Changing):
         return found
 
 
-class OneDefaultPriority(Judging):
+class OneDefaultPriority(ValidatingPlugin):
     """Lets no second class be the default."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: AdmissionContext) -> None:
         self._around = around
 
-    def validate(self, deed: Deed) -> list[str]:
+    def validate(self, deed: AdmissionAttributes) -> list[str]:
         """Refuse a class that is to be the default beside another."""
         if deed.obj is None or not deed.obj.get("globalDefault"):
             return []
@@ -80,15 +80,17 @@ class OneDefaultPriority(Judging):
         name = found["metadata"]["name"]
         if is_new(deed) or name != deed.obj["metadata"]["name"]:
             told = f"PriorityClass {name} is already marked as default."
-            raise refused(deed, f"{told} Only one default can exist")
+            raise forbidden_by_plugin(deed, f"{told} Only one default can exist")
         return []
 
 
-def default_class(around: Surroundings) -> KubeObject | None:
+def default_class(around: AdmissionContext) -> KubeObject | None:
     """Return the class of pods that name none: the lowest, should there be several."""
     marked = (each for each in around.all(CLASSES, "") if each.get("globalDefault"))
     return min(marked, key=lambda each: each.get("value", 0), default=None)
 
 
-def _misfit(deed: Deed, given: str, computed: int | str) -> Exception:
-    return refused(deed, f"{given} {_COMPUTED} {computed} from the given PriorityClass name")
+def _priority_mismatch(deed: AdmissionAttributes, given: str, computed: int | str) -> Exception:
+    return forbidden_by_plugin(
+        deed, f"{given} {_COMPUTED} {computed} from the given PriorityClass name"
+    )

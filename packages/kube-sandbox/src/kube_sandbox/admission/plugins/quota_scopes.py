@@ -69,7 +69,7 @@ def _selects(scope: Scope, names: Sequence[str]) -> bool:
     return fits.get(operator or "", False)
 
 
-def _looks_elsewhere(pod: KubeObject) -> bool:
+def _has_cross_namespace_affinity(pod: KubeObject) -> bool:
     """Say whether the affinity of a pod is about pods of other namespaces."""
     affinity = (pod.get("spec") or {}).get("affinity") or {}
     for sort in ("podAffinity", "podAntiAffinity"):
@@ -89,5 +89,5 @@ def _looks_elsewhere(pod: KubeObject) -> bool:
 _PODS = {
     "Terminating": is_terminating,
     "BestEffort": _is_best_effort,
-    "CrossNamespacePodAffinity": _looks_elsewhere,
+    "CrossNamespacePodAffinity": _has_cross_namespace_affinity,
 }

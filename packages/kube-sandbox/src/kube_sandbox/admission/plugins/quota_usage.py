@@ -13,7 +13,7 @@ from kube_objects.refs import KubeObject
 from kube_objects.times import parse_time
 from kube_sandbox.admission.plugins.pod_requests import (
     HUGE_PAGES,
-    asked,
+    container_requests,
     containers_of,
     is_set_for_pod,
     with_overhead,
@@ -67,7 +67,7 @@ def _needs_nothing(names: Iterable[str], obj: KubeObject) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class QuotaEvaluator:
     """How the objects of a kind are measured."""
 
     counts: Callable[[str], bool]  # says whether a name in a quota is about them
@@ -80,21 +80,21 @@ class Measure:
         return sorted(filter(self.counts, names))
 
 
-def measure_of(bucket: str) -> Measure | None:
+def evaluator_for(bucket: str) -> QuotaEvaluator | None:
     """Return how the objects of a bucket are measured; `None`: not at all."""
-    if bucket in _MEASURES:
-        return _MEASURES[bucket]
+    if bucket in _EVALUATORS:
+        return _EVALUATORS[bucket]
     if bucket in _UNCOUNTED:
         return None
     names = [f"count/{bucket}", *([bucket] if bucket in _OWN_NAMES else [])]
     each = dict.fromkeys(names, ONE)
-    return Measure(each.__contains__, lambda obj, now: each)
+    return QuotaEvaluator(each.__contains__, lambda obj, now: each)
 
 
 # Pods
 
 
-def _is_pods_own(name: str) -> bool:
+def _is_pod_resource(name: str) -> bool:
     if name in _OF_PODS or name.startswith((HUGE_PAGES, _REQUESTS + HUGE_PAGES)):
         return True
     if not name.startswith(_REQUESTS):
@@ -142,7 +142,7 @@ def _compute(requests: Amounts, limits: Amounts) -> dict[str, Amount]:
     return found
 
 
-def _pod_lacks(names: Iterable[str], pod: KubeObject) -> str:
+def _pod_missing_resources(names: Iterable[str], pod: KubeObject) -> str:
     """Say which containers do not say how much they want of what is limited."""
     spec = pod.get("spec") or {}
     if is_set_for_pod(spec):
@@ -150,7 +150,9 @@ def _pod_lacks(names: Iterable[str], pod: KubeObject) -> str:
     required = _REQUIRED.intersection(names)
     lacking: dict[str, set[str]] = {}
     for container in containers_of(spec):
-        said = _compute(asked(container, "requests"), asked(container, "limits"))
+        said = _compute(
+            container_requests(container, "requests"), container_requests(container, "limits")
+        )
         for name in required.difference(said):
             lacking.setdefault(name, set()).add(container["name"])
     told = [f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking)]
@@ -179,7 +181,7 @@ def _service_uses(service: KubeObject, now: datetime | None) -> Amounts:
 # Claims
 
 
-def _is_claims_own(name: str) -> bool:
+def _is_claim_resource(name: str) -> bool:
     by_class = tuple(_BY_CLASS + each for each in _OF_CLAIMS)
     return name in _OF_CLAIMS or name == f"count/{CLAIMS}" or name.endswith(by_class)
 
@@ -192,7 +194,7 @@ def _claim_uses(claim: KubeObject, now: datetime | None) -> Amounts:
     storage_class = annotations.get(_OLD_CLASS, spec.get("storageClassName"))
     if storage_class:
         used[f"{storage_class}{_BY_CLASS}{CLAIMS}"] = ONE
-    asked_for = asked(spec, "requests").get("storage")
+    asked_for = container_requests(spec, "requests").get("storage")
     if asked_for is not None:
         given = amounts((claim.get("status") or {}).get("allocatedResources")).get("storage")
         more = given if given is not None and given.nanos > asked_for.nanos else asked_for
@@ -202,8 +204,8 @@ def _claim_uses(claim: KubeObject, now: datetime | None) -> Amounts:
     return used
 
 
-_MEASURES = {
-    PODS: Measure(_is_pods_own, _pod_uses, has_pod, _pod_lacks),
-    SERVICES: Measure(_OF_SERVICES.__contains__, _service_uses),
-    CLAIMS: Measure(_is_claims_own, _claim_uses, has_claim),
+_EVALUATORS = {
+    PODS: QuotaEvaluator(_is_pod_resource, _pod_uses, has_pod, _pod_missing_resources),
+    SERVICES: QuotaEvaluator(_OF_SERVICES.__contains__, _service_uses),
+    CLAIMS: QuotaEvaluator(_is_claim_resource, _claim_uses, has_claim),
 }

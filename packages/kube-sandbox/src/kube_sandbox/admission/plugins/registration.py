@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from kube_sandbox.admission.plugins.default_classes import INGRESS, STORAGE, DefaultClass
 from kube_sandbox.admission.plugins.default_toleration_seconds import DefaultTolerations
-from kube_sandbox.admission.plugins.interface import LAST, Plugin, Plugins, Surroundings
+from kube_sandbox.admission.plugins.interface import LAST, AdmissionContext, Plugin, Plugins
 from kube_sandbox.admission.plugins.limit_ranger import BUCKETS as LIMITED
 from kube_sandbox.admission.plugins.limit_ranger import LimitRanger
 from kube_sandbox.admission.plugins.node_taints_and_topology import NodeTaint, TopologyLabels
@@ -22,7 +22,9 @@ from kube_sandbox.admission.plugins.storage_protection import (
 )
 
 
-def plugins(around: Surroundings, *, accounts: bool, suffix: Callable[[], str]) -> Plugins:
+def default_plugins(
+    around: AdmissionContext, *, accounts: bool, suffix: Callable[[], str]
+) -> Plugins:
     """
     Return all plugins by kind.
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from kube_sandbox.registry.builtin.nano_amounts import UNIT as UNIT
 from kube_sandbox.registry.builtin.nano_amounts import nanos
-from kube_sandbox.registry.builtin.quantities import written
+from kube_sandbox.registry.builtin.quantities import format_quantity
 
 _NANO = -9
 
@@ -25,7 +25,7 @@ class Amount:
     exponents: bool = False
 
     def __str__(self) -> str:
-        return written(self.nanos, _NANO, binary=self.binary, exponents=self.exponents)
+        return format_quantity(self.nanos, _NANO, binary=self.binary, exponents=self.exponents)
 
     def plus(self, other: "Amount") -> "Amount":
         """Add another."""
@@ -73,7 +73,7 @@ def added(left: Amounts, right: Amounts) -> dict[str, Amount]:
     return found
 
 
-def most(left: Amounts, right: Amounts) -> dict[str, Amount]:
+def maximum(left: Amounts, right: Amounts) -> dict[str, Amount]:
     """Return the greater of two amounts, by name."""
     found = dict(left)
     for name, each in right.items():
@@ -82,13 +82,13 @@ def most(left: Amounts, right: Amounts) -> dict[str, Amount]:
     return found
 
 
-def risen(now: Amounts, before: Amounts) -> dict[str, Amount]:
+def increased(now: Amounts, before: Amounts) -> dict[str, Amount]:
     """Return how much more there is than before; what went down is nothing."""
     names: Iterable[str] = dict.fromkeys((*now, *before))
     return {each: now.get(each, NOTHING).minus(before.get(each, NOTHING)) for each in names}
 
 
-def only(found: Amounts, names: Container[str]) -> dict[str, Amount]:
+def restricted_to(found: Amounts, names: Container[str]) -> dict[str, Amount]:
     """Return the amounts of some names."""
     return {name: each for name, each in found.items() if name in names}
 

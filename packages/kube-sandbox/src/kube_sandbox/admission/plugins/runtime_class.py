@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import Surroundings, is_new, refused
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import AdmissionContext, forbidden_by_plugin, is_new
 from kube_sandbox.registry.builtin.nano_amounts import nanos
 
 _CLASSES = "runtimeclasses.node.k8s.io"
 _OTHER = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
-_NOWHERE = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+_OVERHEAD_WITHOUT_CLASS = (
+    "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+)
 
 Toleration = Mapping[str, Any]
 
@@ -20,10 +22,10 @@ Toleration = Mapping[str, Any]
 class RuntimeClasses:
     """Has pods be what their runtime class says."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: AdmissionContext) -> None:
         self._around = around
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Give a new pod the overhead and the nodes of its class."""
         if deed.obj is None or not is_new(deed):
             return
@@ -32,26 +34,26 @@ class RuntimeClasses:
         if "overhead" in found:
             overhead = found["overhead"].get("podFixed") or {}
             if spec.get("overhead") and not _is_same(spec["overhead"], overhead):
-                raise refused(deed, _OTHER)
+                raise forbidden_by_plugin(deed, _OTHER)
             spec["overhead"] = dict(overhead)
         if "scheduling" in found:
             _schedule(deed, spec, found["scheduling"])
 
-    def validate(self, deed: Deed) -> list[str]:
+    def validate(self, deed: AdmissionAttributes) -> list[str]:
         """Refuse a new pod with an overhead of its own."""
         if deed.obj is None or not is_new(deed) or "overhead" not in deed.obj["spec"]:
             return []
         if "overhead" not in self._class_of(deed, deed.obj["spec"]):
-            raise refused(deed, _NOWHERE)
+            raise forbidden_by_plugin(deed, _OVERHEAD_WITHOUT_CLASS)
         return []
 
-    def _class_of(self, deed: Deed, spec: KubeObject) -> KubeObject:
+    def _class_of(self, deed: AdmissionAttributes, spec: KubeObject) -> KubeObject:
         name = spec.get("runtimeClassName")
         if name is None:
             return {}
         found = self._around.find(_CLASSES, "", name)
         if found is None:
-            raise refused(deed, f'pod rejected: RuntimeClass "{name}" not found')
+            raise forbidden_by_plugin(deed, f'pod rejected: RuntimeClass "{name}" not found')
         return found
 
 
@@ -59,11 +61,11 @@ def _is_same(left: Mapping[str, str], right: Mapping[str, str]) -> bool:
     return left.keys() == right.keys() and all(nanos(left[k]) == nanos(right[k]) for k in left)
 
 
-def _schedule(deed: Deed, spec: KubeObject, scheduling: Mapping[str, Any]) -> None:
+def _schedule(deed: AdmissionAttributes, spec: KubeObject, scheduling: Mapping[str, Any]) -> None:
     selector = dict(spec.get("nodeSelector") or {})
     for key, value in (scheduling.get("nodeSelector") or {}).items():
         if selector.get(key, value) != value:
-            raise refused(
+            raise forbidden_by_plugin(
                 deed,
                 f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
                 f"pod.spec.nodeSelector[{key}] = {selector[key]}",

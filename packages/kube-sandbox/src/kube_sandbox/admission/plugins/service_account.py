@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import Surroundings, is_new, refused
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import AdmissionContext, forbidden_by_plugin, is_new
 from kube_sandbox.admission.plugins.service_account_secrets import (
     enforces,
     has_secrets,
@@ -57,11 +57,11 @@ _TOKEN = orjson.dumps(
 class PodAccount:
     """Gives pods an account."""
 
-    def __init__(self, around: Surroundings, suffix: Callable[[], str]) -> None:
+    def __init__(self, around: AdmissionContext, suffix: Callable[[], str]) -> None:
         self._around = around
         self._suffix = suffix  # five letters, others each time
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Give a new pod its account, that account's token and its Secrets to pull images with."""
         if deed.obj is None or not is_new(deed):
             return
@@ -79,9 +79,9 @@ class PodAccount:
         if pulled and not spec.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [{"name": each.get("name", "")} for each in pulled]
         if enforces(account) and (wrong := not_allowed(account, spec)):
-            raise refused(deed, wrong)
+            raise forbidden_by_plugin(deed, wrong)
 
-    def validate(self, deed: Deed) -> list[str]:
+    def validate(self, deed: AdmissionAttributes) -> list[str]:
         """Refuse containers that come later and may not have what they refer to."""
         if deed.obj is None or deed.old is None or deed.subresource != _EPHEMERAL:
             return []
@@ -89,18 +89,18 @@ class PodAccount:
         name = spec.get("serviceAccountName")
         if not name:
             pod = f"{deed.namespace}/{deed.name}"
-            raise refused(deed, f"no service account specified for pod {pod}")
+            raise forbidden_by_plugin(deed, f"no service account specified for pod {pod}")
         account = self._account(deed, name)
         if enforces(account) and (wrong := not_allowed_ephemeral(account, spec)):
             # Not what one expects, but what is answered.
             raise StatusError(500, "", wrong)
         return []
 
-    def _account(self, deed: Deed, name: str) -> KubeObject:
+    def _account(self, deed: AdmissionAttributes, name: str) -> KubeObject:
         found = self._around.find("serviceaccounts", deed.namespace, name)
         if found is None:
             where = f"error looking up service account {deed.namespace}/{name}"
-            raise refused(deed, f'{where}: serviceaccount "{name}" not found')
+            raise forbidden_by_plugin(deed, f'{where}: serviceaccount "{name}" not found')
         return found
 
     def _mount(self, spec: KubeObject) -> None:
@@ -124,15 +124,15 @@ class PodAccount:
             container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
 
 
-def _check_mirror(deed: Deed, spec: KubeObject) -> None:
+def _check_mirror(deed: AdmissionAttributes, spec: KubeObject) -> None:
     """Refuse what a pod may not have that a node made by itself."""
     if spec.get("serviceAccountName"):
-        raise refused(deed, "a mirror pod may not reference service accounts")
+        raise forbidden_by_plugin(deed, "a mirror pod may not reference service accounts")
     if has_secrets(spec):
-        raise refused(deed, "a mirror pod may not reference secrets")
+        raise forbidden_by_plugin(deed, "a mirror pod may not reference secrets")
     if has_tokens(spec):
         why = "a mirror pod may not use ServiceAccountToken volume projections"
-        raise refused(deed, why)
+        raise forbidden_by_plugin(deed, why)
 
 
 def _mounts(account: KubeObject, spec: KubeObject) -> bool:

@@ -6,13 +6,13 @@ uses them any more; and a claim grows only if its class can make it larger.
 """
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.admission.attributes import Deed
+from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import (
-    Changing,
-    Judging,
-    Surroundings,
+    AdmissionContext,
+    MutatingPlugin,
+    ValidatingPlugin,
+    forbidden_by_plugin,
     is_new,
-    refused,
 )
 from kube_sandbox.registry.builtin.quantities import ZERO, Quantity, parse
 
@@ -29,10 +29,10 @@ _TOO_SMALL = (
 )
 
 
-class InUseProtection(Changing):
+class InUseProtection(MutatingPlugin):
     """Protects what may be in use."""
 
-    def mutate(self, deed: Deed) -> None:
+    def mutate(self, deed: AdmissionAttributes) -> None:
         """Add the finalizer that keeps a new object until nobody uses it."""
         if deed.obj is None or not is_new(deed):
             return
@@ -42,23 +42,23 @@ class InUseProtection(Changing):
             metadata["finalizers"] = [*known, finalizer]
 
 
-class ClaimResize(Judging):
+class ClaimResize(ValidatingPlugin):
     """Lets claims grow that can."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: AdmissionContext) -> None:
         self._around = around
 
-    def validate(self, deed: Deed) -> list[str]:
+    def validate(self, deed: AdmissionAttributes) -> list[str]:
         """Refuse that a claim grows whose class does not allow it."""
         new, old = deed.obj, deed.old
         if new is None or old is None or deed.subresource or not _size(old) < _size(new):
             return []
         if old.get("status", {}).get("phase") != "Bound":
-            raise refused(deed, "Only bound persistent volume claims can be expanded")
+            raise forbidden_by_plugin(deed, "Only bound persistent volume claims can be expanded")
         name = _class_of(new)
         found = self._around.find(_CLASSES, "", name) if name and name == _class_of(old) else None
         if found is None or not found.get("allowVolumeExpansion"):
-            raise refused(deed, _TOO_SMALL)
+            raise forbidden_by_plugin(deed, _TOO_SMALL)
         return []
 
 

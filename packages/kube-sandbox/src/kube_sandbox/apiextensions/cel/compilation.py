@@ -15,8 +15,8 @@ from kube_cel.checker import check
 from kube_cel.costs.estimate import estimate_cost
 from kube_cel.costs.sizes import SizeAt
 from kube_cel.environment import Environment
-from kube_cel.errors import BuildProblem, ExpressionError
-from kube_cel.issues import CheckProblem, SyntaxProblem
+from kube_cel.errors import BuildError, ExpressionError
+from kube_cel.issues import CheckError, ParseError
 from kube_cel.parser import parse
 from kube_cel.program import Program, compile_program
 from kube_cel.references import find_references
@@ -92,13 +92,13 @@ def _rule(raw: dict[str, Any], schema: Schema, **found: Any) -> Rule:
         text=raw.get("rule", ""),
         message=raw.get("message", ""),
         reason=raw.get("reason", ""),
-        field_path=_blamed(raw.get("fieldPath", ""), schema),
+        field_path=_resolved_field_path(raw.get("fieldPath", ""), schema),
         is_optional=raw.get("optionalOldSelf") is True,
         **found,
     )
 
 
-def _blamed(path: str, schema: Schema) -> str:
+def _resolved_field_path(path: str, schema: Schema) -> str:
     try:
         return follow(path, schema).path if path else ""
     except BadPath:
@@ -133,7 +133,7 @@ def _compiled(
 
 
 @dataclass(frozen=True, slots=True)
-class _Purpose:
+class _ExpressionUse:
     """What an expression is for: what it must yield, and how its problems are told."""
 
     wanted: Type
@@ -141,8 +141,10 @@ class _Purpose:
     name: str = ""
 
 
-_QUESTION = _Purpose(BOOL, "cel expression must evaluate to a bool")
-_MESSAGE = _Purpose(STRING, "messageExpression must evaluate to a string", "messageExpression ")
+_QUESTION = _ExpressionUse(BOOL, "cel expression must evaluate to a bool")
+_MESSAGE = _ExpressionUse(
+    STRING, "messageExpression must evaluate to a string", "messageExpression "
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ class _Expression:
 
 
 def _expression(
-    text: str, scope: Environment, purpose: _Purpose, size_at: SizeAt | None
+    text: str, scope: Environment, purpose: _ExpressionUse, size_at: SizeAt | None
 ) -> _Expression:
     name = purpose.name
     try:
@@ -162,10 +164,10 @@ def _expression(
             return _Expression(problem=purpose.complaint)
         cost = estimate_cost(tree, scope.profile.library, size_at) if size_at is not None else 0
         return _Expression(compile_program(tree, scope, text), cost=cost)
-    except (SyntaxProblem, CheckProblem) as error:
+    except (ParseError, CheckError) as error:
         told = error.message.replace(_TYPE_PREFIX, _TYPE_SHOWN)
         return _Expression(problem=f"{name}compilation failed: {told}")
-    except BuildProblem as error:
+    except BuildError as error:
         return _Expression(problem=f"{name or 'program '}instantiation failed: {error.message}")
     except ExpressionError as error:
         return _Expression(problem=f"{name}compilation failed: {error.message}")

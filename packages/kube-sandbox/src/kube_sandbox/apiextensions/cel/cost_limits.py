@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from kube_objects.schemas import Schema
 from kube_sandbox.registry.field_errors import FieldError, forbidden
 
-_MOST = 2**64 - 1
-_MOST_OF_ONE = 10_000_000
-_MOST_OF_ALL = 100_000_000
-_WORTH_TELLING = _MOST_OF_ALL // 100
-_TOLD = 4
-_TOO_MUCH = 100.0  # times the limit; by how much more is not told
+_MAX_COST = 2**64 - 1
+_MAX_RULE_COST = 10_000_000
+_MAX_TOTAL_COST = 100_000_000
+_REPORT_THRESHOLD = _MAX_TOTAL_COST // 100
+_MAX_REPORTED_EXPRESSIONS = 4
+_MAX_REPORTED_FACTOR = 100.0  # times the limit; by how much more is not told
 _ADVICE = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, "
     "maps, and strings are declared)"
@@ -24,7 +24,7 @@ _ADVICE = (
 
 
 @dataclass(slots=True)
-class Bill:
+class CostBudget:
     """
     What was spent so far.
 
@@ -37,30 +37,30 @@ class Bill:
 
     def add(self, path: str, cost: int, name: str) -> Iterator[FieldError]:
         """Add what an expression costs; yield that it is too much."""
-        if cost > _MOST_OF_ONE and not self.is_forgiven:
-            yield forbidden(path, _over(f"estimated {name} cost", cost, _MOST_OF_ONE))
-        self._total = min(self._total + cost, _MOST)
-        if cost >= _WORTH_TELLING:
+        if cost > _MAX_RULE_COST and not self.is_forgiven:
+            yield forbidden(path, _exceeded_message(f"estimated {name} cost", cost, _MAX_RULE_COST))
+        self._total = min(self._total + cost, _MAX_COST)
+        if cost >= _REPORT_THRESHOLD:
             self._dearest.append((cost, path))
             self._dearest.sort(key=lambda each: -each[0])
-            del self._dearest[_TOLD:]
+            del self._dearest[_MAX_REPORTED_EXPRESSIONS:]
 
     def errors(self, path: str) -> Iterator[FieldError]:
         """Yield that all expressions together cost too much, and which cost most."""
-        if self._total <= _MOST_OF_ALL:
+        if self._total <= _MAX_TOTAL_COST:
             return
         told = "estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
         for _, where in self._dearest:
             yield forbidden(where, f"contributed to {told}")
         what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
-        yield forbidden(path, _over(what, self._total, _MOST_OF_ALL))
+        yield forbidden(path, _exceeded_message(what, self._total, _MAX_TOTAL_COST))
 
 
-def _over(what: str, cost: int, limit: int) -> str:
+def _exceeded_message(what: str, cost: int, limit: int) -> str:
     factor = float(cost) / float(limit)
     shown = f"{factor:.1f}x"
-    if factor > _TOO_MUCH:
-        shown = f"more than {_TOO_MUCH:.0f}x"
+    if factor > _MAX_REPORTED_FACTOR:
+        shown = f"more than {_MAX_REPORTED_FACTOR:.0f}x"
     elif factor < 1.5:
         shown = f"{factor:f}x"
     return f"{what} exceeds budget by factor of {shown} {_ADVICE}"
@@ -76,9 +76,9 @@ def repeated(around: int | None, schema: Schema) -> int | None:
         most = schema.get("maxItems")
     elif kind == "object" and schema.get("additionalProperties") is not None:
         most = schema.get("maxProperties")
-    return None if most is None else min(around * max(most, 0), _MOST)
+    return None if most is None else min(around * max(most, 0), _MAX_COST)
 
 
 def multiplied(cost: int, count: int) -> int:
     """Return what an expression costs that is evaluated again and again."""
-    return min(cost * count, _MOST)
+    return min(cost * count, _MAX_COST)

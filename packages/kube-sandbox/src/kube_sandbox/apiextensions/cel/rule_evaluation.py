@@ -23,13 +23,13 @@ from kube_sandbox.apiextensions.customresource.embedded_resources import child
 from kube_sandbox.apiextensions.customresource.ratcheting import (
     ABSENT,
     counterparts,
-    former,
-    is_same,
+    is_unchanged,
+    old_counterpart,
 )
-from kube_sandbox.apiextensions.customresource.violations import NOWHERE, shown_number
+from kube_sandbox.apiextensions.customresource.violations import NOWHERE, format_number
 from kube_sandbox.registry.field_errors import (
+    ErrorType,
     FieldError,
-    Sort,
     duplicate,
     forbidden,
     invalid,
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from kube_sandbox.apiextensions.cel.compilation import Rule
 
 RULES = "x-kubernetes-validations"
-_MOST_STEPS = 10_000_000
-_STEPS_OF_RULE = 2  # besides its loops
-_MOST_IN_MESSAGE = 5 * 1024
+_MAX_COST = 10_000_000
+_BASE_RULE_COST = 2  # besides its loops
+_MAX_MESSAGE_LENGTH = 5 * 1024
 _STOPPED = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
@@ -93,7 +93,7 @@ def rule_tree(schema: Schema, *, is_root: bool = False) -> RuleTree | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tie:
+class _Correlation:
     """A part and what it corresponds to."""
 
     new: Any
@@ -101,39 +101,43 @@ class _Tie:
     schema: Schema
 
     def is_same(self) -> bool:
-        return is_same(self.new, self.old, self.schema)
+        return is_unchanged(self.new, self.old, self.schema)
 
-    def below(self, key: str) -> "_Tie | None":
-        new, old, schema = former(self.new, key), former(self.old, key), field_of(self.schema, key)
+    def below(self, key: str) -> "_Correlation | None":
+        new, old, schema = (
+            old_counterpart(self.new, key),
+            old_counterpart(self.old, key),
+            field_of(self.schema, key),
+        )
         if new is ABSENT or old is ABSENT or schema is None:
             return None
-        return _Tie(new, old, schema)
+        return _Correlation(new, old, schema)
 
 
 @dataclass(frozen=True, slots=True)
-class _Ties:
+class _NestedCorrelation:
     """What a part corresponds to, and the nearest part around it that corresponds to something."""
 
-    here: _Tie | None = None
-    around: _Tie | None = None
+    here: _Correlation | None = None
+    around: _Correlation | None = None
 
     def is_same(self) -> bool:
         tie = self.here or self.around
         return tie is not None and tie.is_same()
 
-    def key(self, key: str) -> "_Ties":
+    def key(self, key: str) -> "_NestedCorrelation":
         if self.here is None:
             return self
         if self.around is None and key in ("apiVersion", "kind"):
-            return _Ties()
-        return _Ties(self.here.below(key), self.here)
+            return _NestedCorrelation()
+        return _NestedCorrelation(self.here.below(key), self.here)
 
-    def index(self, new: Any, old: Any) -> "_Ties":
+    def index(self, new: Any, old: Any) -> "_NestedCorrelation":
         if self.here is None:
             return self
         item = items(self.here.schema)
-        tied = None if old is ABSENT or item is None else _Tie(new, old, item)
-        return _Ties(tied, self.here)
+        tied = None if old is ABSENT or item is None else _Correlation(new, old, item)
+        return _NestedCorrelation(tied, self.here)
 
 
 class _OutOfBudget(Exception):  # noqa: N818 - the end of all asking
@@ -148,18 +152,22 @@ class Verdict:
     warnings: list[str] = field(default_factory=list)
 
 
-def ask_rules(
+def evaluate_rules(
     tree: RuleTree, value: Any, old: Any = ABSENT, *, path: str = "", forgiving: bool = False
 ) -> Verdict:
     """Ask all rules; `forgiving` if the value is an update of the old one."""
-    asking = _Asking()
-    ties = _Ties(_Tie(value, old, tree.schema)) if forgiving else _Ties()
+    asking = _RuleEvaluation()
+    ties = (
+        _NestedCorrelation(_Correlation(value, old, tree.schema))
+        if forgiving
+        else _NestedCorrelation()
+    )
     with suppress(_OutOfBudget):  # the error that says so is among the others
         asking.ask(tree, value, old, path, ties)
     return asking.verdict
 
 
-class _Asking:
+class _RuleEvaluation:
     __slots__ = ("_budget", "_steps", "verdict")
 
     def __init__(self) -> None:
@@ -170,9 +178,11 @@ class _Asking:
         self._budget = Budget(meter=self._count)
 
     def _count(self, steps: int) -> None:
-        self._steps += steps + _STEPS_OF_RULE
+        self._steps += steps + _BASE_RULE_COST
 
-    def ask(self, tree: RuleTree, value: Any, old: Any, path: str, ties: _Ties) -> None:
+    def ask(
+        self, tree: RuleTree, value: Any, old: Any, path: str, ties: _NestedCorrelation
+    ) -> None:
         """Ask the rules of a part, then those of the parts below."""
         if value is None:
             return
@@ -182,10 +192,10 @@ class _Asking:
             self._ask_items(tree, value, old, path, ties)
         elif isinstance(value, dict):
             for key, below, where in _below(tree, value, path):
-                self.ask(below, value[key], former(old, key), where, ties.key(key))
+                self.ask(below, value[key], old_counterpart(old, key), where, ties.key(key))
 
     def _ask_items(
-        self, tree: RuleTree, value: list[Any], old: Any, path: str, ties: _Ties
+        self, tree: RuleTree, value: list[Any], old: Any, path: str, ties: _NestedCorrelation
     ) -> None:
         if tree.items is None:
             return
@@ -194,7 +204,9 @@ class _Asking:
             was = ABSENT if before is None else before[index]
             self.ask(tree.items, part, was, f"{path}[{index}]", ties.index(part, was))
 
-    def _ask_here(self, tree: RuleTree, value: Any, old: Any, path: str, ties: _Ties) -> None:
+    def _ask_here(
+        self, tree: RuleTree, value: Any, old: Any, path: str, ties: _NestedCorrelation
+    ) -> None:
         has_old = old is not ABSENT and old is not None
         known: dict[str, Any] = {"self": value}
         if has_old and any(rule.uses_old for rule in tree.rules):
@@ -216,10 +228,10 @@ class _Asking:
 
         if rule.program is None:
             return True
-        if self._steps > _MOST_STEPS:
+        if self._steps > _MAX_COST:
             self._stop(tree, path, _STOPPED)
         try:
-            return rule.program.value(_seen(rule, tree, known), self._budget) is True
+            return rule.program.value(_rule_variables(rule, tree, known), self._budget) is True
         except EvaluationStopped:
             self._stop(tree, path, f"{_STOPPED_ONE}: {rule.named}")
         except ExpressionError as error:
@@ -237,7 +249,12 @@ class _Asking:
         raise _OutOfBudget from None
 
     def _tell(
-        self, rule: "Rule", tree: RuleTree, known: dict[str, Any], path: str, ties: _Ties
+        self,
+        rule: "Rule",
+        tree: RuleTree,
+        known: dict[str, Any],
+        path: str,
+        ties: _NestedCorrelation,
     ) -> None:
         where = child(path, rule.field_path) if rule.field_path else path or NOWHERE
         told = self._message(rule, tree, known) or rule.complaint
@@ -254,14 +271,14 @@ class _Asking:
         if rule.message_program is None:
             return ""
         try:
-            text = rule.message_program.value(_seen(rule, tree, known), self._budget)
+            text = rule.message_program.value(_rule_variables(rule, tree, known), self._budget)
         except ExpressionError:
             return ""
         told = text.strip() if isinstance(text, str) else ""
-        return "" if len(told.encode()) > _MOST_IN_MESSAGE or "\n" in told else told
+        return "" if len(told.encode()) > _MAX_MESSAGE_LENGTH or "\n" in told else told
 
 
-def _seen(rule: "Rule", tree: RuleTree, known: dict[str, Any]) -> dict[str, Any]:
+def _rule_variables(rule: "Rule", tree: RuleTree, known: dict[str, Any]) -> dict[str, Any]:
     if not rule.is_optional:
         return known
     from kube_cel.scalars import NONE, OptionalValue  # noqa: PLC0415
@@ -288,8 +305,8 @@ def _error(reason: str, path: str, kind: str, value: Any, told: str) -> FieldErr
         case "FieldValueRequired":
             return required(path, told)
         case "FieldValueDuplicate":
-            return duplicate(path, value) if is_shown else FieldError(Sort.DUPLICATE, path)
+            return duplicate(path, value) if is_shown else FieldError(ErrorType.DUPLICATE, path)
         case _:
             if is_shown:
-                return invalid(path, shown_number(value), told)
-            return FieldError(Sort.INVALID, path, detail=told)
+                return invalid(path, format_number(value), told)
+            return FieldError(ErrorType.INVALID, path, detail=told)

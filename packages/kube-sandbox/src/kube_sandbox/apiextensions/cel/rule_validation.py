@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.cel.cost_limits import Bill, multiplied
-from kube_sandbox.apiextensions.customresourcedefinition.internal_form import inner_rule, printed
+from kube_sandbox.apiextensions.cel.cost_limits import CostBudget, multiplied
+from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
+    format_internal,
+    internal_rule,
+)
 from kube_sandbox.apiextensions.schema.field_paths import BadPath, follow
 from kube_sandbox.apiextensions.schema.structural import unsupported
 from kube_sandbox.registry.field_errors import (
@@ -29,7 +32,7 @@ def check_rule_texts(schema: Schema, path: str) -> Iterator[FieldError]:
     """Yield what is wrong with rules besides their expressions."""
     for index, rule in enumerate(schema[RULES]):
         where = f"{path}.{RULES}[{index}]"
-        yield from _check_words(rule, where)
+        yield from _check_message(rule, where)
         reason, blamed = rule.get("reason"), rule.get("fieldPath", "")
         if reason is not None and reason not in _REASONS:
             yield not_supported(f"{where}.reason", reason, _REASONS)
@@ -39,11 +42,11 @@ def check_rule_texts(schema: Schema, path: str) -> Iterator[FieldError]:
             yield invalid(f"{where}.fieldPath", blamed, _NOT_EMPTY)
         if _has_lines(blamed):
             yield invalid(f"{where}.fieldPath", blamed, _ONE_LINE)
-        if not _leads_somewhere(blamed, schema):
+        if not _is_resolvable_path(blamed, schema):
             yield invalid(f"{where}.fieldPath", blamed, "must be a valid path")
 
 
-def _check_words(rule: dict[str, Any], where: str) -> Iterator[FieldError]:
+def _check_message(rule: dict[str, Any], where: str) -> Iterator[FieldError]:
     text, message = rule.get("rule", "").strip(), rule.get("message", "")
     computed = rule.get("messageExpression", "")
     if not text:
@@ -64,7 +67,7 @@ def _has_lines(text: str) -> bool:
     return "\n" in text or "\r" in text
 
 
-def _leads_somewhere(path: str, schema: Schema) -> bool:
+def _is_resolvable_path(path: str, schema: Schema) -> bool:
     if unsupported(schema):
         return True
     try:
@@ -88,7 +91,7 @@ def has_type(schema: Schema) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RuleLocation:
     """
     Where rules stand.
 
@@ -102,13 +105,13 @@ class Place:
     is_root: bool
 
 
-def check_rules(schema: Schema, place: Place, bill: Bill) -> Iterator[FieldError]:
+def check_rules(schema: Schema, place: RuleLocation, bill: CostBudget) -> Iterator[FieldError]:
     """Yield what is wrong with the expressions of rules, and add to the bill what they cost."""
     # The expression engine takes a while to load, and most schemas have no rules.
     from kube_sandbox.apiextensions.cel.compilation import compile_rules  # noqa: PLC0415
-    from kube_sandbox.apiextensions.cel.size_estimates import extent_of  # noqa: PLC0415
+    from kube_sandbox.apiextensions.cel.size_estimates import estimate_size  # noqa: PLC0415
 
-    extent = extent_of(schema, is_root=place.is_root)
+    extent = estimate_size(schema, is_root=place.is_root)
     if place.untied is None or extent is None:
         told = (
             "internal error: failed to construct type information for x-kubernetes-validations "
@@ -131,9 +134,9 @@ def check_rules(schema: Schema, place: Place, bill: Bill) -> Iterator[FieldError
 
 
 def _check_expressions(
-    rule: "Rule", raw: dict[str, Any], where: str, bill: Bill
+    rule: "Rule", raw: dict[str, Any], where: str, bill: CostBudget
 ) -> Iterator[FieldError]:
-    shown = printed(inner_rule(raw))
+    shown = format_internal(internal_rule(raw))
     if rule.problem:
         yield invalid(f"{where}.rule", shown, rule.problem)
     if rule.message_problem:

@@ -30,7 +30,7 @@ _EMBEDDED = "x-kubernetes-embedded-resource"
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class SizeEstimate:
     """
     How large a value may be, and what is in it.
 
@@ -39,9 +39,9 @@ class Extent:
 
     most: int
     least: int
-    fields: Mapping[str, "Extent"] = field(default_factory=dict)
-    elements: "Extent | None" = None
-    keys: "Extent | None" = None
+    fields: Mapping[str, "SizeEstimate"] = field(default_factory=dict)
+    elements: "SizeEstimate | None" = None
+    keys: "SizeEstimate | None" = None
 
     @property
     def repetitions(self) -> int:
@@ -50,7 +50,7 @@ class Extent:
 
     def at(self, path: Sequence[str]) -> int | None:
         """Return how large the value at a path may be; the first step names a variable."""
-        found: Extent | None = self
+        found: SizeEstimate | None = self
         for step in path[1:]:
             if found is None:
                 return None
@@ -65,26 +65,34 @@ class Extent:
 
 
 # How long times can be, and how short; a length of theirs in the schema means nothing.
-_FORMATS = {"duration": Extent(32, 3), "date": Extent(12, 12), "date-time": Extent(32, 21)}
-_SCALARS = {"boolean": Extent(0, 4), "number": Extent(0, 1), "integer": Extent(0, 1)}
-_KEYS = Extent(0, 2)
+_FORMATS = {
+    "duration": SizeEstimate(32, 3),
+    "date": SizeEstimate(12, 12),
+    "date-time": SizeEstimate(32, 21),
+}
+_SCALARS = {
+    "boolean": SizeEstimate(0, 4),
+    "number": SizeEstimate(0, 1),
+    "integer": SizeEstimate(0, 1),
+}
+_KEYS = SizeEstimate(0, 2)
 
 
-def extent_of(schema: Schema, *, is_root: bool) -> Extent | None:
+def estimate_size(schema: Schema, *, is_root: bool) -> SizeEstimate | None:
     """Return how large values of a schema may be; None if rules cannot see them."""
-    return _extent(rule_schema(schema, is_root=is_root))
+    return _estimate(rule_schema(schema, is_root=is_root))
 
 
-def _extent(schema: Schema) -> Extent | None:
+def _estimate(schema: Schema) -> SizeEstimate | None:
     if schema.get("x-kubernetes-int-or-string") is True:
-        return Extent(_length(schema, _PER_CHARACTER), 1)
+        return SizeEstimate(_length(schema, _PER_CHARACTER), 1)
     match schema.get("type"):
         case "array":
-            return _list_extent(schema)
+            return _estimate_list(schema)
         case "object":
-            return _object_extent(schema)
+            return _estimate_object(schema)
         case "string":
-            return _text_extent(schema)
+            return _estimate_string(schema)
         case kind:
             return _SCALARS.get(kind or "")
 
@@ -94,55 +102,55 @@ def _length(schema: Schema, per_character: int) -> int:
     return _REQUEST - _QUOTES if longest is None else max(longest, 0) * per_character
 
 
-def _text_extent(schema: Schema) -> Extent:
+def _estimate_string(schema: Schema) -> SizeEstimate:
     form = schema.get("format", "")
     if form in _FORMATS:
         return _FORMATS[form]
     if form == "byte":
-        return Extent(_length(schema, 1), _QUOTES)
+        return SizeEstimate(_length(schema, 1), _QUOTES)
     choices: list[Any] = schema.get("enum") or []
     if choices and schema.get("maxLength") is None:
         longest = max((len(each.encode()) for each in choices if isinstance(each, str)), default=0)
-        return Extent(longest, _QUOTES)
-    return Extent(_length(schema, _PER_CHARACTER), _QUOTES)
+        return SizeEstimate(longest, _QUOTES)
+    return SizeEstimate(_length(schema, _PER_CHARACTER), _QUOTES)
 
 
-def _list_extent(schema: Schema) -> Extent | None:
+def _estimate_list(schema: Schema) -> SizeEstimate | None:
     items = schema.get("items")
-    elements = _extent(items) if isinstance(items, dict) else None
+    elements = _estimate(items) if isinstance(items, dict) else None
     if elements is None:
         return None
     most = schema.get("maxItems")
     fitting = (_REQUEST - _BRACKETS) // (elements.least + 1)
-    return Extent(fitting if most is None else max(most, 0), _BRACKETS, elements=elements)
+    return SizeEstimate(fitting if most is None else max(most, 0), _BRACKETS, elements=elements)
 
 
-def _object_extent(schema: Schema) -> Extent | None:
+def _estimate_object(schema: Schema) -> SizeEstimate | None:
     values = schema.get("additionalProperties")
     if isinstance(values, dict):
-        return _map_extent(schema, values)
+        return _estimate_map(schema, values)
     properties = _properties(schema)
     needed = set(schema.get("required") or ())
     fields, least = {}, _BRACKETS
     for name, part in properties.items():
-        found, escaped = _extent(part), escape(name)
+        found, escaped = _estimate(part), escape(name)
         if found is None:
             continue
         if escaped is not None:
             fields[escaped] = found
         if name in needed and part.get("default") is None:
             least += len(name.encode()) + found.least + _FIELD
-    return Extent(0, least, fields)
+    return SizeEstimate(0, least, fields)
 
 
-def _map_extent(schema: Schema, values: Schema) -> Extent | None:
-    elements = _extent(values)
+def _estimate_map(schema: Schema, values: Schema) -> SizeEstimate | None:
+    elements = _estimate(values)
     if elements is None:
         return None
     most = schema.get("maxProperties")
     fitting = (_REQUEST - _BRACKETS) // (elements.least + _KEY)
     count = fitting if most is None else max(most, 0)
-    return Extent(count, _BRACKETS, elements=elements, keys=_KEYS)
+    return SizeEstimate(count, _BRACKETS, elements=elements, keys=_KEYS)
 
 
 def _properties(schema: Schema) -> Mapping[str, Schema]:

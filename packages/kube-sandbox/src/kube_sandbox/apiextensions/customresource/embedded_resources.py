@@ -23,35 +23,35 @@ from kube_objects.structural_schema import (
     other_fields,
 )
 from kube_sandbox.apiextensions.customresource.metadata import read_metadata
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import Malformed
+from kube_sandbox.apiextensions.customresourcedefinition.go_structs import MalformedError
 from kube_sandbox.registry import object_meta
 from kube_sandbox.registry.field_errors import duplicate, invalid, required
 from kube_sandbox.registry.name_validation import dns_1035_label, path_segment
 from kube_sandbox.registry.strategy import Errors
 
 _NO_KEY: Any = object()
-_NAMELESS = "fakename"  # a name is asked for that an object inside another need not have
+_PLACEHOLDER_NAME = "fakename"  # a name is asked for that an object inside another need not have
 
 
 def embedded_parts(schema: Schema) -> Schema | None:
     """Return what of a schema leads to whole objects; None if nothing does."""
-    return _leading_to(schema, is_embedded)
+    return _subschema_leading_to(schema, is_embedded)
 
 
 def unique_parts(schema: Schema) -> Schema | None:
     """Return what of a schema leads to lists whose items must differ; None if nothing does."""
-    return _leading_to(schema, lambda part: list_type(part) in ("set", "map"))
+    return _subschema_leading_to(schema, lambda part: list_type(part) in ("set", "map"))
 
 
-def _leading_to(schema: Schema, wanted: Callable[[Schema], bool]) -> Schema | None:
-    named = {name: _leading_to(part, wanted) for name, part in fields(schema).items()}
+def _subschema_leading_to(schema: Schema, wanted: Callable[[Schema], bool]) -> Schema | None:
+    named = {name: _subschema_leading_to(part, wanted) for name, part in fields(schema).items()}
     properties = {name: part for name, part in named.items() if part is not None}
     others, item = other_fields(schema), items(schema)
     below: Schema = {
         # A field that is described, but leads nowhere, is not one of the others.
         "properties": named if others is not None else properties,
-        "additionalProperties": others and _leading_to(others, wanted),
-        "items": item and _leading_to(item, wanted),
+        "additionalProperties": others and _subschema_leading_to(others, wanted),
+        "items": item and _subschema_leading_to(item, wanted),
     }
     if (
         not wanted(schema)
@@ -133,10 +133,10 @@ def kind_name(value: str, path: str) -> Errors:
 def _check_metadata(value: Any, path: str) -> Errors:
     try:
         metadata, _ = read_metadata(value)
-    except Malformed as error:
+    except MalformedError as error:
         return [invalid(path, value, str(error))]
-    named = {"name": _NAMELESS, **metadata}
-    found = object_meta.validate_plain(
+    named = {"name": _PLACEHOLDER_NAME, **metadata}
+    found = object_meta.validate_object_meta(
         {"metadata": named}, bool(metadata.get("namespace")), path_segment
     )
     return [replace(each, field=path + each.field.removeprefix("metadata")) for each in found]

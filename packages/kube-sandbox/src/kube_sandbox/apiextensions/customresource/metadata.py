@@ -4,8 +4,8 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
+    DecodePosition,
     Read,
-    Spot,
     Struct,
     as_is,
     integer,
@@ -62,7 +62,7 @@ def read_metadata(metadata: Any) -> tuple[KubeObject, list[str]]:
     """
     if metadata is None:
         return {}, []
-    spot = Spot()
+    spot = DecodePosition()
     if not isinstance(metadata, dict):
         raise mismatch(metadata, spot, "v1.ObjectMeta")
     return METADATA.read(metadata, spot), spot.unknown

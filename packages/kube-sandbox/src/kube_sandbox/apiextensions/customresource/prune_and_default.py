@@ -17,13 +17,13 @@ from typing import Any
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
 from kube_sandbox.apiextensions.customresource.metadata import read_metadata
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import Malformed
+from kube_sandbox.apiextensions.customresourcedefinition.go_structs import MalformedError
 from kube_sandbox.registry.field_errors import invalid
 
 _META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
 _SCALARS = frozenset((str, int, float, bool))
 # A path grows only where something contains something: its last step, and the path before.
-_Trail = tuple["_Trail", "str | int"] | None
+_PathSegments = tuple["_PathSegments", "str | int"] | None
 
 
 class _Mode(Enum):
@@ -66,29 +66,30 @@ class Reader:
         }
 
 
-def read(obj: KubeObject, reader: Reader | None, *, defaults: bool = True) -> list[str]:
+def normalize_object(obj: KubeObject, reader: Reader | None, *, defaults: bool = True) -> list[str]:
     """
     Bring a whole object into form; return the paths of fields that were not known, in order.
 
-    Its own metadata is not touched. Raises `Malformed` for a part whose metadata cannot be read.
+    Its own metadata is not touched. Raises `MalformedError` for a part whose metadata cannot be
+    read.
     """
-    walk = _Walk(coerces=True, defaults=defaults)
+    walk = _SchemaWalk(coerces=True, defaults=defaults)
     walk.through(obj, reader or _NOTHING, _Mode.PRUNE, None)
     return [*sorted(walk.unknown), *sorted(walk.unknown_metadata)]
 
 
-def fill(obj: KubeObject, reader: Reader | None) -> None:
+def apply_defaults(obj: KubeObject, reader: Reader | None) -> None:
     """Fill in defaults, as after an apply: a null that means nothing is left to be refused."""
-    walk = _Walk(coerces=False, defaults=True)
+    walk = _SchemaWalk(coerces=False, defaults=True)
     walk.through(obj, reader or _NOTHING, _Mode.PRUNE, None)
 
 
-def prune(value: Any, reader: Reader) -> None:
+def prune_unknown_fields(value: Any, reader: Reader) -> None:
     """Drop what is not described from a part of an object, and nothing else."""
-    _Walk(coerces=False, defaults=False).through(value, reader, _Mode.PRUNE, None)
+    _SchemaWalk(coerces=False, defaults=False).through(value, reader, _Mode.PRUNE, None)
 
 
-class _Walk:
+class _SchemaWalk:
     __slots__ = ("coerces", "defaults", "unknown", "unknown_metadata")
 
     def __init__(self, *, coerces: bool, defaults: bool) -> None:
@@ -97,14 +98,16 @@ class _Walk:
         self.unknown: list[str] = []
         self.unknown_metadata: list[str] = []
 
-    def through(self, value: Any, reader: Reader | None, mode: _Mode, trail: _Trail) -> None:
+    def through(self, value: Any, reader: Reader | None, mode: _Mode, trail: _PathSegments) -> None:
         """Walk through a value; `reader` is None where the schema says nothing."""
         if isinstance(value, dict):
             self._object(value, reader, mode, trail)
         elif isinstance(value, list):
             self._list(value, reader, mode, trail)
 
-    def _list(self, value: list[Any], reader: Reader | None, mode: _Mode, trail: _Trail) -> None:
+    def _list(
+        self, value: list[Any], reader: Reader | None, mode: _Mode, trail: _PathSegments
+    ) -> None:
         if mode is _Mode.PRUNE and reader is not None and reader.keeps:
             mode = _Mode.KEEP
         items = reader.items if reader is not None else None
@@ -114,7 +117,9 @@ class _Walk:
             if type(part) not in _SCALARS:
                 self.through(part, items, mode, (trail, index))
 
-    def _object(self, value: KubeObject, reader: Reader | None, mode: _Mode, trail: _Trail) -> None:
+    def _object(
+        self, value: KubeObject, reader: Reader | None, mode: _Mode, trail: _PathSegments
+    ) -> None:
         if reader is None:
             if mode is _Mode.PRUNE:
                 self.unknown += [_path((trail, key)) for key in value]
@@ -133,7 +138,7 @@ class _Walk:
             _add_defaults(value, reader)
         self._below(value, reader, mode, trail)
 
-    def _drop_unknown(self, value: KubeObject, reader: Reader, trail: _Trail) -> None:
+    def _drop_unknown(self, value: KubeObject, reader: Reader, trail: _PathSegments) -> None:
         for key in [key for key in value if key not in reader.properties]:
             if not (reader.embedded and key in _META_FIELDS):
                 self.unknown.append(_path((trail, key)))
@@ -147,7 +152,7 @@ class _Walk:
             if known is not None and not known.nullable and key not in reader.defaults:
                 del value[key]
 
-    def _below(self, value: KubeObject, reader: Reader, mode: _Mode, trail: _Trail) -> None:
+    def _below(self, value: KubeObject, reader: Reader, mode: _Mode, trail: _PathSegments) -> None:
         inner = _Mode.FREE if mode is _Mode.FREE else _Mode.PRUNE
         properties, others, has_others = reader.properties, reader.others, reader.has_others
         for key, part in value.items():
@@ -162,17 +167,19 @@ class _Walk:
             elif has_others:
                 self.through(part, others, inner, (trail, key))
 
-    def _read_metadata(self, value: KubeObject, trail: _Trail) -> None:
+    def _read_metadata(self, value: KubeObject, trail: _PathSegments) -> None:
         for key in ("apiVersion", "kind"):
             if key in value and not isinstance(value[key], str):
-                raise Malformed(str(invalid(_path((trail, key)), value[key], "must be a string")))
+                raise MalformedError(
+                    str(invalid(_path((trail, key)), value[key], "must be a string"))
+                )
         if "metadata" not in value:
             return
         where = _path((trail, "metadata"))
         try:
             value["metadata"], unknown = read_metadata(value["metadata"])
-        except Malformed as error:
-            raise Malformed(str(invalid(where, value["metadata"], str(error)))) from None
+        except MalformedError as error:
+            raise MalformedError(str(invalid(where, value["metadata"], str(error)))) from None
         self.unknown_metadata += [f"{where}.{each}" for each in unknown]
 
 
@@ -182,7 +189,7 @@ def _add_defaults(value: KubeObject, reader: Reader) -> None:
             value[name] = default if type(default) in _SCALARS else deepcopy(default)
 
 
-def _path(trail: _Trail) -> str:
+def _path(trail: _PathSegments) -> str:
     steps = []
     while trail is not None:
         trail, step = trail

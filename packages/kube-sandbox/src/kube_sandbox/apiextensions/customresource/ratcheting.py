@@ -29,7 +29,7 @@ def counterparts(new: Sequence[Any], old: Any, schema: Schema) -> list[Any] | No
     return [by_key.get(_key(each, keys), ABSENT) for each in new]
 
 
-def former(old: Any, key: str) -> Any:
+def old_counterpart(old: Any, key: str) -> Any:
     """Return what a field of an object corresponds to, or `ABSENT`."""
     return old.get(key, ABSENT) if isinstance(old, dict) else ABSENT
 
@@ -44,25 +44,26 @@ def _key(item: Any, keys: Sequence[str]) -> tuple[Any, ...] | None:
     return tuple((type(value), value) for value in values)
 
 
-def is_same(new: Any, old: Any, schema: Schema | None) -> bool:
+def is_unchanged(new: Any, old: Any, schema: Schema | None) -> bool:
     """Say whether a part is the same as the part it corresponds to."""
     if new is None or old is None:
         return new is None and old is None
     if isinstance(new, dict) and isinstance(old, dict):
         return new.keys() == old.keys() and all(
-            (part := _described(schema, key)) is not None and is_same(new[key], old[key], part)
+            (part := _property_schema(schema, key)) is not None
+            and is_unchanged(new[key], old[key], part)
             for key in new
         )
     if isinstance(new, list) and isinstance(old, list):
-        return _is_same_list(new, old, schema)
+        return _is_unchanged_list(new, old, schema)
     return is_equal(new, old)
 
 
-def _described(schema: Schema | None, key: str) -> Schema | None:
+def _property_schema(schema: Schema | None, key: str) -> Schema | None:
     return None if schema is None else field(schema, key)
 
 
-def _is_same_list(new: list[Any], old: list[Any], schema: Schema | None) -> bool:
+def _is_unchanged_list(new: list[Any], old: list[Any], schema: Schema | None) -> bool:
     if len(new) != len(old):
         return False
     matched = None if schema is None else counterparts(new, old, schema)
@@ -70,7 +71,7 @@ def _is_same_list(new: list[Any], old: list[Any], schema: Schema | None) -> bool
         return is_equal(new, old)
     item = items(schema)
     return all(
-        before is not ABSENT and is_same(each, before, item)
+        before is not ABSENT and is_unchanged(each, before, item)
         for each, before in zip(new, matched, strict=True)
     )
 

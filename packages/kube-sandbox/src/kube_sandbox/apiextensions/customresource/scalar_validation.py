@@ -10,22 +10,22 @@ from typing import Any
 
 import re2
 
-from kube_objects.formats import fits_format
+from kube_objects.formats import matches_format
 from kube_objects.schemas import Schema
 from kube_sandbox.apiextensions.customresource.violations import (
-    Flaw,
-    breaks,
+    Violation,
+    format_number,
     go_number,
     is_whole,
-    shown_number,
-    too_long,
-    wrong_type,
+    length_violation,
+    rule_violation,
+    type_violation,
 )
-from kube_sandbox.registry.field_errors import Sort
+from kube_sandbox.registry.field_errors import ErrorType
 
-Check = Callable[[Any, str, list[Flaw]], None]
-_TextRule = Callable[[str, str], Flaw | None]
-_NumberRule = Callable[[Any, str], Flaw | None]
+Check = Callable[[Any, str, list[Violation]], None]
+_TextRule = Callable[[str, str], Violation | None]
+_NumberRule = Callable[[Any, str], Violation | None]
 
 _FORMATS = frozenset(
     (
@@ -60,31 +60,31 @@ def text_check(schema: Schema, form: str) -> Check | None:
     rules = [make(schema) for keyword, make in _TEXT_RULES.items() if schema.get(keyword)]
     # A length of nought limits, too; an empty pattern does not.
     if schema.get("maxLength") == 0:
-        rules.insert(0, _longest(schema))
+        rules.insert(0, _max_length_rule(schema))
     if not rules and not form:
         return None
 
-    def check(text: str, path: str, found: list[Flaw]) -> None:
+    def check(text: str, path: str, found: list[Violation]) -> None:
         for rule in rules:
             flaw = rule(text, path)
             if flaw is not None:
                 found.append(flaw)
                 break
-        if form and not fits_format(text, form):
-            found.append(wrong_type(path, form, text))
+        if form and not matches_format(text, form):
+            found.append(type_violation(path, form, text))
 
     return check
 
 
-def _longest(schema: Schema) -> _TextRule:
+def _max_length_rule(schema: Schema) -> _TextRule:
     most = schema["maxLength"]
-    return lambda text, path: too_long(path, most) if len(text) > most else None
+    return lambda text, path: length_violation(path, most) if len(text) > most else None
 
 
-def _shortest(schema: Schema) -> _TextRule:
+def _min_length_rule(schema: Schema) -> _TextRule:
     least = schema["minLength"]
     rule = f"should be at least {least} chars long"
-    return lambda text, path: breaks(path, text, rule) if len(text) < least else None
+    return lambda text, path: rule_violation(path, text, rule) if len(text) < least else None
 
 
 def _pattern(schema: Schema) -> _TextRule:
@@ -93,12 +93,12 @@ def _pattern(schema: Schema) -> _TextRule:
     options.log_errors = False
     search = re2.compile(text, options=options).search
     rule = f"should match '{text}'"
-    return lambda value, path: None if search(value) else breaks(path, value, rule)
+    return lambda value, path: None if search(value) else rule_violation(path, value, rule)
 
 
 _TEXT_RULES: dict[str, Callable[[Schema], _TextRule]] = {
-    "maxLength": _longest,
-    "minLength": _shortest,
+    "maxLength": _max_length_rule,
+    "minLength": _min_length_rule,
     "pattern": _pattern,
 }
 
@@ -111,28 +111,30 @@ def number_check(schema: Schema) -> Check | None:
     if not rules:
         return None
 
-    def check(number: Any, path: str, found: list[Flaw]) -> None:
+    def check(number: Any, path: str, found: list[Violation]) -> None:
         found += [flaw for rule in rules if (flaw := rule(number, path)) is not None]
 
     return check
 
 
-def _fitted(bound: float, number: float) -> float:
+def _bound_like(bound: float, number: float) -> float:
     return int(bound) if isinstance(number, int) else float(bound)
 
 
 def _multiple_of(schema: Schema) -> _NumberRule:
-    def rule(number: Any, path: str) -> Flaw | None:
-        factor = _fitted(schema["multipleOf"], number)
+    def rule(number: Any, path: str) -> Violation | None:
+        factor = _bound_like(schema["multipleOf"], number)
         if factor <= 0:
             told = f"factor MultipleOf declared for {path} must be positive: {go_number(factor)}"
-            return Flaw(Sort.INVALID, path, shown_number(factor), told)
+            return Violation(ErrorType.INVALID, path, format_number(factor), told)
         if isinstance(number, int):
             fits = number % factor == 0
         else:
             fits = is_whole(1 / factor * number if factor < 1 else number / factor)
         return (
-            None if fits else breaks(path, number, f"should be a multiple of {go_number(factor)}")
+            None
+            if fits
+            else rule_violation(path, number, f"should be a multiple of {go_number(factor)}")
         )
 
     return rule
@@ -142,11 +144,11 @@ def _minimum(schema: Schema) -> _NumberRule:
     exclusive = schema.get("exclusiveMinimum") is True
     words = "should be greater than" if exclusive else "should be greater than or equal to"
 
-    def rule(number: Any, path: str) -> Flaw | None:
-        bound = _fitted(schema["minimum"], number)
+    def rule(number: Any, path: str) -> Violation | None:
+        bound = _bound_like(schema["minimum"], number)
         if number > bound or (number == bound and not exclusive):
             return None
-        return breaks(path, number, f"{words} {go_number(bound)}")
+        return rule_violation(path, number, f"{words} {go_number(bound)}")
 
     return rule
 
@@ -155,11 +157,11 @@ def _maximum(schema: Schema) -> _NumberRule:
     exclusive = schema.get("exclusiveMaximum") is True
     words = "should be less than" if exclusive else "should be less than or equal to"
 
-    def rule(number: Any, path: str) -> Flaw | None:
-        bound = _fitted(schema["maximum"], number)
+    def rule(number: Any, path: str) -> Violation | None:
+        bound = _bound_like(schema["maximum"], number)
         if number < bound or (number == bound and not exclusive):
             return None
-        return breaks(path, number, f"{words} {go_number(bound)}")
+        return rule_violation(path, number, f"{words} {go_number(bound)}")
 
     return rule
 

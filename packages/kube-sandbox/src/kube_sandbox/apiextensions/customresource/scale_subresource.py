@@ -13,7 +13,7 @@ from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.kinds import ScalePaths
 from kube_sandbox.registry.strategy import Errors
 
-_MOST = 2**31 - 1
+_MAX_REPLICAS = 2**31 - 1
 _MISSING: Any = object()
 _IDENTITY = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 _GO_TYPES = {
@@ -54,8 +54,8 @@ def _check_number(obj: KubeObject, path: str) -> Errors:
         return []
     if number < 0:
         return [invalid(path, number, "should be a non-negative integer")]
-    if number > _MOST:
-        return [invalid(path, number, f"should be less than or equal to {_MOST}")]
+    if number > _MAX_REPLICAS:
+        return [invalid(path, number, f"should be less than or equal to {_MAX_REPLICAS}")]
     return []
 
 
@@ -129,12 +129,12 @@ def _find(obj: KubeObject, path: str, wanted: type) -> Any:
 
 def _wrong_type(steps: list[str], value: Any, wanted: str) -> _WrongType:
     return _WrongType(
-        f".{'.'.join(steps)} accessor error: {_shown(value)} is of the type "
+        f".{'.'.join(steps)} accessor error: {_format_value(value)} is of the type "
         f"{_GO_TYPES[type(value)]}, expected {wanted}"
     )
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Print a value as Go's %v does."""
     match value:
         case None:
@@ -144,9 +144,9 @@ def _shown(value: Any) -> str:
         case int() | float():
             return go_number(value)
         case list():
-            return f"[{' '.join(map(_shown, value))}]"
+            return f"[{' '.join(map(_format_value, value))}]"
         case dict():
-            inside = " ".join(f"{key}:{_shown(part)}" for key, part in sorted(value.items()))
+            inside = " ".join(f"{key}:{_format_value(part)}" for key, part in sorted(value.items()))
             return f"map[{inside}]"
         case _:
             return str(value)

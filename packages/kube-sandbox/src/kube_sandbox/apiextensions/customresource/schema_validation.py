@@ -1,8 +1,9 @@
 """
 A value against its schema, as the API server checks custom objects.
 
-A schema is compiled once into a `Checker`. Everything that is wrong is told, not only the first
-thing; where one of several schemas must fit and none does, the flaws of the one that came nearest.
+A schema is compiled once into a `SchemaValidator`. Everything that is wrong is told, not only the
+first thing; where one of several schemas must fit and none does, the flaws of the one that came
+nearest.
 
 On an update, flaws of a part that did not change are forgiven (`old` is given): what was stored
 before a rule was tightened can still be written as long as nobody touches it. Parts are followed by
@@ -17,8 +18,8 @@ from kube_objects.schemas import Schema
 from kube_sandbox.apiextensions.customresource.ratcheting import (
     ABSENT,
     counterparts,
-    former,
-    is_same,
+    is_unchanged,
+    old_counterpart,
 )
 from kube_sandbox.apiextensions.customresource.scalar_validation import (
     is_choice,
@@ -27,15 +28,15 @@ from kube_sandbox.apiextensions.customresource.scalar_validation import (
     text_check,
 )
 from kube_sandbox.apiextensions.customresource.violations import (
-    Flaw,
-    breaks,
-    fails_schemas,
-    forbidden_part,
+    Violation,
+    combination_violation,
+    count_violation,
+    enum_violation,
+    forbidden_violation,
     is_whole,
-    missing,
-    not_listed,
-    too_many_parts,
-    wrong_type,
+    required_violation,
+    rule_violation,
+    type_violation,
 )
 
 _TYPES: Mapping[type, str] = {
@@ -48,7 +49,7 @@ _TYPES: Mapping[type, str] = {
 }
 _NUMBER_FORMATS: Mapping[type, str] = {int: "int64", float: "float64"}
 # Keywords besides which a value of the right type can have no flaw.
-_HARMLESS = frozenset(
+_IGNORED_KEYWORDS = frozenset(
     (
         *("type", "description", "title", "default", "nullable", "example", "externalDocs"),
         *("x-kubernetes-validations", "x-kubernetes-preserve-unknown-fields"),
@@ -56,10 +57,10 @@ _HARMLESS = frozenset(
 )
 _EXACT: Mapping[str, type] = {"string": str, "boolean": bool}
 _LARGEST = 2**63
-_NEVER_FORGIVEN = frozenset(("apiVersion", "kind"))
+_NEVER_RATCHETED = frozenset(("apiVersion", "kind"))
 
 
-class Checker:
+class SchemaValidator:
     """One part of a schema, compiled."""
 
     __slots__ = (
@@ -88,11 +89,11 @@ class Checker:
         # A format that is not checked is as good as none, except in defaults: it is told there.
         self._format = form if every_format else known
         # A value of exactly this type needs no further look.
-        self.exact = _EXACT.get(kind) if schema.keys() <= _HARMLESS else None
+        self.exact = _EXACT.get(kind) if schema.keys() <= _IGNORED_KEYWORDS else None
         self._text = text_check(schema, known)
         self._number = number_check(schema)
         self._choices = schema.get("enum") or ()
-        below = partial(Checker, every_format=every_format)
+        below = partial(SchemaValidator, every_format=every_format)
         self._alternatives = _Alternatives.of(schema, below)
         self._fields = {
             name: below(part) for name, part in (schema.get("properties") or {}).items()
@@ -107,16 +108,16 @@ class Checker:
             if (bounds := (schema.get(f"min{noun}"), schema.get(f"max{noun}"))) != (None, None)
         }
 
-    def flaws(self, value: Any, old: Any = ABSENT) -> list[Flaw]:
+    def flaws(self, value: Any, old: Any = ABSENT) -> list[Violation]:
         """Return what is wrong with a value; `old` is what was there before, if anything was."""
-        found: list[Flaw] = []
+        found: list[Violation] = []
         self.check(value, "", found)
         if found and old is not ABSENT:
             found = []
             self._forgiving(value, "", found, old)
         return found
 
-    def check(self, value: Any, path: str, found: list[Flaw], old: Any = ABSENT) -> None:
+    def check(self, value: Any, path: str, found: list[Violation], old: Any = ABSENT) -> None:
         """Add what is wrong with a value."""
         kind = type(value)
         if kind is int and not -_LARGEST <= value < _LARGEST:
@@ -133,13 +134,13 @@ class Checker:
             elif (kind is int or kind is float) and self._number is not None:
                 self._number(value, path, found)
         if self._choices and not any(is_choice(value, each) for each in self._choices):
-            found.append(not_listed(path, value, self._choices))
+            found.append(enum_violation(path, value, self._choices))
         if kind is dict:
             self._check_object(value, path, found, old)
 
     def count(self, value: Any) -> int:
         """Count what fits: of several schemas that fail, the one with most of it is told."""
-        flaws: list[Flaw] = []
+        flaws: list[Violation] = []
         kind = type(value)
         self._check_type(value, kind, "", flaws)
         if value is None:
@@ -159,26 +160,26 @@ class Checker:
             counted += 1 + sum(part.count(value[key]) for key, part in self._parts(value))
         return counted
 
-    def _parts(self, value: dict[str, Any]) -> list[tuple[str, "Checker"]]:
+    def _parts(self, value: dict[str, Any]) -> list[tuple[str, "SchemaValidator"]]:
         parts = [(key, part) for key, part in self._fields.items() if key in value]
-        if isinstance(self._others, Checker):
+        if isinstance(self._others, SchemaValidator):
             parts += [(key, self._others) for key in value if key not in self._fields]
         return parts
 
-    def _forgiving(self, value: Any, path: str, found: list[Flaw], old: Any) -> None:
+    def _forgiving(self, value: Any, path: str, found: list[Violation], old: Any) -> None:
         if old is ABSENT:
             self.check(value, path, found)
             return
-        here: list[Flaw] = []
+        here: list[Violation] = []
         self.check(value, path, here, old)
-        if here and not is_same(value, old, self.schema):
+        if here and not is_unchanged(value, old, self.schema):
             found += here
 
-    def _check_type(self, value: Any, kind: type, path: str, found: list[Flaw]) -> None:
+    def _check_type(self, value: Any, kind: type, path: str, found: list[Violation]) -> None:
         types, form = self._types, self._format
         if value is None:
             if types and self.schema.get("nullable") is not True:
-                found.append(wrong_type(path, ",".join(types), "null"))
+                found.append(type_violation(path, ",".join(types), "null"))
             return
         name = _TYPES[kind]
         if name in types or not (types or form):
@@ -188,11 +189,11 @@ class Checker:
         if name == "number" and "integer" in types and is_whole(value):
             return
         if form and kind is not str and kind is not list:
-            found.append(wrong_type(path, form, _NUMBER_FORMATS.get(kind, "")))
+            found.append(type_violation(path, form, _NUMBER_FORMATS.get(kind, "")))
         elif not form or "number" in types or "integer" in types:
-            found.append(wrong_type(path, ",".join(types), name))
+            found.append(type_violation(path, ",".join(types), name))
 
-    def _check_list(self, value: list[Any], path: str, found: list[Flaw], old: Any) -> None:
+    def _check_list(self, value: list[Any], path: str, found: list[Violation], old: Any) -> None:
         if self._items is not None:
             before = counterparts(value, old, self.schema)
             for index, part in enumerate(value):
@@ -202,14 +203,16 @@ class Checker:
         if self._sizes:
             self._check_size(len(value), path, found, "Items")
 
-    def _check_size(self, size: int, path: str, found: list[Flaw], noun: str) -> None:
+    def _check_size(self, size: int, path: str, found: list[Violation], noun: str) -> None:
         least, most = self._sizes.get(noun, (None, None))
         if least is not None and size < least:
-            found.append(breaks(path, size, f"should have at least {least} {noun.lower()}"))
+            found.append(rule_violation(path, size, f"should have at least {least} {noun.lower()}"))
         if most is not None and size > most:
-            found.append(too_many_parts(path, size, most))
+            found.append(count_violation(path, size, most))
 
-    def _check_object(self, value: dict[str, Any], path: str, found: list[Flaw], old: Any) -> None:
+    def _check_object(
+        self, value: dict[str, Any], path: str, found: list[Violation], old: Any
+    ) -> None:
         if self._sizes:
             self._check_size(len(value), path, found, "Properties")
         if self._others is not None:
@@ -219,21 +222,23 @@ class Checker:
             if part is ABSENT or type(part) is checker.exact:
                 continue
             where = f"{path}.{key}" if path else key
-            if old is ABSENT or (not path and key in _NEVER_FORGIVEN):
+            if old is ABSENT or (not path and key in _NEVER_RATCHETED):
                 checker.check(part, where, found)
             else:
-                checker._forgiving(part, where, found, former(old, key))
-        found += [missing(f"{path}.{key}") for key in self._required if key not in value]
+                checker._forgiving(part, where, found, old_counterpart(old, key))
+        found += [required_violation(f"{path}.{key}") for key in self._required if key not in value]
 
-    def _check_others(self, value: dict[str, Any], path: str, found: list[Flaw], old: Any) -> None:
+    def _check_others(
+        self, value: dict[str, Any], path: str, found: list[Violation], old: Any
+    ) -> None:
         others = self._others
         for key, part in value.items():
             if key in self._fields:
                 continue
             if others is False:
-                found.append(forbidden_part(path, key))
-            elif isinstance(others, Checker) and type(part) is not others.exact:
-                others._forgiving(part, f"{path}.{key}", found, former(old, key))
+                found.append(forbidden_violation(path, key))
+            elif isinstance(others, SchemaValidator) and type(part) is not others.exact:
+                others._forgiving(part, f"{path}.{key}", found, old_counterpart(old, key))
 
 
 class _Alternatives:
@@ -241,7 +246,7 @@ class _Alternatives:
 
     __slots__ = ("_all", "_any", "_not", "_one")
 
-    def __init__(self, schema: Schema, make: Callable[[Schema], Checker]) -> None:
+    def __init__(self, schema: Schema, make: Callable[[Schema], SchemaValidator]) -> None:
         self._any = [make(each) for each in schema.get("anyOf") or ()]
         self._one = [make(each) for each in schema.get("oneOf") or ()]
         self._all = [make(each) for each in schema.get("allOf") or ()]
@@ -249,37 +254,39 @@ class _Alternatives:
         self._not = make(unwanted) if unwanted is not None else None
 
     @staticmethod
-    def of(schema: Schema, make: Callable[[Schema], Checker]) -> "_Alternatives | None":
+    def of(schema: Schema, make: Callable[[Schema], SchemaValidator]) -> "_Alternatives | None":
         if any(schema.get(key) is not None for key in ("anyOf", "oneOf", "allOf", "not")):
             return _Alternatives(schema, make)
         return None
 
-    def check(self, value: Any, path: str, found: list[Flaw]) -> None:
+    def check(self, value: Any, path: str, found: list[Violation]) -> None:
         if self._any:
-            tried = _tried(self._any, value, path)
+            tried = _attempt(self._any, value, path)
             if all(tried):
-                found.append(fails_schemas(path, "validate at least one schema (anyOf)"))
-                found += tried[_nearest(self._any, value)]
+                found.append(combination_violation(path, "validate at least one schema (anyOf)"))
+                found += tried[_best_match(self._any, value)]
         if self._one:
             self._check_one(value, path, found)
         if self._all:
-            tried = _tried(self._all, value, path)
+            tried = _attempt(self._all, value, path)
             found += [flaw for flaws in tried for flaw in flaws]
             if any(tried):
                 none = ". None validated" if all(tried) else ""
-                found.append(fails_schemas(path, f"validate all the schemas (allOf){none}"))
+                found.append(combination_violation(path, f"validate all the schemas (allOf){none}"))
         if self._not is not None and not self._not.flaws(value):
-            found.append(fails_schemas(path, "not validate the schema (not)"))
+            found.append(combination_violation(path, "not validate the schema (not)"))
 
-    def _check_one(self, value: Any, path: str, found: list[Flaw]) -> None:
-        tried = _tried(self._one, value, path)
+    def _check_one(self, value: Any, path: str, found: list[Violation]) -> None:
+        tried = _attempt(self._one, value, path)
         fitting = sum(not flaws for flaws in tried)
         if fitting == 1:
             return
         told = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
-        found.append(fails_schemas(path, f"validate one and only one schema (oneOf). {told}"))
+        found.append(
+            combination_violation(path, f"validate one and only one schema (oneOf). {told}")
+        )
         if not fitting:
-            found += tried[_nearest(self._one, value)]
+            found += tried[_best_match(self._one, value)]
 
     def count(self, value: Any) -> int:
         counted = sum(each.count(value) for each in self._all)
@@ -292,14 +299,14 @@ class _Alternatives:
         return counted
 
 
-def _tried(checkers: list[Checker], value: Any, path: str) -> list[list[Flaw]]:
-    tried: list[list[Flaw]] = [[] for _ in checkers]
+def _attempt(checkers: list[SchemaValidator], value: Any, path: str) -> list[list[Violation]]:
+    tried: list[list[Violation]] = [[] for _ in checkers]
     for checker, found in zip(checkers, tried, strict=True):
         checker.check(value, path, found)
     return tried
 
 
-def _nearest(checkers: list[Checker], value: Any) -> int:
+def _best_match(checkers: list[SchemaValidator], value: Any) -> int:
     """Return which of several schemas came nearest; the first of those that did."""
     counts = [each.count(value) for each in checkers]
     return counts.index(max(counts))

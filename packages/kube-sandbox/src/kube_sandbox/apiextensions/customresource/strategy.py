@@ -14,7 +14,12 @@ from functools import cached_property
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.schemas import Schema
 from kube_sandbox import api_errors
-from kube_sandbox.apiextensions.cel.rule_evaluation import RuleTree, Verdict, ask_rules, rule_tree
+from kube_sandbox.apiextensions.cel.rule_evaluation import (
+    RuleTree,
+    Verdict,
+    evaluate_rules,
+    rule_tree,
+)
 from kube_sandbox.apiextensions.customresource.embedded_resources import (
     check_embedded,
     check_unique_items,
@@ -22,24 +27,43 @@ from kube_sandbox.apiextensions.customresource.embedded_resources import (
     unique_parts,
 )
 from kube_sandbox.apiextensions.customresource.metadata import read_metadata
-from kube_sandbox.apiextensions.customresource.prune_and_default import Reader, fill, read
+from kube_sandbox.apiextensions.customresource.prune_and_default import (
+    Reader,
+    apply_defaults,
+    normalize_object,
+)
 from kube_sandbox.apiextensions.customresource.ratcheting import ABSENT, is_equal
 from kube_sandbox.apiextensions.customresource.scale_subresource import check_scale
-from kube_sandbox.apiextensions.customresource.schema_validation import Checker
+from kube_sandbox.apiextensions.customresource.schema_validation import SchemaValidator
 from kube_sandbox.apiextensions.customresource.violations import NOWHERE, as_field_errors
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import Malformed, whole_numbers
+from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
+    MalformedError,
+    whole_numbers,
+)
 from kube_sandbox.registry import object_meta
-from kube_sandbox.registry.field_errors import FieldError, Sort, invalid
+from kube_sandbox.registry.field_errors import ErrorType, FieldError, invalid
 from kube_sandbox.registry.kinds import ScalePaths
 from kube_sandbox.registry.name_validation import name_is_subdomain, qualified_name
-from kube_sandbox.registry.strategy import Errors, Fields, Occasion, keep, set_generation
+from kube_sandbox.registry.strategy import (
+    Errors,
+    Fields,
+    RequestContext,
+    restore_field,
+    set_generation,
+)
 
 # With one of these, rules are not asked: they are written for objects of the right shape.
 _BLOCKING = frozenset(
-    (Sort.NOT_SUPPORTED, Sort.REQUIRED, Sort.TOO_LONG, Sort.TOO_MANY, Sort.TYPE_INVALID)
+    (
+        ErrorType.NOT_SUPPORTED,
+        ErrorType.REQUIRED,
+        ErrorType.TOO_LONG,
+        ErrorType.TOO_MANY,
+        ErrorType.TYPE_INVALID,
+    )
 )
-_UNASKED = FieldError(
-    Sort.INVALID,
+_RULES_SKIPPED = FieldError(
+    ErrorType.INVALID,
     NOWHERE,
     None,
     "some validation rules were not checked because the object was invalid; correct the existing "
@@ -60,15 +84,15 @@ class Version:
         return Reader(self.schema, root=True)
 
     @cached_property
-    def checker(self) -> Checker:
+    def checker(self) -> SchemaValidator:
         """How objects are checked."""
-        return Checker(self.schema)
+        return SchemaValidator(self.schema)
 
     @cached_property
-    def status_checker(self) -> Checker | None:
+    def status_checker(self) -> SchemaValidator | None:
         """How the status of objects is checked."""
         status = (self.schema.get("properties") or {}).get("status")
-        return Checker(status) if status is not None else None
+        return SchemaValidator(status) if status is not None else None
 
     @cached_property
     def rules(self) -> RuleTree | None:
@@ -128,8 +152,8 @@ class CustomStrategy:
             if "metadata" in obj:
                 obj["metadata"], found = read_metadata(obj["metadata"])
                 unknown = [f"metadata.{each}" for each in found]
-            return unknown + read(obj, self.version.reader)
-        except Malformed as error:
+            return unknown + normalize_object(obj, self.version.reader)
+        except MalformedError as error:
             raise self.unreadable(str(error)) from None
 
     def unreadable(self, why: str) -> api_errors.StatusError:
@@ -142,8 +166,8 @@ class CustomStrategy:
     def default(self, obj: KubeObject) -> None:
         """Prune, drop nulls and fill in defaults; changes the object."""
         try:
-            read(obj, self.version.reader)
-        except Malformed as error:
+            normalize_object(obj, self.version.reader)
+        except MalformedError as error:
             raise self.unreadable(str(error)) from None
 
     def fill(self, obj: KubeObject) -> None:
@@ -151,15 +175,15 @@ class CustomStrategy:
         try:
             if "metadata" in obj:
                 obj["metadata"], _ = read_metadata(obj["metadata"])
-            fill(obj, self.version.reader)
-        except Malformed as error:
+            apply_defaults(obj, self.version.reader)
+        except MalformedError as error:
             raise self.unreadable(str(error)) from None
 
     def stored(self, obj: KubeObject) -> KubeObject:
         """Turn an object of this version into what is stored; changes and returns it."""
         if self.storage_version != self.kind.version:
             obj["apiVersion"] = f"{self.kind.group}/{self.storage_version}"
-            read(obj, self.versions[self.storage_version].reader, defaults=False)
+            normalize_object(obj, self.versions[self.storage_version].reader, defaults=False)
         for key, part in obj.items():
             if key != "metadata":
                 obj[key] = whole_numbers(part)
@@ -169,40 +193,40 @@ class CustomStrategy:
         """Turn what is stored into an object of this version; changes and returns it."""
         stored_version = value["apiVersion"].rpartition("/")[2]
         stored = self.versions.get(stored_version)
-        read(value, stored.reader if stored is not None else None)
+        normalize_object(value, stored.reader if stored is not None else None)
         value["metadata"].setdefault("generation", 1)
         if stored_version != self.kind.version:
             value["apiVersion"] = self.kind.api_version
-            read(value, self.version.reader, defaults=False)
+            normalize_object(value, self.version.reader, defaults=False)
         return value
 
     # Writing
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Drop the status if it is written elsewhere, and begin to count generations."""
         if self.has_status:
             obj.pop("status", None)
         set_generation(obj, 1)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Put back what this write may not reach, and count the generation."""
         if subresource == "status":
-            _take_status(new, old)
+            _with_status_of(new, old)
             return
         if self.has_status:
-            keep(new, old, "status")
+            restore_field(new, old, "status")
         generation = old["metadata"].get("generation", 0)
         changed = not is_equal(_without_metadata(new), _without_metadata(old))
         set_generation(new, generation + 1 if changed else generation)
 
-    def validate_create(self, obj: KubeObject, occasion: Occasion) -> Errors:
+    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
         """Return what is wrong with a new object."""
         if wrong := self._check_kind(obj):
             return wrong
         version = self.version
-        found = object_meta.validate_plain(obj, self.namespaced, name_is_subdomain)
+        found = object_meta.validate_object_meta(obj, self.namespaced, name_is_subdomain)
         found += as_field_errors(version.checker.flaws(obj))
         if self.scale is not None:
             found += check_scale(obj, self.scale)
@@ -213,12 +237,12 @@ class CustomStrategy:
         return found + self._ask(obj, None, found).errors
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed object."""
         if wrong := self._check_kind(new):
             return wrong
-        found = object_meta.validate_plain_update(new, old)
+        found = object_meta.validate_object_meta_update(new, old)
         found += self._check_status(new, old) if subresource == "status" else self._check(new, old)
         found += self._check_items(new, old)
         verdict = self._ask(new, old, found)
@@ -265,12 +289,12 @@ class CustomStrategy:
         if rules is None:
             return Verdict()
         if any(error.sort in _BLOCKING for error in found):
-            return Verdict([_UNASKED])
+            return Verdict([_RULES_SKIPPED])
         if old is None:
-            return ask_rules(rules, new)
-        return ask_rules(rules, new, old, forgiving=True)
+            return evaluate_rules(rules, new)
+        return evaluate_rules(rules, new, old, forgiving=True)
 
-    def forgiven(self, obj: KubeObject) -> list[str]:
+    def ratcheted_warnings(self, obj: KubeObject) -> list[str]:
         """
         Return the errors that were forgiven when an update was validated last, if it was this one.
 
@@ -283,8 +307,8 @@ class CustomStrategy:
         """Return what its author should know: odd finalizers, and errors that were forgiven."""
         before = set(old["metadata"].get("finalizers", ())) if old is not None else set()
         added = sorted(set(obj["metadata"].get("finalizers", ())) - before)
-        told = [text for each in added for text in _about_finalizer(each)]
-        return self.forgiven(obj) + told
+        told = [text for each in added for text in _finalizer_warning(each)]
+        return self.ratcheted_warnings(obj) + told
 
     def reset_fields(self, subresource: str) -> Fields:
         """Return what a write does not reach."""
@@ -297,7 +321,7 @@ def _without_metadata(obj: KubeObject) -> KubeObject:
     return {key: part for key, part in obj.items() if key != "metadata"}
 
 
-def _take_status(new: KubeObject, old: KubeObject) -> None:
+def _with_status_of(new: KubeObject, old: KubeObject) -> None:
     """Make a new object of the old one with the new one's status and managers."""
     status, managers = new.get("status", ABSENT), new["metadata"].get("managedFields")
     metadata = {**old["metadata"]}
@@ -314,7 +338,7 @@ def _take_status(new: KubeObject, old: KubeObject) -> None:
         new["status"] = status
 
 
-def _about_finalizer(name: str) -> list[str]:
+def _finalizer_warning(name: str) -> list[str]:
     place = f'metadata.finalizers: "{name}": '
     told = [place + each for each in qualified_name(name)]
     if "/" in name or name in _KNOWN_FINALIZERS:

@@ -14,17 +14,17 @@ from typing import Any
 
 import orjson
 
-from kube_sandbox.registry.field_errors import FieldError, Sort, quoted, too_many
+from kube_sandbox.registry.field_errors import ErrorType, FieldError, quoted, too_many
 
 NOWHERE = "<nil>"
 _LEAST_EXPONENT, _MOST_EXPONENT = -4, 6
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class Violation:
     """A broken rule; `path` is None for one that is told of no field at all."""
 
-    sort: Sort
+    sort: ErrorType
     path: str | None
     value: Any
     detail: str = ""
@@ -43,7 +43,7 @@ def go_number(number: float) -> str:
     return f"{'-' if sign else ''}{mantissa}e{exponent:+03d}"
 
 
-def shown_number(value: Any) -> Any:
+def format_number(value: Any) -> Any:
     """Return a value so that errors print a number with a point as Go does."""
     return orjson.Fragment(go_number(value)) if isinstance(value, float) else value
 
@@ -58,66 +58,66 @@ def is_whole(number: float) -> bool:
     return whole != 0 and abs(number - whole) / (abs(number) + abs(whole)) < 1e-9
 
 
-def wrong_type(path: str, wanted: str, found: str) -> Flaw:
+def type_violation(path: str, wanted: str, found: str) -> Violation:
     """Say that a value is of another type, or a text in another format."""
     told = f"{path} in body must be of type {wanted}: {quoted(found)}"
-    return Flaw(Sort.TYPE_INVALID, path, found, told)
+    return Violation(ErrorType.TYPE_INVALID, path, found, told)
 
 
-def missing(path: str) -> Flaw:
+def required_violation(path: str) -> Violation:
     """Say that a field must be there."""
-    return Flaw(Sort.REQUIRED, path, None)
+    return Violation(ErrorType.REQUIRED, path, None)
 
 
-def not_listed(path: str, value: Any, choices: Iterable[Any]) -> Flaw:
+def enum_violation(path: str, value: Any, choices: Iterable[Any]) -> Violation:
     """Say that a value is none of those listed."""
     texts = (each if isinstance(each, str) else orjson.dumps(each).decode() for each in choices)
-    return Flaw(
-        Sort.NOT_SUPPORTED,
+    return Violation(
+        ErrorType.NOT_SUPPORTED,
         path,
-        shown_number(value),
+        format_number(value),
         f"supported values: {', '.join(map(quoted, texts))}",
     )
 
 
-def too_long(path: str, most: int) -> Flaw:
+def length_violation(path: str, most: int) -> Violation:
     """Say that a text is too long."""
     unit = "byte" if most == 1 else "bytes"
     told = f"may not be more than {most} {unit}" if most >= 0 else "value is too long"
-    return Flaw(Sort.TOO_LONG, path, None, told)
+    return Violation(ErrorType.TOO_LONG, path, None, told)
 
 
-def too_many_parts(path: str, count: int, most: int) -> Flaw:
+def count_violation(path: str, count: int, most: int) -> Violation:
     """Say that a list or an object has too many parts."""
     error = too_many("", count, most)
-    return Flaw(error.sort, path, error.value, error.detail)
+    return Violation(error.sort, path, error.value, error.detail)
 
 
-def breaks(path: str, value: Any, rule: str) -> Flaw:
+def rule_violation(path: str, value: Any, rule: str) -> Violation:
     """Say which rule a value breaks: `should be at least 3 chars long`."""
-    return Flaw(Sort.INVALID, path, shown_number(value), f"{path} in body {rule}")
+    return Violation(ErrorType.INVALID, path, format_number(value), f"{path} in body {rule}")
 
 
-def forbidden_part(path: str, key: str) -> Flaw:
+def forbidden_violation(path: str, key: str) -> Violation:
     """Say that a field may not be there."""
-    return Flaw(Sort.INVALID, path, key, f"{path}.{key} in body is a forbidden property")
+    return Violation(ErrorType.INVALID, path, key, f"{path}.{key} in body is a forbidden property")
 
 
-def fails_schemas(path: str, told: str) -> Flaw:
+def combination_violation(path: str, told: str) -> Violation:
     """Say which combination of schemas a value fails."""
-    return Flaw(Sort.INVALID, None, "", f"{quoted(path)} must {told}")
+    return Violation(ErrorType.INVALID, None, "", f"{quoted(path)} must {told}")
 
 
-def as_field_errors(flaws: Iterable[Flaw], prefix: str = "") -> list[FieldError]:
+def as_field_errors(flaws: Iterable[Violation], prefix: str = "") -> list[FieldError]:
     """Tell flaws of the value at a path, each only once."""
     told: dict[str, FieldError] = {}
     for flaw in flaws:
-        found = FieldError(flaw.sort, _place(flaw.path, prefix), flaw.value, flaw.detail)
+        found = FieldError(flaw.sort, _field_path(flaw.path, prefix), flaw.value, flaw.detail)
         told.setdefault(str(found), found)
     return list(told.values())
 
 
-def _place(path: str | None, prefix: str) -> str:
+def _field_path(path: str | None, prefix: str) -> str:
     if path in (None, "", "."):
         return prefix or NOWHERE
     below = path.removeprefix(".") if path else ""

@@ -65,7 +65,7 @@ def _with_names(crd: KubeObject, others: Iterable[KubeObject], now: datetime) ->
     wanted, former = crd["spec"]["names"], crd["status"]["acceptedNames"]
     if wanted == former:
         return None
-    names, state = _decided(crd, others)
+    names, state = _decide_names(crd, others)
     if names == former and _state(crd, "NamesAccepted") == state:
         return None
     new = _copy(crd)
@@ -79,10 +79,10 @@ def _with_names(crd: KubeObject, others: Iterable[KubeObject], now: datetime) ->
     return new
 
 
-def _decided(crd: KubeObject, others: Iterable[KubeObject]) -> tuple[KubeObject, _State]:
+def _decide_names(crd: KubeObject, others: Iterable[KubeObject]) -> tuple[KubeObject, _State]:
     """Return the names that a definition gets, and whether they are those it wants."""
     wanted, former = crd["spec"]["names"], crd["status"]["acceptedNames"]
-    resources, kinds = _taken(crd, others)
+    resources, kinds = _names_in_use(crd, others)
     names, state = {**former}, _ACCEPTED
     for key, reason, taken in (
         ("plural", "PluralConflict", resources),
@@ -95,19 +95,19 @@ def _decided(crd: KubeObject, others: Iterable[KubeObject]) -> tuple[KubeObject,
         if conflict:
             state = ("False", reason, conflict)
         else:
-            _put(names, key, wanted.get(key))
-    _put(names, "categories", wanted.get("categories"))
+            _set_or_drop(names, key, wanted.get(key))
+    _set_or_drop(names, "categories", wanted.get("categories"))
     return names, state
 
 
-def _put(names: KubeObject, key: str, value: str | list[str] | None) -> None:
+def _set_or_drop(names: KubeObject, key: str, value: str | list[str] | None) -> None:
     if value is None:
         names.pop(key, None)
     else:
         names[key] = value
 
 
-def _taken(crd: KubeObject, others: Iterable[KubeObject]) -> tuple[set[str], set[str]]:
+def _names_in_use(crd: KubeObject, others: Iterable[KubeObject]) -> tuple[set[str], set[str]]:
     group, name = crd["spec"]["group"], crd["metadata"]["name"]
     resources: set[str] = set()
     kinds: set[str] = set()

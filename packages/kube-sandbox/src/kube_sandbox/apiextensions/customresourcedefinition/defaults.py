@@ -2,7 +2,7 @@
 A CustomResourceDefinition in the form in which it is kept.
 
 As Go reads it into its structs and writes it back: unknown fields and what is empty are gone, what
-must be there is there. `INNER_NAMES` are what the API server's inner form calls the keywords.
+must be there is there. `INTERNAL_NAMES` are what the API server's inner form calls the keywords.
 """
 
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from typing import Any
 from kube_objects.refs import KubeObject
 from kube_sandbox.apiextensions.customresource.metadata import METADATA
 from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
-    Malformed,
+    DecodePosition,
+    MalformedError,
     Read,
-    Spot,
     Struct,
+    any_value,
     flag,
-    free,
     integer,
     kept_flag,
     kept_text,
@@ -32,50 +32,50 @@ from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
 )
 
 
-def _schema(value: Any, spot: Spot) -> Any:
+def _schema(value: Any, spot: DecodePosition) -> Any:
     return SCHEMA.read(value, spot)
 
 
-def _unwatched(spot: Spot) -> Spot:
+def _schema_without_tracking(spot: DecodePosition) -> DecodePosition:
     """Return a place below which unknown fields are dropped without a word."""
-    return Spot(spot.struct, spot.fields, spot.path, [])
+    return DecodePosition(spot.struct, spot.fields, spot.path, [])
 
 
-def _schema_or_list(value: Any, spot: Spot) -> Any:
+def _schema_or_list(value: Any, spot: DecodePosition) -> Any:
     if isinstance(value, dict):
-        return SCHEMA.read(value, _unwatched(spot))
+        return SCHEMA.read(value, _schema_without_tracking(spot))
     if isinstance(value, list):
-        return list_of(SCHEMA)(value, _unwatched(spot)) or None
+        return list_of(SCHEMA)(value, _schema_without_tracking(spot)) or None
     return None
 
 
-def _schema_or_flag(value: Any, spot: Spot) -> Any:
+def _schema_or_flag(value: Any, spot: DecodePosition) -> Any:
     if isinstance(value, dict):
-        return SCHEMA.read(value, _unwatched(spot))
+        return SCHEMA.read(value, _schema_without_tracking(spot))
     if isinstance(value, bool):
         return value
-    raise Malformed("boolean or JSON schema expected")
+    raise MalformedError("boolean or JSON schema expected")
 
 
-def _dependencies(value: Any, spot: Spot) -> Any:
+def _dependencies(value: Any, spot: DecodePosition) -> Any:
     if not isinstance(value, dict):
-        raise Malformed("json: cannot unmarshal dependencies")
+        raise MalformedError("json: cannot unmarshal dependencies")
     found = {
-        key: SCHEMA.read(part, _unwatched(spot)) if isinstance(part, dict) else part
+        key: SCHEMA.read(part, _schema_without_tracking(spot)) if isinstance(part, dict) else part
         for key, part in value.items()
     }
     return found or None
 
 
-def _schemas(value: Any, spot: Spot) -> Any:
+def _schemas(value: Any, spot: DecodePosition) -> Any:
     return omitting(list_of(SCHEMA))(value, spot)
 
 
-def _schemas_by_name(value: Any, spot: Spot) -> Any:
+def _schemas_by_name(value: Any, spot: DecodePosition) -> Any:
     return omitting(map_of(SCHEMA))(value, spot)
 
 
-def _any_list(value: Any, spot: Spot) -> Any:
+def _any_list(value: Any, spot: DecodePosition) -> Any:
     return omitting(lambda found, _: whole_numbers(found))(value, spot)
 
 
@@ -95,7 +95,7 @@ _SCHEMA_FIELDS: dict[str, tuple[str, Read]] = {
     "nullable": ("Nullable", flag),
     "format": ("Format", text),
     "title": ("Title", text),
-    "default": ("Default", free),
+    "default": ("Default", any_value),
     "maximum": ("Maximum", number),
     "exclusiveMaximum": ("ExclusiveMaximum", flag),
     "minimum": ("Minimum", number),
@@ -126,7 +126,7 @@ _SCHEMA_FIELDS: dict[str, tuple[str, Read]] = {
         "ExternalDocs",
         Struct("ExternalDocumentation", {"description": text, "url": text}).read,
     ),
-    "example": ("Example", free),
+    "example": ("Example", any_value),
     "x-kubernetes-preserve-unknown-fields": ("XPreserveUnknownFields", kept_flag),
     "x-kubernetes-embedded-resource": ("XEmbeddedResource", flag),
     "x-kubernetes-int-or-string": ("XIntOrString", flag),
@@ -136,7 +136,7 @@ _SCHEMA_FIELDS: dict[str, tuple[str, Read]] = {
     "x-kubernetes-validations": ("XValidations", omitting(list_of(_RULE))),
 }
 SCHEMA = Struct("JSONSchemaProps", {key: read for key, (_, read) in _SCHEMA_FIELDS.items()})
-INNER_NAMES: Mapping[str, str] = {key: name for key, (name, _) in _SCHEMA_FIELDS.items()}
+INTERNAL_NAMES: Mapping[str, str] = {key: name for key, (name, _) in _SCHEMA_FIELDS.items()}
 
 _COLUMN = Struct(
     "CustomResourceColumnDefinition",
@@ -261,12 +261,12 @@ _DEFINITION = Struct(
 
 def empty_status() -> KubeObject:
     """Return the status of a definition nobody has looked at."""
-    return _STATUS.read({}, Spot())
+    return _STATUS.read({}, DecodePosition())
 
 
 def read_definition(crd: KubeObject) -> tuple[KubeObject, list[str]]:
     """Return a definition as it is kept, and the paths of fields that are unknown, in order."""
-    spot = Spot()
+    spot = DecodePosition()
     absent: KubeObject = {key: {} for key in ("metadata", "spec", "status") if crd.get(key) is None}
     found = _DEFINITION.read({**crd, **absent}, spot)
     return found, spot.unknown

@@ -15,12 +15,12 @@ from kube_objects.refs import KubeObject
 from kube_objects.times import format_time, parse_time
 
 
-class Malformed(Exception):  # noqa: N818 - what the JSON is
+class MalformedError(Exception):
     """JSON that cannot be read; the message is the decoder's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class DecodePosition:
     """
     Where something is read.
 
@@ -34,7 +34,7 @@ class Spot:
     unknown: list[str] = field(default_factory=list)
 
 
-Read = Callable[[Any, Spot], Any]
+Read = Callable[[Any, DecodePosition], Any]
 
 DROPPED: Any = object()
 _JSON_TYPES: Mapping[type, str] = {
@@ -45,7 +45,7 @@ _JSON_TYPES: Mapping[type, str] = {
     dict: "object",
     list: "array",
 }
-_MOST = 2**63
+_MAX_INTEGER = 2**63
 _TIME_LAYOUT = "2006-01-02T15:04:05Z07:00"
 _TIME_PARTS = (
     (r"\d{4}", "2006"),
@@ -63,13 +63,13 @@ _TIME_PARTS = (
 )
 
 
-def mismatch(value: Any, spot: Spot, wanted: str) -> Malformed:
+def mismatch(value: Any, spot: DecodePosition, wanted: str) -> MalformedError:
     """Say that a value is of the wrong type."""
     found = _JSON_TYPES[type(value)]
     if found == "number" and wanted.startswith("int"):
         found = f"number {value}"
     place = f"Go struct field {spot.struct}.{spot.fields}" if spot.fields else "Go value"
-    return Malformed(f"json: cannot unmarshal {found} into {place} of type {wanted}")
+    return MalformedError(f"json: cannot unmarshal {found} into {place} of type {wanted}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Struct:
     readers: Mapping[str, Read]
     always: Mapping[str, Any] = field(default_factory=dict)
 
-    def read(self, value: Any, spot: Spot) -> KubeObject:
+    def read(self, value: Any, spot: DecodePosition) -> KubeObject:
         """Read an object."""
         if not isinstance(value, dict):
             raise mismatch(value, spot, f"v1.{self.name}")
@@ -93,37 +93,37 @@ class Struct:
             if reader is None:
                 unknown.append(path + key)
             elif part is not None:
-                found = reader(part, Spot(name, fields + key, path + key, unknown))
+                found = reader(part, DecodePosition(name, fields + key, path + key, unknown))
                 if found is not DROPPED:
                     kept[key] = found
         return kept
 
 
-def text(value: Any, spot: Spot) -> Any:
+def text(value: Any, spot: DecodePosition) -> Any:
     """Read a text that is omitted if it is empty."""
     return kept_text(value, spot) or DROPPED
 
 
-def kept_text(value: Any, spot: Spot) -> Any:
+def kept_text(value: Any, spot: DecodePosition) -> Any:
     """Read a text."""
     if not isinstance(value, str):
         raise mismatch(value, spot, "string")
     return value
 
 
-def uid(value: Any, spot: Spot) -> Any:
+def uid(value: Any, spot: DecodePosition) -> Any:
     """Read a uid, which is a text of a type of its own."""
     if not isinstance(value, str):
         raise mismatch(value, spot, "types.UID")
     return value or DROPPED
 
 
-def flag(value: Any, spot: Spot) -> Any:
+def flag(value: Any, spot: DecodePosition) -> Any:
     """Read a boolean that is omitted if it is false."""
     return kept_flag(value, spot) or DROPPED
 
 
-def kept_flag(value: Any, spot: Spot) -> Any:
+def kept_flag(value: Any, spot: DecodePosition) -> Any:
     """Read a boolean."""
     if not isinstance(value, bool):
         raise mismatch(value, spot, "bool")
@@ -134,7 +134,7 @@ def integer(bits: int = 64) -> Read:
     """Make a reader of integers."""
     most = 2 ** (bits - 1)
 
-    def read(value: Any, spot: Spot) -> Any:
+    def read(value: Any, spot: DecodePosition) -> Any:
         if isinstance(value, bool) or not isinstance(value, int) or not -most <= value < most:
             raise mismatch(value, spot, f"int{bits}")
         return value
@@ -147,14 +147,14 @@ def omitting(read: Read) -> Read:
     return lambda value, spot: read(value, spot) or DROPPED
 
 
-def number(value: Any, spot: Spot) -> Any:
+def number(value: Any, spot: DecodePosition) -> Any:
     """Read a number; whole ones are written without a point."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise mismatch(value, spot, "float64")
     return whole_numbers(value)
 
 
-def time(value: Any, spot: Spot) -> Any:
+def time(value: Any, spot: DecodePosition) -> Any:
     """Read a point in time; it is written in UTC, to the second."""
     if not isinstance(value, str):
         raise mismatch(value, spot, "string")
@@ -163,17 +163,17 @@ def time(value: Any, spot: Spot) -> Any:
         match = re.match(pattern, rest)
         if match is None:
             told = f'cannot parse "{rest}" as "{layout}"'
-            raise Malformed(f'parsing time "{value}" as "{_TIME_LAYOUT}": {told}')
+            raise MalformedError(f'parsing time "{value}" as "{_TIME_LAYOUT}": {told}')
         rest = rest[match.end() :]
     if rest:
-        raise Malformed(f'parsing time "{value}": extra text: "{rest}"')
+        raise MalformedError(f'parsing time "{value}": extra text: "{rest}"')
     moment = parse_time(value.replace(",", "."))
     if moment is None:
-        raise Malformed(f'parsing time "{value}": day out of range')
+        raise MalformedError(f'parsing time "{value}": day out of range')
     return format_time(moment)
 
 
-def texts_by_key(value: Any, spot: Spot) -> Any:
+def texts_by_key(value: Any, spot: DecodePosition) -> Any:
     """Read a map of texts; null is an empty text."""
     if not isinstance(value, dict):
         raise mismatch(value, spot, "map[string]string")
@@ -185,12 +185,12 @@ def texts_by_key(value: Any, spot: Spot) -> Any:
     return value or DROPPED
 
 
-def texts(value: Any, spot: Spot) -> Any:
+def texts(value: Any, spot: DecodePosition) -> Any:
     """Read a list of texts that is omitted if it is empty."""
     return kept_texts(value, spot) or DROPPED
 
 
-def kept_texts(value: Any, spot: Spot) -> Any:
+def kept_texts(value: Any, spot: DecodePosition) -> Any:
     """Read a list of texts."""
     if not isinstance(value, list):
         raise mismatch(value, spot, "[]string")
@@ -200,12 +200,12 @@ def kept_texts(value: Any, spot: Spot) -> Any:
     return [part or "" for part in value]
 
 
-def free(value: Any, _spot: Spot) -> Any:
+def any_value(value: Any, _spot: DecodePosition) -> Any:
     """Read any JSON; whole numbers are written without a point."""
     return whole_numbers(value)
 
 
-def as_is(value: Any, _spot: Spot) -> Any:
+def as_is(value: Any, _spot: DecodePosition) -> Any:
     """Take any JSON as it is."""
     return value
 
@@ -213,13 +213,13 @@ def as_is(value: Any, _spot: Spot) -> Any:
 def list_of(struct: Struct) -> Read:
     """Make a reader of lists of structs."""
 
-    def read(value: Any, spot: Spot) -> Any:
+    def read(value: Any, spot: DecodePosition) -> Any:
         if not isinstance(value, list):
             raise mismatch(value, spot, f"[]v1.{struct.name}")
         return [
             struct.read(
                 {} if part is None else part,
-                Spot(spot.struct, spot.fields, f"{spot.path}[{index}]", spot.unknown),
+                DecodePosition(spot.struct, spot.fields, f"{spot.path}[{index}]", spot.unknown),
             )
             for index, part in enumerate(value)
         ]
@@ -230,13 +230,13 @@ def list_of(struct: Struct) -> Read:
 def map_of(struct: Struct) -> Read:
     """Make a reader of maps of structs."""
 
-    def read(value: Any, spot: Spot) -> Any:
+    def read(value: Any, spot: DecodePosition) -> Any:
         if not isinstance(value, dict):
             raise mismatch(value, spot, f"map[string]v1.{struct.name}")
         return {
             key: struct.read(
                 {} if part is None else part,
-                Spot(spot.struct, spot.fields, f"{spot.path}.{key}", spot.unknown),
+                DecodePosition(spot.struct, spot.fields, f"{spot.path}.{key}", spot.unknown),
             )
             for key, part in value.items()
         }
@@ -247,7 +247,7 @@ def map_of(struct: Struct) -> Read:
 def whole_numbers(value: Any) -> Any:
     """Return JSON with numbers that are whole written without a point, as Go writes them."""
     if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < _MOST else value
+        return int(value) if value.is_integer() and abs(value) < _MAX_INTEGER else value
     if isinstance(value, dict):
         return {key: whole_numbers(part) for key, part in value.items()}
     if isinstance(value, list):

@@ -12,54 +12,54 @@ import orjson
 
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.customresourcedefinition.defaults import INNER_NAMES
+from kube_sandbox.apiextensions.customresourcedefinition.defaults import INTERNAL_NAMES
 
 
-def inner_schema(schema: Schema | None) -> Any:
+def internal_schema(schema: Schema | None) -> Any:
     """Return a schema in the API server's inner form."""
     if schema is None:
         return None
-    return {name: _inner(key, schema.get(key)) for key, name in INNER_NAMES.items()}
+    return {name: _internal(key, schema.get(key)) for key, name in INTERNAL_NAMES.items()}
 
 
-_EMPTY_INNER = {
+_EMPTY_INTERNAL = {
     **dict.fromkeys(("id", "$schema", "description", "type", "format", "title", "pattern"), ""),
     **dict.fromkeys(("nullable", "exclusiveMaximum", "exclusiveMinimum", "uniqueItems"), False),
     **dict.fromkeys(("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"), False),
 }
 
 
-def _inner(key: str, value: Any) -> Any:
+def _internal(key: str, value: Any) -> Any:
     if value is None:
-        return _EMPTY_INNER.get(key)
+        return _EMPTY_INTERNAL.get(key)
     match key:
         case "items":
             many = isinstance(value, list)
             return {
-                "Schema": None if many else inner_schema(value),
-                "JSONSchemas": [inner_schema(each) for each in value] if many else None,
+                "Schema": None if many else internal_schema(value),
+                "JSONSchemas": [internal_schema(each) for each in value] if many else None,
             }
         case "additionalProperties" | "additionalItems":
             allowed = value is not False
             return {
                 "Allows": allowed,
-                "Schema": inner_schema(value) if isinstance(value, dict) else None,
+                "Schema": internal_schema(value) if isinstance(value, dict) else None,
             }
         case "not":
-            return inner_schema(value)
+            return internal_schema(value)
         case "allOf" | "oneOf" | "anyOf":
-            return [inner_schema(each) for each in value]
+            return [internal_schema(each) for each in value]
         case "properties" | "patternProperties" | "definitions":
-            return {name: inner_schema(value[name]) for name in sorted(value)}
+            return {name: internal_schema(value[name]) for name in sorted(value)}
         case "x-kubernetes-validations":
-            return [inner_rule(each) for each in value]
+            return [internal_rule(each) for each in value]
         case "externalDocs":
             return {"Description": value.get("description", ""), "URL": value.get("url", "")}
         case _:
             return value
 
 
-def inner_rule(rule: Mapping[str, Any]) -> KubeObject:
+def internal_rule(rule: Mapping[str, Any]) -> KubeObject:
     """Return a validation rule in the API server's inner form."""
     return {
         "Rule": rule.get("rule", ""),
@@ -71,7 +71,7 @@ def inner_rule(rule: Mapping[str, Any]) -> KubeObject:
     }
 
 
-def inner_version(version: Mapping[str, Any]) -> KubeObject:
+def internal_version(version: Mapping[str, Any]) -> KubeObject:
     """Return a version in the API server's inner form."""
     schema, sub = version.get("schema"), version.get("subresources")
     columns, selectable = version.get("additionalPrinterColumns"), version.get("selectableFields")
@@ -83,14 +83,14 @@ def inner_version(version: Mapping[str, Any]) -> KubeObject:
         "DeprecationWarning": version.get("deprecationWarning"),
         "Schema": None
         if schema is None
-        else {"OpenAPIV3Schema": inner_schema(schema.get("openAPIV3Schema"))},
-        "Subresources": None if sub is None else _inner_subresources(sub),
-        "AdditionalPrinterColumns": columns and [_inner_column(each) for each in columns],
+        else {"OpenAPIV3Schema": internal_schema(schema.get("openAPIV3Schema"))},
+        "Subresources": None if sub is None else _internal_subresources(sub),
+        "AdditionalPrinterColumns": columns and [_internal_column(each) for each in columns],
         "SelectableFields": selectable and [{"JSONPath": e["jsonPath"]} for e in selectable],
     }
 
 
-def _inner_subresources(subresources: Mapping[str, Any]) -> KubeObject:
+def _internal_subresources(subresources: Mapping[str, Any]) -> KubeObject:
     scale = subresources.get("scale")
     return {
         "Status": subresources.get("status"),
@@ -104,7 +104,7 @@ def _inner_subresources(subresources: Mapping[str, Any]) -> KubeObject:
     }
 
 
-def _inner_column(column: Mapping[str, Any]) -> KubeObject:
+def _internal_column(column: Mapping[str, Any]) -> KubeObject:
     return {
         "Name": column["name"],
         "Type": column["type"],
@@ -115,6 +115,6 @@ def _inner_column(column: Mapping[str, Any]) -> KubeObject:
     }
 
 
-def printed(inner: Any) -> Any:
+def format_internal(inner: Any) -> Any:
     """Return an inner form so that errors print its fields in the order it has them."""
     return orjson.Fragment(orjson.dumps(inner))

@@ -10,7 +10,7 @@ from kube_sandbox.apiextensions.customresourcedefinition.defaults import (
     empty_status,
     read_definition,
 )
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import Malformed
+from kube_sandbox.apiextensions.customresourcedefinition.go_structs import MalformedError
 from kube_sandbox.apiextensions.customresourcedefinition.validation import (
     check_change,
     check_definition,
@@ -19,7 +19,7 @@ from kube_sandbox.apiextensions.customresourcedefinition.validation import (
 from kube_sandbox.registry.strategy import (
     Errors,
     Fields,
-    Occasion,
+    RequestContext,
     counts_generation,
     set_generation,
 )
@@ -50,7 +50,7 @@ class DefinitionStrategy:
         """
         try:
             read, unknown = read_definition(obj)
-        except Malformed as error:
+        except MalformedError as error:
             raise self.unreadable(str(error)) from None
         obj.clear()
         obj.update(read)
@@ -77,14 +77,14 @@ class DefinitionStrategy:
         if not status["storedVersions"]:
             _store_current(obj)
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Begin with an empty status."""
         obj["status"] = empty_status()
         set_generation(obj, 1)
         _store_current(obj)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Put back what this write may not reach, and count the generation."""
         if subresource == "status":
@@ -96,20 +96,20 @@ class DefinitionStrategy:
         counts_generation(new, old, "spec")
         _store_current(new)
 
-    def validate_create(self, obj: KubeObject, occasion: Occasion) -> Errors:
+    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
         """Return what is wrong with a new definition."""
         return check_definition(obj)
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed definition."""
         return check_status(new, old) if subresource == "status" else check_change(new, old)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
         """Return which formats are new and will not be checked."""
-        known = set(_odd_formats(old)) if old is not None else set()
-        new = dict.fromkeys(each for each in _odd_formats(obj) if each not in known)
+        known = set(_unknown_formats(old)) if old is not None else set()
+        new = dict.fromkeys(each for each in _unknown_formats(obj) if each not in known)
         return [f'unrecognized format "{each}"' for each in new]
 
     def reset_fields(self, subresource: str) -> Fields:
@@ -127,7 +127,7 @@ def _store_current(crd: KubeObject) -> None:
         crd["status"]["storedVersions"] = [*stored, current]
 
 
-def _odd_formats(crd: KubeObject) -> Iterator[str]:
+def _unknown_formats(crd: KubeObject) -> Iterator[str]:
     schemas = [_schema_of(each) for each in crd["spec"]["versions"] or ()]
     # A schema that all versions have is looked at once.
     different = schemas[:1] if all(each == schemas[0] for each in schemas) else schemas

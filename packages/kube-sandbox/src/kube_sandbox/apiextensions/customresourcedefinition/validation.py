@@ -14,10 +14,13 @@ from urllib.parse import urlsplit
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
 from kube_sandbox.apiextensions.customresource.embedded_resources import kind_name
-from kube_sandbox.apiextensions.customresourcedefinition.internal_form import inner_version, printed
+from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
+    format_internal,
+    internal_version,
+)
 from kube_sandbox.apiextensions.customresourcedefinition.version_validation import (
     check_conversion,
-    check_parts,
+    check_version_fields,
     schema_of,
 )
 from kube_sandbox.registry import object_meta
@@ -37,7 +40,7 @@ _SHARED = {
     "selectableFields": "selectableFields",
 }
 _SCOPES = ("Cluster", "Namespaced")
-_MOST_IN_WARNING = 256
+_MAX_WARNING_LENGTH = 256
 APPROVAL = "api-approved.kubernetes.io"
 _PROTECTED = ("k8s.io", "kubernetes.io")
 _SEE = "see https://github.com/kubernetes/enhancements/pull/1111"
@@ -52,25 +55,25 @@ def check_definition(crd: KubeObject) -> Errors:
         wrong = name_is_subdomain(name, is_prefix)
         return wrong if name == wanted else [*wrong, 'must be spec.names.plural+"."+spec.group']
 
-    found = object_meta.validate_plain(crd, False, name_rule)
-    return [*found, *_check_spec(spec, None), *_check_rest(crd, None)]
+    found = object_meta.validate_object_meta(crd, False, name_rule)
+    return [*found, *_check_spec(spec, None), *_check_other_fields(crd, None)]
 
 
 def check_change(new: KubeObject, old: KubeObject) -> Errors:
     """Return what is wrong with a changed definition."""
-    found = object_meta.validate_plain_update(new, old)
+    found = object_meta.validate_object_meta_update(new, old)
     spec, before = new["spec"], old["spec"]
     found += _check_spec(spec, before)
     if is_established(old):
         found += object_meta.immutable(spec["scope"], before["scope"], "spec.scope")
         found += _same_name(spec, before, "kind")
     found += object_meta.immutable(spec["group"], before["group"], "spec.group")
-    return [*found, *_same_name(spec, before, "plural"), *_check_rest(new, old)]
+    return [*found, *_same_name(spec, before, "plural"), *_check_other_fields(new, old)]
 
 
 def check_status(new: KubeObject, old: KubeObject) -> Errors:
     """Return what is wrong with a changed status."""
-    found = object_meta.validate_plain_update(new, old)
+    found = object_meta.validate_object_meta_update(new, old)
     return found + _check_names(new["status"]["acceptedNames"], "status.acceptedNames")
 
 
@@ -87,7 +90,7 @@ def _same_name(spec: KubeObject, before: KubeObject, key: str) -> Errors:
     return object_meta.immutable(new, old, f"spec.names.{key}")
 
 
-def _check_rest(crd: KubeObject, old: KubeObject | None) -> Iterator[FieldError]:
+def _check_other_fields(crd: KubeObject, old: KubeObject | None) -> Iterator[FieldError]:
     yield from _check_names(crd["status"]["acceptedNames"], "status.acceptedNames")
     yield from _check_stored(crd)
     yield from _check_approval(crd, old)
@@ -195,7 +198,7 @@ def _check_spec(spec: KubeObject, before: KubeObject | None) -> Iterator[FieldEr
             yield required(f"spec.names.{key}")
     yield from _check_names(spec["names"], "spec.names")
     stored = _stored_schema(before, versions[0]["name"]) if versions else None
-    yield from check_parts(shared, "spec", "validation", has_status, stored)
+    yield from check_version_fields(shared, "spec", "validation", has_status, stored)
     yield from check_conversion(spec)
 
 
@@ -225,7 +228,7 @@ def _check_versions(
     names = [each["name"] for each in versions]
     shown: Any = given
     if versions:
-        shown = printed([inner_version(each) for each in versions])
+        shown = format_internal([internal_version(each) for each in versions])
     if len(set(names)) < len(names):
         yield invalid("spec.versions", shown, "must contain unique version names")
     if sum(each["storage"] for each in versions) != 1:
@@ -240,19 +243,19 @@ def _check_version(
 ) -> Iterator[FieldError]:
     if wrong := dns_1035_label(version["name"]):
         yield invalid(f"{path}.name", version["name"], ",".join(wrong))
-    for told in _about_warning(version):
+    for told in _check_warning_text(version):
         yield invalid(f"{path}.deprecationWarning", version["deprecationWarning"], told)
-    yield from check_parts(version, path, "schema", has_status, before)
+    yield from check_version_fields(version, path, "schema", has_status, before)
 
 
-def _about_warning(version: KubeObject) -> list[str]:
+def _check_warning_text(version: KubeObject) -> list[str]:
     warning = version.get("deprecationWarning")
     if warning is None:
         return []
     if not version.get("deprecated"):
         return ["can only be set for deprecated versions"]
     found = []
-    if len(warning.encode()) > _MOST_IN_WARNING:
+    if len(warning.encode()) > _MAX_WARNING_LENGTH:
         found.append("must be <= 256 characters long")
     if not warning:
         found.append("must not be an empty string")

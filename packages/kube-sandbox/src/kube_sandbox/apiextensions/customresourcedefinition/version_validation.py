@@ -23,7 +23,7 @@ from kube_sandbox.registry.name_validation import dns_1035_label
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)
-_MOST_SELECTABLE = 8
+_MAX_SELECTABLE_FIELDS = 8
 _REVIEW_VERSIONS = ("v1", "v1beta1")
 
 
@@ -32,7 +32,7 @@ def schema_of(part: Mapping[str, Any] | None) -> Schema | None:
     return (part or {}).get("openAPIV3Schema")
 
 
-def check_parts(
+def check_version_fields(
     parts: Mapping[str, Any], path: str, key: str, has_status: bool, before: Schema | None
 ) -> Iterator[FieldError]:
     """
@@ -128,8 +128,8 @@ def _check_selectable(
         if target.path in seen:
             yield duplicate(where, text)
         seen.add(target.path)
-    if len(seen) > _MOST_SELECTABLE:
-        yield too_many(path, len(seen), _MOST_SELECTABLE)
+    if len(seen) > _MAX_SELECTABLE_FIELDS:
+        yield too_many(path, len(seen), _MAX_SELECTABLE_FIELDS)
 
 
 def check_conversion(spec: KubeObject) -> Iterator[FieldError]:

@@ -9,11 +9,11 @@ from copy import deepcopy
 from typing import Any
 
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.cel.rule_evaluation import ask_rules, rule_tree
+from kube_sandbox.apiextensions.cel.rule_evaluation import evaluate_rules, rule_tree
 from kube_sandbox.apiextensions.customresource.embedded_resources import check_embedded
-from kube_sandbox.apiextensions.customresource.prune_and_default import Reader, prune
+from kube_sandbox.apiextensions.customresource.prune_and_default import Reader, prune_unknown_fields
 from kube_sandbox.apiextensions.customresource.ratcheting import is_equal
-from kube_sandbox.apiextensions.customresource.schema_validation import Checker
+from kube_sandbox.apiextensions.customresource.schema_validation import SchemaValidator
 from kube_sandbox.apiextensions.customresource.violations import as_field_errors
 from kube_sandbox.registry.field_errors import FieldError, invalid
 from kube_sandbox.registry.strategy import Errors
@@ -47,12 +47,12 @@ def _check_default(
     value: Any = schema["default"]
     if not is_meta:
         pruned = deepcopy(value)
-        prune(pruned, Reader(schema))
+        prune_unknown_fields(pruned, Reader(schema))
         if not is_equal(pruned, value):
             yield invalid(path, value, "must not have unknown fields")
     found = [] if is_meta else check_embedded(value, schema, path)
     found = found or as_field_errors(
-        Checker(_of_any_type(schema), every_format=True).flaws(value), path
+        SchemaValidator(_of_any_type(schema), every_format=True).flaws(value), path
     )
     if found:
         yield from found
@@ -60,8 +60,8 @@ def _check_default(
     rules = rule_tree(schema, is_root=is_object)
     if rules is None:
         return
-    errors = ask_rules(rules, value, value, path=path).errors
-    yield from errors or ask_rules(rules, value, path=path).errors
+    errors = evaluate_rules(rules, value, value, path=path).errors
+    yield from errors or evaluate_rules(rules, value, path=path).errors
 
 
 def _of_any_type(schema: Schema) -> Schema:

@@ -18,7 +18,7 @@ from kube_sandbox.registry.strategy import Errors
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies")
 _UNSUPPORTED_AFTER = ("additionalItems", "definitions")
-_TOLD = {"$schema": "schema"}
+_KEYWORD_NAMES = {"$schema": "schema"}
 _EMPTY = {
     "root": "must not be empty at the root",
     "item": "must not be empty for specified array items",
@@ -40,7 +40,7 @@ _NOT_BELOW: tuple[tuple[str, str], ...] = (
     ("x-kubernetes-map-type", "must be undefined to be structural"),
     ("x-kubernetes-validations", "must be empty to be structural"),
 )
-_KEEPS = "x-kubernetes-preserve-unknown-fields"
+_PRESERVE_UNKNOWN = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 _BOTH = "x-kubernetes-int-or-string"
 
@@ -51,9 +51,9 @@ def unsupported(schema: Schema | None) -> str:
         return ""
     for key in (*_UNSUPPORTED, *_UNSUPPORTED_AFTER):
         if schema.get(key) is not None:
-            return f"OpenAPIV3Schema '{_TOLD.get(key, key)}' is not supported"
-    if schema.get(_KEEPS) is False:
-        return f"internal error: '{_KEEPS}' must be true or undefined"
+            return f"OpenAPIV3Schema '{_KEYWORD_NAMES.get(key, key)}' is not supported"
+    if schema.get(_PRESERVE_UNKNOWN) is False:
+        return f"internal error: '{_PRESERVE_UNKNOWN}' must be true or undefined"
     if isinstance(schema.get("items"), list):
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
     return next((why for part in _all_parts(schema) if (why := unsupported(part))), "")
@@ -68,7 +68,7 @@ def _all_parts(schema: Schema) -> Iterator[Schema]:
     yield from (schema.get("properties") or {}).values()
 
 
-def says_both(alternatives: list[Schema] | None) -> bool:
+def is_int_or_string_union(alternatives: list[Schema] | None) -> bool:
     """Say whether alternatives are nothing but the two types of an int-or-string."""
     bare = [
         {key: part for key, part in each.items() if key not in ("example", "externalDocs")}
@@ -106,8 +106,8 @@ def _check(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
         schema,
         path,
         level,
-        skip_any=says_both(schema.get("anyOf")),
-        skip_first=says_both(first.get("anyOf")),
+        skip_any=is_int_or_string_union(schema.get("anyOf")),
+        skip_first=is_int_or_string_union(first.get("anyOf")),
     )
     yield from _check_type(schema, kind, level, path)
     yield from _check_metadata(schema, level, path)
@@ -116,7 +116,7 @@ def _check(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
 def _check_extensions(schema: Schema, path: str) -> Iterator[FieldError]:
     if not schema.get(_BOTH):
         return
-    for key in (_KEEPS, _EMBEDDED):
+    for key in (_PRESERVE_UNKNOWN, _EMBEDDED):
         if schema.get(key):
             told = "must be false if x-kubernetes-int-or-string is true"
             yield invalid(f"{path}.{key}", True, told)
@@ -127,14 +127,14 @@ def _check_type(schema: Schema, kind: str, level: str, path: str) -> Iterator[Fi
     if embedded and kind != "object":
         told = "must be object if x-kubernetes-embedded-resource is true"
         yield invalid(f"{path}.type", kind, told) if kind else required(f"{path}.type", told)
-    elif not kind and not schema.get(_BOTH) and not schema.get(_KEEPS):
+    elif not kind and not schema.get(_BOTH) and not schema.get(_PRESERVE_UNKNOWN):
         yield required(f"{path}.type", _EMPTY[level])
     if embedded and schema.get("additionalProperties") is not None:
         told = "must not be used if x-kubernetes-embedded-resource is set"
         yield forbidden(f"{path}.additionalProperties", told)
     if level == "root" and kind and kind != "object":
         yield invalid(f"{path}.type", kind, "must be object at the root")
-    if embedded and not schema.get(_KEEPS) and not _fields(schema):
+    if embedded and not schema.get(_PRESERVE_UNKNOWN) and not _fields(schema):
         told = (
             "must not be empty if x-kubernetes-embedded-resource is true without "
             "x-kubernetes-preserve-unknown-fields"
@@ -226,11 +226,13 @@ def _pattern_error(pattern: str) -> str:
     try:
         re2.compile(pattern, options=options)
     except re2.error as error:
-        return _in_go(str(error.args[0].decode() if isinstance(error.args[0], bytes) else error))
+        return _go_regexp_error(
+            str(error.args[0].decode() if isinstance(error.args[0], bytes) else error)
+        )
     return ""
 
 
-def _in_go(told: str) -> str:
+def _go_regexp_error(told: str) -> str:
     """Tell an error of the library for regular expressions as Go's sister library does."""
     what, _, where = told.partition(": ")
     for theirs, ours in _GO_ERRORS:
@@ -244,13 +246,13 @@ def _complete(
 ) -> Iterator[FieldError]:
     """Check that all that is restricted is described."""
     if values.get("not") is not None:
-        yield from _described(values["not"], schema, path, f"{value_path}.not")
+        yield from _check_described(values["not"], schema, path, f"{value_path}.not")
     for key in ("allOf", "anyOf", "oneOf"):
         for index, part in enumerate(values.get(key) or ()):
-            yield from _described(part, schema, path, f"{value_path}.{key}[{index}]")
+            yield from _check_described(part, schema, path, f"{value_path}.{key}[{index}]")
 
 
-def _described(
+def _check_described(
     values: Schema, schema: Schema | None, path: str, value_path: str
 ) -> Iterator[FieldError]:
     if schema is None:
@@ -259,11 +261,11 @@ def _described(
     yield from _complete(values, schema, path, value_path)
     if values.get("items") is not None:
         here, there = f"{path}.items", f"{value_path}.items"
-        yield from _described(values["items"], schema.get("items"), here, there)
+        yield from _check_described(values["items"], schema.get("items"), here, there)
     for name, part in _fields(values).items():
         there = f"{value_path}.properties[{name}]"
         where = f"{path}.properties[{name}]"
         if name not in _fields(schema):
             yield required(where, f"because it is defined in {there}")
         else:
-            yield from _described(part, _fields(schema)[name], where, there)
+            yield from _check_described(part, _fields(schema)[name], where, there)

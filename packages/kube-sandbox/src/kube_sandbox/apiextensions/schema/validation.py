@@ -11,16 +11,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.cel.cost_limits import Bill, repeated
+from kube_sandbox.apiextensions.cel.cost_limits import CostBudget, repeated
 from kube_sandbox.apiextensions.cel.rule_validation import (
     RULES,
-    Place,
+    RuleLocation,
     check_rule_texts,
     check_rules,
     has_type,
 )
-from kube_sandbox.apiextensions.customresourcedefinition.defaults import INNER_NAMES
-from kube_sandbox.apiextensions.customresourcedefinition.internal_form import inner_schema, printed
+from kube_sandbox.apiextensions.customresourcedefinition.defaults import INTERNAL_NAMES
+from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
+    format_internal,
+    internal_schema,
+)
 from kube_sandbox.apiextensions.schema.default_validation import check_defaults
 from kube_sandbox.apiextensions.schema.list_type_validation import check_lists
 from kube_sandbox.apiextensions.schema.structural import structural_errors, unsupported
@@ -37,7 +40,7 @@ _AT_ROOT = (
     *("XPreserveUnknownFields", "XValidations"),
 )
 _FORBIDDEN = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
-_KEEPS = "x-kubernetes-preserve-unknown-fields"
+_PRESERVE_UNKNOWN = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 
 
@@ -54,8 +57,8 @@ def check_schema(
         wrong = structural_errors(schema, path) or check_defaults(schema, path)
         found += wrong
         may_ask = not wrong
-    checks = _Checks(may_ask, Bill(is_unchanged))
-    checks.check(schema, path, _Around(), is_root=True)
+    checks = _Checks(may_ask, CostBudget(is_unchanged))
+    checks.check(schema, path, _SchemaContext(), is_root=True)
     found += [*checks.errors, *checks.rule_errors, *checks.bill.errors(path)]
     if not found and why:
         found.append(invalid(path, "", why))
@@ -64,7 +67,7 @@ def check_schema(
 
 def _check_root(schema: Schema, path: str) -> Errors:
     beside = "if the status subresource is enabled"
-    for key, name in INNER_NAMES.items():
+    for key, name in INTERNAL_NAMES.items():
         if key not in schema:
             continue
         if key == "type" and schema["type"] != "object":
@@ -73,12 +76,14 @@ def _check_root(schema: Schema, path: str) -> Errors:
         if name not in _AT_ROOT:
             told = f"fields are allowed at the root of the schema {beside}"
             listed = " ".join(_AT_ROOT)
-            return [invalid(path, printed(inner_schema(schema)), f"only [{listed}] {told}")]
+            return [
+                invalid(path, format_internal(internal_schema(schema)), f"only [{listed}] {told}")
+            ]
     return []
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _SchemaContext:
     """What holds for a part of a schema because of where it is."""
 
     no_defaults: str | None = None  # why it may have none
@@ -94,7 +99,7 @@ class _Checks:
     """The errors found so far; those of rules are told last."""
 
     may_ask: bool
-    bill: Bill
+    bill: CostBudget
     errors: list[FieldError] = field(default_factory=list)
     rule_errors: list[FieldError] = field(default_factory=list)
 
@@ -102,7 +107,7 @@ class _Checks:
         self,
         schema: Schema,
         path: str,
-        around: _Around,
+        around: _SchemaContext,
         *,
         is_root: bool = False,
         is_described: bool = True,
@@ -118,18 +123,18 @@ class _Checks:
             self.check(part, where, below, is_described=is_described)
         for part, where in _restrictions(schema, path):
             self.check(part, where, around, is_described=False)
-        self.errors += _check_rest(schema, path)
+        self.errors += _check_other_keywords(schema, path)
         if schema.get(RULES):
             self.errors += check_rule_texts(schema, path)
             if len(self.errors) == before and self.may_ask and is_described:
                 is_whole = is_root or schema.get(_EMBEDDED) is True
                 untied = None if is_unseen else around.untied
-                place = Place(path, untied, around.repeats, is_whole)
+                place = RuleLocation(path, untied, around.repeats, is_whole)
                 self.rule_errors += check_rules(schema, place, self.bill)
 
     def _parts(
-        self, schema: Schema, path: str, around: _Around, is_root: bool
-    ) -> Iterator[tuple[Schema, str, _Around]]:
+        self, schema: Schema, path: str, around: _SchemaContext, is_root: bool
+    ) -> Iterator[tuple[Schema, str, _SchemaContext]]:
         others = schema.get("additionalProperties")
         if isinstance(others, dict):
             why = "inside additionalProperties applying to object metadata"
@@ -167,7 +172,7 @@ def _restrictions(schema: Schema, path: str) -> Iterator[tuple[Schema, str]]:
             yield part, f"{path}.dependencies[{name}]"
 
 
-def _check_keywords(schema: Schema, path: str, around: _Around) -> Iterator[FieldError]:
+def _check_keywords(schema: Schema, path: str, around: _SchemaContext) -> Iterator[FieldError]:
     kind: Any = schema.get("type", "")
     if kind and kind not in _TYPES:
         yield not_supported(f"{path}.type", kind, _TYPES)
@@ -192,7 +197,7 @@ def _check_keywords(schema: Schema, path: str, around: _Around) -> Iterator[Fiel
         yield forbidden(f"{path}.additionalProperties", told)
 
 
-def _check_rest(schema: Schema, path: str) -> Iterator[FieldError]:
-    if schema.get(_KEEPS) is False:
-        yield invalid(f"{path}.{_KEEPS}", False, "must be true or undefined")
+def _check_other_keywords(schema: Schema, path: str) -> Iterator[FieldError]:
+    if schema.get(_PRESERVE_UNKNOWN) is False:
+        yield invalid(f"{path}.{_PRESERVE_UNKNOWN}", False, "must be true or undefined")
     yield from check_lists(schema, path)

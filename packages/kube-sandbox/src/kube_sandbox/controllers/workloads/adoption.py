@@ -7,36 +7,43 @@ from collections.abc import Iterable, Mapping
 
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
-from kube_sandbox.controllers.workloads.indexes import Relation, Wish, label_ties, label_wish
+from kube_sandbox.controllers.workloads.indexes import (
+    IndexQuery,
+    RelatedBucket,
+    label_index_keys,
+    label_query,
+)
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
-    Seen,
+    RelatedObjects,
     Step,
     Update,
     controller_of,
-    is_going,
+    is_deleting,
     reference_to,
 )
 
 
-def adoptions(controllers: Iterable[Controller]) -> dict[str, tuple[Relation, ...]]:
+def adoptions(controllers: Iterable[Controller]) -> dict[str, tuple[RelatedBucket, ...]]:
     """Return who looks for objects that nobody controls, to take them in: by their labels."""
     return {
-        each.bucket: tuple(Relation(bucket, _wishes, _orphan_ties) for bucket in each.owns)
+        each.bucket: tuple(
+            RelatedBucket(bucket, _selector_query, _orphan_ties) for bucket in each.owns
+        )
         for each in controllers
         if each.adopts is not None
     }
 
 
-def _wishes(owner: KubeObject) -> list[Wish]:
+def _selector_query(owner: KubeObject) -> list[IndexQuery]:
     selector = owner["spec"].get("selector")
-    if not selector or is_going(owner):
+    if not selector or is_deleting(owner):
         return []
-    return [label_wish(owner["metadata"]["namespace"], selector.get("matchLabels"))]
+    return [label_query(owner["metadata"]["namespace"], selector.get("matchLabels"))]
 
 
 def _orphan_ties(obj: KubeObject) -> list[str]:
-    return [] if is_going(obj) or controller_of(obj) is not None else label_ties(obj)
+    return [] if is_deleting(obj) or controller_of(obj) is not None else label_index_keys(obj)
 
 
 def selects(owner: KubeObject, obj: KubeObject) -> bool:
@@ -46,21 +53,21 @@ def selects(owner: KubeObject, obj: KubeObject) -> bool:
     return bool(selector) and Selector.parse(selector).matches(labels)
 
 
-def wants(controller: Controller, owner: KubeObject, orphan: KubeObject) -> bool:
+def should_adopt(controller: Controller, owner: KubeObject, orphan: KubeObject) -> bool:
     """Say whether an owner takes in an object that nobody controls."""
-    if controller.adopts is None or is_going(owner) or is_going(orphan):
+    if controller.adopts is None or is_deleting(owner) or is_deleting(orphan):
         return False
     return selects(owner, orphan) and controller.adopts(owner, orphan)
 
 
-def claimed(
+def adopt_or_release(
     controller: Controller,
     owner: KubeObject,
-    seen: Seen,
+    seen: RelatedObjects,
     orphans: Mapping[str, Iterable[KubeObject]],
-) -> tuple[Seen, list[Step]]:
+) -> tuple[RelatedObjects, list[Step]]:
     """Return what an owner has after it has taken in and let go, and the steps of that."""
-    if controller.adopts is None or is_going(owner) or not owner["spec"].get("selector"):
+    if controller.adopts is None or is_deleting(owner) or not owner["spec"].get("selector"):
         return seen, []
     found, steps = dict(seen), list[Step]()
     for bucket in controller.owns:
@@ -68,7 +75,7 @@ def claimed(
         adopted = [
             _adopted(owner, each)
             for each in orphans.get(bucket, ())
-            if wants(controller, owner, each)
+            if should_adopt(controller, owner, each)
         ]
         if released or adopted:
             kept = [each for each in seen.get(bucket, ()) if each not in released]

@@ -11,7 +11,7 @@ from kube_sandbox.controllers.workloads.plan_steps import Step, Update, referenc
 _CLAIMS = "persistentvolumeclaims"
 
 
-def kept(
+def sync_claim_owners(
     obj: KubeObject, pods: Mapping[int, KubeObject], wanted: range, claims: Sequence[KubeObject]
 ) -> list[Step]:
     """Return the steps that give each claim of a pod the owner it is to go with."""

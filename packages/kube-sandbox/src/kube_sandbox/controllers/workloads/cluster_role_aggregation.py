@@ -6,13 +6,24 @@ from typing import Any
 
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
-from kube_sandbox.controllers.workloads.indexes import Relation, Wish, label_ties, label_wish
-from kube_sandbox.controllers.workloads.plan_steps import Apply, Controller, Moment, Plan, Seen
+from kube_sandbox.controllers.workloads.indexes import (
+    IndexQuery,
+    RelatedBucket,
+    label_index_keys,
+    label_query,
+)
+from kube_sandbox.controllers.workloads.plan_steps import (
+    Apply,
+    Controller,
+    Plan,
+    PlanContext,
+    RelatedObjects,
+)
 
 _ROLES = "clusterroles.rbac.authorization.k8s.io"
 
 
-def plan(role: KubeObject, seen: Seen, _: Moment) -> Plan:
+def plan(role: KubeObject, seen: RelatedObjects, _: PlanContext) -> Plan:
     """Return what gives a role the rules it is to have, if it has others."""
     if not _adds_up(role):
         return Plan()
@@ -33,15 +44,15 @@ def _adds_up(role: KubeObject) -> bool:
     return role.get("aggregationRule") is not None
 
 
-def _chosen(role: KubeObject) -> list[Wish]:
+def _chosen(role: KubeObject) -> list[IndexQuery]:
     selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
-    return [label_wish("", each.get("matchLabels")) for each in selectors]
+    return [label_query("", each.get("matchLabels")) for each in selectors]
 
 
 CONTROLLER = Controller(
     _ROLES,
     plan,
-    sees=(Relation(_ROLES, wishes=_chosen, ties=label_ties),),
+    sees=(RelatedBucket(_ROLES, wishes=_chosen, ties=label_index_keys),),
     manager="clusterrole-aggregation-controller",
     minds=_adds_up,
 )

@@ -43,7 +43,7 @@ def revision(owner: KubeObject, known: Iterable[KubeObject], label: str) -> Kube
     }
 
 
-def templated(owner: KubeObject, known: Iterable[KubeObject], name: str) -> KubeObject:
+def template_of_revision(owner: KubeObject, known: Iterable[KubeObject], name: str) -> KubeObject:
     """Return an object with the template it had at a revision; as it is if that is not known."""
     found = next((each for each in known if each["metadata"]["name"] == name), None)
     if found is None or name == revision_name(owner):
@@ -53,7 +53,7 @@ def templated(owner: KubeObject, known: Iterable[KubeObject], name: str) -> Kube
     return {**owner, "spec": {**owner["spec"], "template": template}}
 
 
-def renewed(known: Iterable[KubeObject], name: str) -> KubeObject | None:
+def renewed_revision(known: Iterable[KubeObject], name: str) -> KubeObject | None:
     """Return the revision of a template that is had again, as the newest; `None` if it is that."""
     found = list(known)
     newest = max((each.get("revision", 0) for each in found), default=0)
@@ -63,7 +63,9 @@ def renewed(known: Iterable[KubeObject], name: str) -> KubeObject | None:
     return {**current, "revision": newest + 1}
 
 
-def outdated(owner: KubeObject, known: Iterable[KubeObject], used: set[str]) -> list[Step]:
+def revisions_to_delete(
+    owner: KubeObject, known: Iterable[KubeObject], used: set[str]
+) -> list[Step]:
     """Return the steps that delete revisions that are too long ago."""
     unused = sorted(
         (each for each in known if each["metadata"]["name"] not in used),

@@ -14,34 +14,34 @@ from kube_sandbox.controllers.workloads.cron_schedule import Schedule
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
-    Moment,
     Plan,
+    PlanContext,
+    RelatedObjects,
     Remove,
-    Seen,
     Step,
     condition_of,
-    is_going,
+    is_deleting,
     reference_to,
     with_status,
 )
 
 BUCKET = "cronjobs.batch"
 _SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
-_MISSED = 100  # more than so many missed times, and only the last is looked for
+_MAX_MISSED_RUNS = 100  # more than so many missed times, and only the last is looked for
 
 
-def plan(cron: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan(cron: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the Job that is due, those that are too old, and the status."""
-    if is_going(cron):
+    if is_deleting(cron):
         return Plan()
     found = list(seen.get(jobs.BUCKET, ()))
-    steps: list[Step] = _forgotten(cron, found)
+    steps: list[Step] = _delete_old_jobs(cron, found)
     try:
         schedule = Schedule.parse(cron["spec"]["schedule"])
     except ValueError:
         return Plan(tuple(steps))
     due = _due(cron, schedule, moment)
-    made = _made(cron, found, due, moment) if due else []
+    made = _create_job(cron, found, due, moment) if due else []
     status = _status(cron, found, due if made and not moment.refusal else None)
     following = schedule.after(_local(cron, moment.now))
     later = (following - moment.now).total_seconds() if following else None
@@ -52,7 +52,7 @@ def _local(cron: KubeObject, moment: datetime) -> datetime:
     return moment.astimezone(ZoneInfo(cron["spec"].get("timeZone") or "UTC"))
 
 
-def _due(cron: KubeObject, schedule: Schedule, moment: Moment) -> datetime | None:
+def _due(cron: KubeObject, schedule: Schedule, moment: PlanContext) -> datetime | None:
     """Return the last time that has come since a Job was last made."""
     if cron["spec"].get("suspend"):
         return None
@@ -64,7 +64,7 @@ def _due(cron: KubeObject, schedule: Schedule, moment: Moment) -> datetime | Non
     if limit is not None:
         since = max(since, moment.now - timedelta(seconds=limit))
     due: datetime | None = None
-    for _ in range(_MISSED):
+    for _ in range(_MAX_MISSED_RUNS):
         following = schedule.after(_local(cron, due or since))
         if following is None or following > moment.now:
             return due.astimezone(UTC) if due else None
@@ -72,18 +72,20 @@ def _due(cron: KubeObject, schedule: Schedule, moment: Moment) -> datetime | Non
     return _due_late(cron, schedule, moment)
 
 
-def _due_late(cron: KubeObject, schedule: Schedule, moment: Moment) -> datetime | None:
+def _due_late(cron: KubeObject, schedule: Schedule, moment: PlanContext) -> datetime | None:
     """Look back only a little when too much was missed."""
     due: datetime | None = None
-    here = moment.now - timedelta(minutes=_MISSED)
+    here = moment.now - timedelta(minutes=_MAX_MISSED_RUNS)
     while (following := schedule.after(_local(cron, due or here))) and following <= moment.now:
         due = following
     return due.astimezone(UTC) if due else None
 
 
-def _made(cron: KubeObject, found: Sequence[KubeObject], due: datetime, _: Moment) -> list[Step]:
+def _create_job(
+    cron: KubeObject, found: Sequence[KubeObject], due: datetime, _: PlanContext
+) -> list[Step]:
     policy = cron["spec"].get("concurrencyPolicy", "Allow")
-    active = [each for each in found if not jobs.is_finished(each) and not is_going(each)]
+    active = [each for each in found if not jobs.is_finished(each) and not is_deleting(each)]
     if active and policy == "Forbid":
         return []
     steps: list[Step] = [Remove(jobs.BUCKET, each) for each in active if policy == "Replace"]
@@ -111,14 +113,14 @@ def _job(cron: KubeObject, name: str, due: datetime) -> KubeObject:
     }
 
 
-def _forgotten(cron: KubeObject, found: Sequence[KubeObject]) -> list[Step]:
+def _delete_old_jobs(cron: KubeObject, found: Sequence[KubeObject]) -> list[Step]:
     steps: list[Step] = []
     limits = (
         ("Complete", "successfulJobsHistoryLimit", 3),
         ("Failed", "failedJobsHistoryLimit", 1),
     )
     for sort, field, default in limits:
-        ended = [each for each in found if condition_of(each, sort) and not is_going(each)]
+        ended = [each for each in found if condition_of(each, sort) and not is_deleting(each)]
         ended.sort(key=lambda each: each["metadata"].get("creationTimestamp", ""))
         kept = cron["spec"].get(field, default)
         steps += [Remove(jobs.BUCKET, each) for each in ended[: max(0, len(ended) - kept)]]
@@ -137,7 +139,7 @@ def _status(cron: KubeObject, found: Sequence[KubeObject], due: datetime | None)
             "resourceVersion": each["metadata"].get("resourceVersion", ""),
         }
         for each in found
-        if not jobs.is_finished(each) and not is_going(each)
+        if not jobs.is_finished(each) and not is_deleting(each)
     ]
     known = {each["uid"]: each for each in before.get("active") or ()}
     done = [each for each in map(jobs.finished_at, found) if each is not None]

@@ -21,7 +21,7 @@ _WORDS = {
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _RANGES = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
-_FARTHEST = 5 * 366  # days: a leap day comes sooner
+_SEARCH_LIMIT = 5 * 366  # days: a leap day comes sooner
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Schedule:
     def after(self, moment: datetime) -> datetime | None:
         """Return the next time after a moment, in its time zone; `None` if there is none."""
         here = (moment + timedelta(minutes=1)).replace(second=0, microsecond=0)
-        for _ in range(_FARTHEST):
+        for _ in range(_SEARCH_LIMIT):
             if here.month in self.months and self._is_day(here):
                 found = self._within(here)
                 if found is not None:

@@ -10,15 +10,15 @@ from kube_sandbox.controllers.workloads import controller_revisions
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
-    Moment,
     Plan,
+    PlanContext,
+    RelatedObjects,
     Remove,
-    Seen,
     Step,
     Update,
     available_in,
     is_active,
-    is_going,
+    is_deleting,
     is_ready,
     pod_from,
     soonest,
@@ -38,17 +38,17 @@ _TOLERATED = (
 )
 
 
-def plan(obj: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan(obj: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the pod to make or replace, and the status."""
     known = seen.get(controller_revisions.BUCKET, ())
     pods = [each for each in seen.get("pods", ()) if is_active(each)]
     newest = controller_revisions.revision_hash(obj)
     steps: list[Step] = []
-    if not is_going(obj):
-        steps += _revised(obj, known)
+    if not is_deleting(obj):
+        steps += _sync_revisions(obj, known)
         steps += _pods(obj, pods, newest, moment)
         used = {f"{obj['metadata']['name']}-{_revision_of(each)}" for each in pods}
-        steps += controller_revisions.outdated(
+        steps += controller_revisions.revisions_to_delete(
             obj, known, used | {controller_revisions.revision_name(obj)}
         )
     seconds = obj["spec"].get("minReadySeconds", 0)
@@ -57,10 +57,10 @@ def plan(obj: KubeObject, seen: Seen, moment: Moment) -> Plan:
     return Plan((*steps, *with_status(BUCKET, obj, _status(obj, pods, waits, newest))), later)
 
 
-def _revised(obj: KubeObject, known: Sequence[KubeObject]) -> list[Step]:
+def _sync_revisions(obj: KubeObject, known: Sequence[KubeObject]) -> list[Step]:
     name = controller_revisions.revision_name(obj)
     if any(each["metadata"]["name"] == name for each in known):
-        again = controller_revisions.renewed(known, name)
+        again = controller_revisions.renewed_revision(known, name)
         return [Update(controller_revisions.BUCKET, again)] if again else []
     made = controller_revisions.revision(obj, known, _LABEL)
     generation = (obj["metadata"].get("annotations") or {}).get(_GENERATION)
@@ -74,7 +74,9 @@ def _revision_of(pod: KubeObject) -> str:
     return found
 
 
-def _pods(obj: KubeObject, pods: Sequence[KubeObject], newest: str, moment: Moment) -> list[Step]:
+def _pods(
+    obj: KubeObject, pods: Sequence[KubeObject], newest: str, moment: PlanContext
+) -> list[Step]:
     if not pods:
         return [Create("pods", _pod(obj, newest, moment))]
     strategy = (obj["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate")
@@ -83,7 +85,7 @@ def _pods(obj: KubeObject, pods: Sequence[KubeObject], newest: str, moment: Mome
     return [Remove("pods", each) for each in (surplus or (old if strategy != "OnDelete" else []))]
 
 
-def _pod(obj: KubeObject, newest: str, moment: Moment) -> KubeObject:
+def _pod(obj: KubeObject, newest: str, moment: PlanContext) -> KubeObject:
     generation = (obj["metadata"].get("annotations") or {}).get(_GENERATION, "1")
     labels = {_LABEL: newest, "pod-template-generation": generation}
     name = obj["metadata"]["name"]

@@ -10,14 +10,14 @@ from kube_sandbox.controllers.workloads import replica_sets
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
-    Moment,
     Plan,
+    PlanContext,
+    RelatedObjects,
     Remove,
-    Seen,
     SetStatus,
     Step,
     Update,
-    is_going,
+    is_deleting,
     reference_to,
     with_status,
 )
@@ -43,26 +43,29 @@ _REVISION, _HISTORY = f"{_OWN}revision", f"{_OWN}revision-history"
 _UNCOPIED = ("kubectl.kubernetes.io/last-applied-configuration", _HISTORY)
 
 
-def plan(deployment: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan(deployment: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the next step of a rollout, and the status."""
     sets = list(seen.get(replica_sets.BUCKET, ()))
     new = next((each for each in sets if _is_of(each, deployment)), None)
     old = [each for each in sets if each is not new]
-    if is_going(deployment):
+    if is_deleting(deployment):
         return Plan(_status(deployment, new, old, moment))
     limits = Limits.of(deployment)
     if deployment["spec"].get("paused"):
-        steps = [*_scaled(deployment, new, old, limits), *_forgotten(deployment, old)]
+        steps = [
+            *_scale_proportionally(deployment, new, old, limits),
+            *_delete_old_replica_sets(deployment, old),
+        ]
         return Plan((*steps, *_status(deployment, new, old, moment)))
     if is_scaled(limits, sets):
-        steps = _scaled(deployment, new, old, limits)
+        steps = _scale_proportionally(deployment, new, old, limits)
         return Plan((*steps, *_status(deployment, new, old, moment)))
-    steps = _rolled(deployment, new, old, limits)
-    steps += _forgotten(deployment, old)
+    steps = _roll_out(deployment, new, old, limits)
+    steps += _delete_old_replica_sets(deployment, old)
     made = [each.obj for each in steps if isinstance(each, Create)]
     if made and moment.refusal:
-        return Plan(_unmade(deployment, made[0], moment))
-    marked = _marked(deployment, new, old)
+        return Plan(_with_creation_failure(deployment, made[0], moment))
+    marked = _with_revision_annotation(deployment, new, old)
     status = _status(marked, made[0] if made else new, old, moment)
     if marked is not deployment and not status:
         status = (SetStatus(BUCKET, marked),)
@@ -84,7 +87,7 @@ def _revision(obj: KubeObject | None) -> int:
     return int(written) if written.isdigit() else 0
 
 
-def _rolled(
+def _roll_out(
     deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject], limits: Limits
 ) -> list[Step]:
     recreates = (deployment["spec"].get("strategy") or {}).get("type") == "Recreate"
@@ -93,7 +96,7 @@ def _rolled(
     if recreates and counted(old, "replicas") + counted(old, "terminatingReplicas"):
         return []
     if new is None:
-        return [Create(replica_sets.BUCKET, _made(deployment, old, limits))]
+        return [Create(replica_sets.BUCKET, _new_replica_set(deployment, old, limits))]
     steps: list[Step] = []
     wanted = limits.wanted if recreates else new_size(limits, size(new), old)
     revision = max(map(_revision, old), default=0) + 1
@@ -111,7 +114,7 @@ def _rolled(
     return steps
 
 
-def _scaled(
+def _scale_proportionally(
     deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject], limits: Limits
 ) -> list[Step]:
     """Bring ReplicaSets to another size, each in proportion, and leave the rollout as it is."""
@@ -157,7 +160,9 @@ def _resized(replica_set: KubeObject, wanted: int, limits: Limits) -> Update:
     return Update(replica_sets.BUCKET, {**found, "spec": {**found["spec"], "replicas": wanted}})
 
 
-def _made(deployment: KubeObject, old: Sequence[KubeObject], limits: Limits) -> KubeObject:
+def _new_replica_set(
+    deployment: KubeObject, old: Sequence[KubeObject], limits: Limits
+) -> KubeObject:
     metadata, spec = deployment["metadata"], deployment["spec"]
     template = spec["template"]
     collisions = (deployment.get("status") or {}).get("collisionCount", 0)
@@ -196,7 +201,7 @@ def _copied(metadata: Mapping[str, Any]) -> dict[str, str]:
     return {name: value for name, value in found.items() if name not in skipped}
 
 
-def _marked(
+def _with_revision_annotation(
     deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject]
 ) -> KubeObject:
     """Write the revision that is rolled out onto the Deployment; it goes with the status."""
@@ -209,18 +214,20 @@ def _marked(
     return {**deployment, "metadata": {**metadata, "annotations": annotations}}
 
 
-def _forgotten(deployment: KubeObject, old: Sequence[KubeObject]) -> list[Step]:
+def _delete_old_replica_sets(deployment: KubeObject, old: Sequence[KubeObject]) -> list[Step]:
     """Delete ReplicaSets that are too long ago to be rolled back to."""
     kept = deployment["spec"].get("revisionHistoryLimit", 10)
     empty = [
         each
         for each in sorted(old, key=_revision)
-        if not size(each) and not counted([each], "replicas") and not is_going(each)
+        if not size(each) and not counted([each], "replicas") and not is_deleting(each)
     ]
     return [Remove(replica_sets.BUCKET, each) for each in empty[: max(0, len(empty) - kept)]]
 
 
-def _unmade(deployment: KubeObject, made: KubeObject, moment: Moment) -> tuple[Step, ...]:
+def _with_creation_failure(
+    deployment: KubeObject, made: KubeObject, moment: PlanContext
+) -> tuple[Step, ...]:
     """Say that a ReplicaSet cannot be made; all else stays as it is."""
     status = deployment.get("status") or {}
     told = f'Failed to create new replica set "{made["metadata"]["name"]}": {moment.refusal}'
@@ -230,7 +237,7 @@ def _unmade(deployment: KubeObject, made: KubeObject, moment: Moment) -> tuple[S
 
 
 def _status(
-    deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject], moment: Moment
+    deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject], moment: PlanContext
 ) -> tuple[Step, ...]:
     every = [*old, *([new] if new else [])]
     available = counted(every, "availableReplicas")
@@ -258,7 +265,7 @@ def _conditions(
     new: KubeObject | None,
     old: Sequence[KubeObject],
     counts: Mapping[str, int],
-    moment: Moment,
+    moment: PlanContext,
 ) -> list[dict[str, Any]]:
     limits = Limits.of(deployment)
     found = list((deployment.get("status") or {}).get("conditions") or ())
@@ -282,7 +289,12 @@ def _conditions(
 
 
 def _with(
-    found: list[dict[str, Any]], sort: str, status: str, reason: str, message: str, moment: Moment
+    found: list[dict[str, Any]],
+    sort: str,
+    status: str,
+    reason: str,
+    message: str,
+    moment: PlanContext,
 ) -> list[dict[str, Any]]:
     """Return conditions with one set; it goes last when it changes, as the real ones do."""
     before = next((each for each in found if each["type"] == sort), None)
@@ -301,7 +313,7 @@ def _with(
 
 
 def _paused(
-    deployment: KubeObject, found: list[dict[str, Any]], moment: Moment
+    deployment: KubeObject, found: list[dict[str, Any]], moment: PlanContext
 ) -> list[dict[str, Any]]:
     """Say that a rollout is paused, or goes on; one that is late stays so."""
     if deployment["spec"].get("progressDeadlineSeconds") is None:
@@ -322,7 +334,7 @@ def _progress(
     new: KubeObject | None,
     counts: Mapping[str, int],
     found: list[dict[str, Any]],
-    moment: Moment,
+    moment: PlanContext,
 ) -> list[dict[str, Any]]:
     if new is None or deployment["spec"].get("progressDeadlineSeconds") is None:
         return found
@@ -374,7 +386,7 @@ def _has_progressed(deployment: KubeObject, counts: Mapping[str, int]) -> bool:
     )
 
 
-def _left(deployment: KubeObject, moment: Moment) -> float | None:
+def _left(deployment: KubeObject, moment: PlanContext) -> float | None:
     """Return the seconds until a rollout that does not progress is late."""
     found = (deployment.get("status") or {}).get("conditions") or ()
     before = next((each for each in found if each["type"] == "Progressing"), None)
@@ -384,11 +396,11 @@ def _left(deployment: KubeObject, moment: Moment) -> float | None:
     return moment.left(before["lastUpdateTime"], seconds)
 
 
-def _is_late(deployment: KubeObject, moment: Moment) -> bool:
+def _is_late(deployment: KubeObject, moment: PlanContext) -> bool:
     return _left(deployment, moment) == 0.0
 
 
-def _deadline(deployment: KubeObject, moment: Moment) -> float | None:
+def _deadline(deployment: KubeObject, moment: PlanContext) -> float | None:
     return _left(deployment, moment) or None
 
 

@@ -7,15 +7,20 @@ from typing import Any
 
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
-from kube_sandbox.controllers.workloads.indexes import Relation, Wish, label_ties, label_wish
+from kube_sandbox.controllers.workloads.indexes import (
+    IndexQuery,
+    RelatedBucket,
+    label_index_keys,
+    label_query,
+)
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
-    Moment,
     Plan,
-    Seen,
+    PlanContext,
+    RelatedObjects,
     condition_of,
     controller_of,
-    is_going,
+    is_deleting,
     is_ready,
     with_status,
 )
@@ -25,9 +30,9 @@ BUCKET = "poddisruptionbudgets.policy"
 _SCALED = ("replicasets.apps", "deployments.apps", "statefulsets.apps")
 
 
-def plan(budget: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan(budget: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the status."""
-    if is_going(budget):
+    if is_deleting(budget):
         return Plan()
     selector = Selector.parse(budget["spec"].get("selector"))
     pods = [
@@ -49,7 +54,9 @@ def plan(budget: KubeObject, seen: Seen, moment: Moment) -> Plan:
     return Plan(with_status(BUCKET, budget, status))
 
 
-def _wanted(spec: dict[str, Any], pods: Sequence[KubeObject], seen: Seen) -> tuple[int, int]:
+def _wanted(
+    spec: dict[str, Any], pods: Sequence[KubeObject], seen: RelatedObjects
+) -> tuple[int, int]:
     """Return how many pods there are to be, and how many of them are to be healthy."""
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if isinstance(least, int):
@@ -62,7 +69,7 @@ def _wanted(spec: dict[str, Any], pods: Sequence[KubeObject], seen: Seen) -> tup
     return len(pods), 0
 
 
-def _sizes(pods: Sequence[KubeObject], seen: Seen) -> Iterator[int]:
+def _sizes(pods: Sequence[KubeObject], seen: RelatedObjects) -> Iterator[int]:
     """Give the size of each that controls some of the pods, or that controls their ReplicaSet."""
     by_uid = {each["metadata"]["uid"]: each for b in _SCALED for each in seen.get(b, ())}
     found: dict[str, KubeObject] = {}
@@ -75,7 +82,7 @@ def _sizes(pods: Sequence[KubeObject], seen: Seen) -> Iterator[int]:
         yield each["spec"].get("replicas", 1)
 
 
-def _condition(budget: KubeObject, is_allowed: bool, moment: Moment) -> dict[str, Any]:
+def _condition(budget: KubeObject, is_allowed: bool, moment: PlanContext) -> dict[str, Any]:
     before = condition_of(budget, "DisruptionAllowed")
     status = "True" if is_allowed else "False"
     is_same = before is not None and before["status"] == status
@@ -89,23 +96,23 @@ def _condition(budget: KubeObject, is_allowed: bool, moment: Moment) -> dict[str
     }
 
 
-def _selected(budget: KubeObject) -> list[Wish]:
+def _selected(budget: KubeObject) -> list[IndexQuery]:
     labels = (budget["spec"].get("selector") or {}).get("matchLabels")
-    return [label_wish(budget["metadata"]["namespace"], labels)]
+    return [label_query(budget["metadata"]["namespace"], labels)]
 
 
 def _template_ties(owner: KubeObject) -> list[str]:
     """Return the ties that the pods of an owner have from their template."""
     template = owner["spec"].get("template") or {}
     labels = (template.get("metadata") or {}).get("labels") or {}
-    return label_ties({"metadata": {**owner["metadata"], "labels": labels}})
+    return label_index_keys({"metadata": {**owner["metadata"], "labels": labels}})
 
 
 CONTROLLER = Controller(
     BUCKET,
     plan,
     sees=(
-        Relation("pods", wishes=_selected, ties=label_ties),
-        *(Relation(each, wishes=_selected, ties=_template_ties) for each in _SCALED),
+        RelatedBucket("pods", wishes=_selected, ties=label_index_keys),
+        *(RelatedBucket(each, wishes=_selected, ties=_template_ties) for each in _SCALED),
     ),
 )

@@ -14,12 +14,12 @@ from kube_objects.refs import KubeObject
 
 T = TypeVar("T")
 Key = tuple[str, str, str]  # bucket, namespace, name
-Tie = str
-Wish = frozenset[Tie]  # ties that an object must have, all of them
+IndexKey = str
+IndexQuery = frozenset[IndexKey]  # ties that an object must have, all of them
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class RelatedBucket:
     """
     Objects of a bucket that a controller looks at.
 
@@ -28,30 +28,30 @@ class Relation:
     """
 
     bucket: str
-    wishes: Callable[[KubeObject], Iterable[Wish]]
-    ties: Callable[[KubeObject], Iterable[Tie]]
+    wishes: Callable[[KubeObject], Iterable[IndexQuery]]
+    ties: Callable[[KubeObject], Iterable[IndexKey]]
 
 
-def label_ties(obj: KubeObject) -> list[Tie]:
+def label_index_keys(obj: KubeObject) -> list[IndexKey]:
     """Return a tie for each label of an object, and one that all in its namespace have."""
     namespace = obj["metadata"].get("namespace", "")
     labels: Mapping[str, str] = obj["metadata"].get("labels") or {}
     return [namespace, *_pairs(namespace, labels)]
 
 
-def label_wish(namespace: str, labels: Mapping[str, str] | None) -> Wish:
+def label_query(namespace: str, labels: Mapping[str, str] | None) -> IndexQuery:
     """Wish for what has all of these labels; without labels, for all in a namespace."""
     return frozenset(_pairs(namespace, labels) if labels else (namespace,))
 
 
-def _pairs(namespace: str, labels: Mapping[str, str]) -> list[Tie]:
+def _pairs(namespace: str, labels: Mapping[str, str]) -> list[IndexKey]:
     return [f"{namespace}/{name}={value}" for name, value in labels.items()]
 
 
-class Related:
+class RelatedIndexes:
     """Who looks at whom; remembers keys and ties, no objects."""
 
-    def __init__(self, relations: Mapping[str, Iterable[Relation]]) -> None:
+    def __init__(self, relations: Mapping[str, Iterable[RelatedBucket]]) -> None:
         """Begin with none; `relations` are by the bucket of who looks."""
         self._sides = [
             _Sides(looker, relation) for looker, each in relations.items() for relation in each
@@ -69,14 +69,14 @@ class Related:
 class _Sides:
     """Both sides of one relation."""
 
-    def __init__(self, looker: str, relation: Relation) -> None:
+    def __init__(self, looker: str, relation: RelatedBucket) -> None:
         self.looker, self.bucket = looker, relation.bucket
         self._relation = relation
-        self._wishes: dict[Key, frozenset[Wish]] = {}
-        self._ties: dict[Key, frozenset[Tie]] = {}
+        self._wishes: dict[Key, frozenset[IndexQuery]] = {}
+        self._ties: dict[Key, frozenset[IndexKey]] = {}
         # A wish is found by one of its ties, an object by each.
-        self._wishing: dict[Tie, set[tuple[Key, Wish]]] = {}
-        self._having: dict[Tie, set[Key]] = {}
+        self._wishing: dict[IndexKey, set[tuple[Key, IndexQuery]]] = {}
+        self._having: dict[IndexKey, set[Key]] = {}
 
     def put(self, key: Key, obj: KubeObject | None) -> list[Key]:
         if key[0] == self.looker:
@@ -90,7 +90,7 @@ class _Sides:
         self._note_ties(key, before, after)
         return sorted({*self._wished(before), *self._wished(after)})
 
-    def _note_wishes(self, key: Key, wishes: frozenset[Wish]) -> None:
+    def _note_wishes(self, key: Key, wishes: frozenset[IndexQuery]) -> None:
         before = self._wishes.pop(key, frozenset())
         if wishes:
             self._wishes[key] = wishes
@@ -99,7 +99,7 @@ class _Sides:
         for wish in wishes - before:
             self._wishing.setdefault(max(wish), set()).add((key, wish))
 
-    def _note_ties(self, key: Key, before: frozenset[Tie], after: frozenset[Tie]) -> None:
+    def _note_ties(self, key: Key, before: frozenset[IndexKey], after: frozenset[IndexKey]) -> None:
         if after:
             self._ties[key] = after
         else:
@@ -109,7 +109,7 @@ class _Sides:
         for tie in after - before:
             self._having.setdefault(tie, set()).add(key)
 
-    def _wished(self, ties: frozenset[Tie]) -> list[Key]:
+    def _wished(self, ties: frozenset[IndexKey]) -> list[Key]:
         """Return who looks for an object with these ties."""
         possible = (pair for tie in ties for pair in self._wishing.get(tie, ()))
         return sorted({key for key, wish in possible if wish <= ties})
@@ -117,12 +117,12 @@ class _Sides:
     def seen(self, key: Key) -> list[Key]:
         return sorted({found for wish in self._wishes.get(key, ()) for found in self._found(wish)})
 
-    def _found(self, wish: Wish) -> Iterable[Key]:
+    def _found(self, wish: IndexQuery) -> Iterable[Key]:
         fewest = min((self._having.get(tie, set()) for tie in wish), key=len)
         return (key for key in fewest if wish <= self._ties[key])
 
 
-def _drop(table: dict[Tie, set[T]], tie: Tie, entry: T) -> None:
+def _drop(table: dict[IndexKey, set[T]], tie: IndexKey, entry: T) -> None:
     table[tie].discard(entry)
     if not table[tie]:
         del table[tie]

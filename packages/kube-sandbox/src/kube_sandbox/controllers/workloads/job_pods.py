@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.controllers.workloads.plan_steps import is_going, pod_from
+from kube_sandbox.controllers.workloads.plan_steps import is_deleting, pod_from
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 _OWN = "batch.kubernetes.io/job-"
@@ -30,7 +30,7 @@ def has_succeeded(pod: KubeObject) -> bool:
 
 def has_failed(pod: KubeObject) -> bool:
     """Say whether a pod counts as failed; one that is deleted before its end does."""
-    return phase_of(pod) == "Failed" or (is_going(pod) and not has_succeeded(pod))
+    return phase_of(pod) == "Failed" or (is_deleting(pod) and not has_succeeded(pod))
 
 
 def is_tracked(pod: KubeObject) -> bool:
@@ -68,7 +68,7 @@ def failures_of(pod: KubeObject) -> int:
     return _number(pod, _FAILURES)
 
 
-def printed(numbers: Iterable[int]) -> str:
+def format_indexes(numbers: Iterable[int]) -> str:
     """Print numbers as a status has them: `0,2-4,6,7`."""
     runs: list[list[int]] = []
     for each in sorted(numbers):
@@ -80,8 +80,8 @@ def printed(numbers: Iterable[int]) -> str:
     return ",".join(shown)
 
 
-def parsed(text: str) -> set[int]:
-    """Read what `printed` prints; what is no number is none."""
+def parse_indexes(text: str) -> set[int]:
+    """Read what `format_indexes` prints; what is no number is none."""
     found: set[int] = set()
     for each in filter(None, text.split(",")):
         first, _, last = each.partition("-")
@@ -93,13 +93,15 @@ def parsed(text: str) -> set[int]:
 # Making them
 
 
-def made(job: KubeObject) -> KubeObject:
+def new_pod(job: KubeObject) -> KubeObject:
     """Return a new pod."""
     name = job["metadata"]["name"]
     return _tracking(pod_from(job["spec"]["template"], job, generateName=f"{name}-"))
 
 
-def numbered(job: KubeObject, index: int, failures: tuple[int, int] | None = None) -> KubeObject:
+def new_indexed_pod(
+    job: KubeObject, index: int, failures: tuple[int, int] | None = None
+) -> KubeObject:
     """Return a new pod with a number; `failures`: those before it, that count and that do not."""
     name, mark = job["metadata"]["name"], {_INDEX: str(index)}
     pod = _tracking(
@@ -114,7 +116,7 @@ def numbered(job: KubeObject, index: int, failures: tuple[int, int] | None = Non
     spec = {**pod["spec"], "hostname": f"{name}-{index}"}
     for field in ("initContainers", "containers"):
         if spec.get(field):
-            spec[field] = [_told(each) for each in spec[field]]
+            spec[field] = [_with_index_variable(each) for each in spec[field]]
     return {**pod, "metadata": {**metadata, "annotations": annotations}, "spec": spec}
 
 
@@ -132,7 +134,7 @@ def _tracking(pod: KubeObject) -> KubeObject:
     return {**pod, "metadata": {**pod["metadata"], "finalizers": [*others, TRACKING]}}
 
 
-def _told(container: dict[str, Any]) -> dict[str, Any]:
+def _with_index_variable(container: dict[str, Any]) -> dict[str, Any]:
     """Return a container that is told its pod's number."""
     env = container.get("env") or []
     if any(each.get("name") == _VARIABLE for each in env):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.controllers.workloads.job_pods import has_failed, parsed
+from kube_sandbox.controllers.workloads.job_pods import has_failed, parse_indexes
 
 
 def is_ignored(job: KubeObject, pod: KubeObject) -> bool:
@@ -45,7 +45,7 @@ def _causes(rule: Mapping[str, Any], status: Mapping[str, Any], named: str) -> I
             *(status.get("initContainerStatuses") or ()),
         ):
             ended = (each.get("state") or {}).get("terminated")
-            if ended and _meets(codes, each["name"], ended["exitCode"]):
+            if ended and _matches_exit_code(codes, each["name"], ended["exitCode"]):
                 code = ended["exitCode"]
                 yield f"Container {each['name']} for pod {named} failed with exit code {code}"
         return
@@ -55,7 +55,7 @@ def _causes(rule: Mapping[str, Any], status: Mapping[str, Any], named: str) -> I
             yield f"Pod {named} has condition {each['type']}"
 
 
-def _meets(codes: Mapping[str, Any], name: str, code: int) -> bool:
+def _matches_exit_code(codes: Mapping[str, Any], name: str, code: int) -> bool:
     if not code or codes.get("containerName", name) != name:
         return False
     is_listed: bool = code in codes["values"]
@@ -65,7 +65,7 @@ def _meets(codes: Mapping[str, Any], name: str, code: int) -> bool:
 def success(job: KubeObject, done: set[int]) -> str:
     """Say by which rule enough numbers of a Job are done; empty if by none."""
     for number, rule in enumerate((job["spec"].get("successPolicy") or {}).get("rules") or ()):
-        wanted = parsed(rule["succeededIndexes"]) if "succeededIndexes" in rule else None
+        wanted = parse_indexes(rule["succeededIndexes"]) if "succeededIndexes" in rule else None
         count = rule.get("succeededCount")
         met = len(done if wanted is None else done & wanted)
         if (wanted is not None and met == len(wanted)) or (count is not None and met >= count):

@@ -14,19 +14,19 @@ from kube_sandbox.controllers.workloads import job_pods, job_policies
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
-    Moment,
     Plan,
+    PlanContext,
+    RelatedObjects,
     Remove,
-    Seen,
     Step,
     Update,
     condition_of,
+    deletion_rank,
     is_active,
-    is_going,
+    is_deleting,
     is_ready,
     soonest,
     with_status,
-    worth,
 )
 
 BUCKET = "jobs.batch"
@@ -34,8 +34,8 @@ _End = tuple[str, str, str]  # the condition's type, reason and message
 _REACHED = ("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
 _EXCEEDED = ("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
 _RESUMED = ("JobResumed", "Job resumed")
-_LATE = ("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
-_LOST = ("Failed", "FailedIndexes", "Job has failed indexes")
+_DEADLINE_EXCEEDED = ("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
+_FAILED_INDEXES = ("Failed", "FailedIndexes", "Job has failed indexes")
 _LOST_TOO_MANY = (
     "Failed",
     "MaxFailedIndexesExceeded",
@@ -43,12 +43,12 @@ _LOST_TOO_MANY = (
 )
 
 
-def plan(job: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan(job: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the pods to make, to count and to stop, and the status."""
-    turn = _Turn(job, seen.get("pods", ()), moment)
+    turn = _JobSync(job, seen.get("pods", ()), moment)
     if is_finished(job):
         return _after(job, turn.counted, moment)
-    if is_going(job):
+    if is_deleting(job):
         return Plan(tuple(turn.counted))
     return turn.plan()
 
@@ -59,10 +59,10 @@ def is_finished(job: KubeObject) -> bool:
     return any(each is not None and each.get("status") == "True" for each in found)
 
 
-def _after(job: KubeObject, counted: list[Step], moment: Moment) -> Plan:
+def _after(job: KubeObject, counted: list[Step], moment: PlanContext) -> Plan:
     """Delete a Job that has ended, if it is to live no longer than that."""
     seconds = job["spec"].get("ttlSecondsAfterFinished")
-    if seconds is None or is_going(job):
+    if seconds is None or is_deleting(job):
         return Plan(tuple(counted))
     ended = next(
         found for each in ("Complete", "Failed") if (found := condition_of(job, each)) is not None
@@ -76,12 +76,12 @@ def _after(job: KubeObject, counted: list[Step], moment: Moment) -> Plan:
 
 
 @dataclass(frozen=True)
-class _Turn:
+class _JobSync:
     """One look at a Job that is at work, or suspended."""
 
     job: KubeObject
     pods: Sequence[KubeObject]
-    moment: Moment
+    moment: PlanContext
 
     # What there is
 
@@ -133,7 +133,7 @@ class _Turn:
     def _done(self) -> set[int]:
         """Return the numbers that are done."""
         fresh = {job_pods.index_of(each) for each in self._fresh if job_pods.has_succeeded(each)}
-        known = job_pods.parsed(self._before.get("completedIndexes", ""))
+        known = job_pods.parse_indexes(self._before.get("completedIndexes", ""))
         return {each for each in known | fresh if 0 <= each < self._spec["completions"]}
 
     @cached_property
@@ -149,7 +149,7 @@ class _Turn:
             and not job_policies.is_ignored(self.job, each)
             and (job_pods.failures_of(each) >= limit or job_policies.fails_index(self.job, each))
         }
-        known = job_pods.parsed(self._before.get("failedIndexes", ""))
+        known = job_pods.parse_indexes(self._before.get("failedIndexes", ""))
         return {each for each in known | fresh if 0 <= each < self._spec["completions"]}
 
     @property
@@ -183,7 +183,7 @@ class _Turn:
         if is_restarted or self._failed > self._spec.get("backoffLimit", 6):
             return _EXCEEDED
         if self._left == 0.0:
-            return _LATE
+            return _DEADLINE_EXCEEDED
         return self._end_by_numbers() if job_pods.is_indexed(self.job) else None
 
     def _end_by_numbers(self) -> _End | None:
@@ -191,7 +191,7 @@ class _Turn:
         if most is not None and len(self._lost) > most:
             return _LOST_TOO_MANY
         if self._lost and len(self._lost | self._done) >= self._spec["completions"]:
-            return _LOST
+            return _FAILED_INDEXES
         words = job_policies.success(self.job, self._done)
         return ("Complete", "SuccessPolicy", words) if words else None
 
@@ -216,7 +216,7 @@ class _Turn:
             if self._is_complete and not active and not made:
                 end = _REACHED
         counts = {"active": len(active) + made, "succeeded": self._succeeded, "failed": failed}
-        going = sum(is_going(each) and not job_pods.has_succeeded(each) for each in self.pods)
+        going = sum(is_deleting(each) and not job_pods.has_succeeded(each) for each in self.pods)
         status = {
             "startTime": self._start,
             **{name: count for name, count in counts.items() if count},
@@ -256,7 +256,7 @@ class _Turn:
         return max(0, min(room, completions - self._succeeded))
 
     def _surplus(self) -> list[KubeObject]:
-        ordered = sorted(self._active, key=worth)
+        ordered = sorted(self._active, key=deletion_rank)
         found: list[KubeObject] = []
         if job_pods.is_indexed(self.job):
             best = {job_pods.index_of(each): each for each in ordered}
@@ -268,14 +268,14 @@ class _Turn:
     def _made(self) -> list[Step]:
         missing = max(0, self._wanted - len(self._active))
         if not job_pods.is_indexed(self.job):
-            return [Create("pods", job_pods.made(self.job)) for _ in range(missing)]
+            return [Create("pods", job_pods.new_pod(self.job)) for _ in range(missing)]
         taken = {job_pods.index_of(each) for each in self._active} | self._done | self._lost
         free = [each for each in range(self._spec["completions"]) if each not in taken]
         return [Create("pods", self._numbered(each)) for each in free[:missing]]
 
     def _numbered(self, index: int) -> KubeObject:
         if "backoffLimitPerIndex" not in self._spec:
-            return job_pods.numbered(self.job, index)
+            return job_pods.new_indexed_pod(self.job, index)
         before = [
             each
             for each in self.pods
@@ -283,17 +283,17 @@ class _Turn:
         ]
         ignored = [each for each in before if job_policies.is_ignored(self.job, each)]
         failed = [each for each in before if each not in ignored]
-        return job_pods.numbered(self.job, index, job_pods.next_failures(failed, ignored))
+        return job_pods.new_indexed_pod(self.job, index, job_pods.next_failures(failed, ignored))
 
     # What is told
 
     def _numbers(self) -> dict[str, str]:
         if not job_pods.is_indexed(self.job):
             return {}
-        done = {"completedIndexes": job_pods.printed(self._done)} if self._done else {}
+        done = {"completedIndexes": job_pods.format_indexes(self._done)} if self._done else {}
         if "backoffLimitPerIndex" not in self._spec:
             return done
-        return {**done, "failedIndexes": job_pods.printed(self._lost)}
+        return {**done, "failedIndexes": job_pods.format_indexes(self._lost)}
 
     def _conditions(self, end: _End | None) -> dict[str, Any]:
         found = self._paused(list(self._before.get("conditions") or ()), end)

@@ -14,26 +14,26 @@ from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
     Finalize,
-    Moment,
     Plan,
+    PlanContext,
+    RelatedObjects,
     Remove,
-    Seen,
     Step,
     Update,
     condition_of,
-    is_going,
+    is_deleting,
     with_status,
 )
 
 FINALIZER = "kubernetes"
 _ACCOUNT, _CA = ("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")
-FURNITURE = (_ACCOUNT, _CA)  # buckets and names
+INITIAL_OBJECTS = (_ACCOUNT, _CA)  # buckets and names
 _DESCRIPTION = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal "
     "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is "
     "guaranteed across distributions of Kubernetes clusters."
 )
-_FINE = (
+_SUCCESS_CONDITIONS = (
     (
         "NamespaceDeletionDiscoveryFailure",
         "ResourcesDiscovered",
@@ -52,9 +52,11 @@ _FINE = (
 )
 
 
-def furniture(namespace: KubeObject, seen: Seen, authority: str) -> tuple[Step, ...]:
+def missing_initial_objects(
+    namespace: KubeObject, seen: RelatedObjects, authority: str
+) -> tuple[Step, ...]:
     """Return what is missing in a namespace that has everything: an account, and the CA's own."""
-    if is_going(namespace):
+    if is_deleting(namespace):
         return ()
     name = namespace["metadata"]["name"]
     account = {"apiVersion": "v1", "kind": "ServiceAccount"}
@@ -77,9 +79,9 @@ def furniture(namespace: KubeObject, seen: Seen, authority: str) -> tuple[Step, 
     return tuple(steps)
 
 
-def plan(namespace: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan(namespace: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the next steps of a namespace's end; `seen` is everything in it, by bucket."""
-    if not is_going(namespace) or FINALIZER not in namespace["spec"].get("finalizers", ()):
+    if not is_deleting(namespace) or FINALIZER not in namespace["spec"].get("finalizers", ()):
         return Plan()
     since = namespace["metadata"]["deletionTimestamp"]
     wait = moment.left(since, moment.settings.namespace_delay)
@@ -87,16 +89,19 @@ def plan(namespace: KubeObject, seen: Seen, moment: Moment) -> Plan:
         return Plan(next=wait)
     left = {bucket: found for bucket, found in seen.items() if found}
     removals: tuple[Step, ...] = tuple(
-        Remove(bucket, obj) for bucket, found in left.items() for obj in found if not is_going(obj)
+        Remove(bucket, obj)
+        for bucket, found in left.items()
+        for obj in found
+        if not is_deleting(obj)
     )
     if left:
-        return Plan((*removals, *_told(namespace, left, moment)))
+        return Plan((*removals, *_report_remaining(namespace, left, moment)))
     rest = tuple(each for each in namespace["spec"]["finalizers"] if each != FINALIZER)
     return Plan((Finalize(namespace, rest),))
 
 
-def _told(
-    namespace: KubeObject, left: Mapping[str, Sequence[KubeObject]], moment: Moment
+def _report_remaining(
+    namespace: KubeObject, left: Mapping[str, Sequence[KubeObject]], moment: PlanContext
 ) -> tuple[Step, ...]:
     """Return the step that says what holds a namespace up: what stays after it was deleted."""
     held = {
@@ -104,10 +109,10 @@ def _told(
         for bucket, found in left.items()
     }
     stays = {bucket: found for bucket, found in held.items() if found}
-    if not stays and not any(map(is_going, (each for found in left.values() for each in found))):
+    if not stays and not any(map(is_deleting, (each for found in left.values() for each in found))):
         return ()
     conditions = [
-        *(_condition(namespace, *each, "False", moment) for each in _FINE),
+        *(_condition(namespace, *each, "False", moment) for each in _SUCCESS_CONDITIONS),
         _content(namespace, stays, moment),
         _finalizers(namespace, stays, moment),
     ]
@@ -116,7 +121,7 @@ def _told(
 
 
 def _condition(  # a condition has five parts
-    namespace: KubeObject, sort: str, reason: str, message: str, status: str, moment: Moment
+    namespace: KubeObject, sort: str, reason: str, message: str, status: str, moment: PlanContext
 ) -> dict[str, Any]:
     before = condition_of(namespace, sort)
     same = before is not None and before.get("status") == status
@@ -129,7 +134,7 @@ def _condition(  # a condition has five parts
     }
 
 
-def _content(namespace: KubeObject, stays: Seen, moment: Moment) -> dict[str, Any]:
+def _content(namespace: KubeObject, stays: RelatedObjects, moment: PlanContext) -> dict[str, Any]:
     sort = "NamespaceContentRemaining"
     if not stays:
         text = "All content successfully removed"
@@ -142,7 +147,9 @@ def _content(namespace: KubeObject, stays: Seen, moment: Moment) -> dict[str, An
     return _condition(namespace, sort, "SomeResourcesRemain", text, "True", moment)
 
 
-def _finalizers(namespace: KubeObject, stays: Seen, moment: Moment) -> dict[str, Any]:
+def _finalizers(
+    namespace: KubeObject, stays: RelatedObjects, moment: PlanContext
+) -> dict[str, Any]:
     sort = "NamespaceFinalizersRemaining"
     counted = Counter(
         finalizer

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time, parse_time
-from kube_sandbox.controllers.workloads.indexes import Relation
+from kube_sandbox.controllers.workloads.indexes import RelatedBucket
 from kube_sandbox.controllers.workloads.simulated_outcomes import Outcome
 
 
@@ -100,7 +100,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class PlanContext:
     """
     When a plan is made, and by which settings.
 
@@ -124,8 +124,8 @@ class Moment:
 
 
 # Objects by bucket: those that the object owns, and those that it looks at.
-Seen = Mapping[str, Sequence[KubeObject]]
-Planner = Callable[[KubeObject, Seen, Moment], Plan]
+RelatedObjects = Mapping[str, Sequence[KubeObject]]
+Planner = Callable[[KubeObject, RelatedObjects, PlanContext], Plan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Controller:
     bucket: str
     plan: Planner
     owns: tuple[str, ...] = ()
-    sees: tuple[Relation, ...] = ()
+    sees: tuple[RelatedBucket, ...] = ()
     manager: str = "kube-controller-manager"  # in whose name it writes
     minds: Callable[[KubeObject], bool] = lambda _: True
     looks: Callable[[KubeObject, Iterable[str]], Iterable[str]] | None = None
@@ -158,7 +158,7 @@ def metadata_of(obj: KubeObject) -> dict[str, Any]:
     return found
 
 
-def is_going(obj: KubeObject) -> bool:
+def is_deleting(obj: KubeObject) -> bool:
     """Say whether an object is being deleted."""
     return "deletionTimestamp" in obj["metadata"]
 
@@ -207,10 +207,10 @@ def with_status(bucket: str, obj: KubeObject, status: Mapping[str, Any]) -> tupl
 def is_ready(pod: KubeObject) -> bool:
     """Say whether a pod is ready."""
     found = condition_of(pod, "Ready")
-    return found is not None and found.get("status") == "True" and not is_going(pod)
+    return found is not None and found.get("status") == "True" and not is_deleting(pod)
 
 
-def available_in(pod: KubeObject, seconds: int, moment: Moment) -> float | None:
+def available_in(pod: KubeObject, seconds: int, moment: PlanContext) -> float | None:
     """Return in how long a pod has been ready for so many seconds; `None` if it is not ready."""
     found = condition_of(pod, "Ready")
     if found is None or not is_ready(pod):
@@ -220,12 +220,13 @@ def available_in(pod: KubeObject, seconds: int, moment: Moment) -> float | None:
 
 def is_active(pod: KubeObject) -> bool:
     """Say whether a pod has not ended and is not being deleted."""
-    return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") and not is_going(
-        pod
-    )
+    return (pod.get("status") or {}).get("phase") not in (
+        "Succeeded",
+        "Failed",
+    ) and not is_deleting(pod)
 
 
-def worth(pod: KubeObject) -> tuple[Any, ...]:
+def deletion_rank(pod: KubeObject) -> tuple[Any, ...]:
     """Order pods by what is lost with them: those that do not run, or not for long, come first."""
     phases = {"Pending": 0, "Unknown": 1, "Running": 2}
     status = pod.get("status") or {}

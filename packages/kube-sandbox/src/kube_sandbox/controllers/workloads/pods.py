@@ -16,16 +16,16 @@ from kube_sandbox.controllers.workloads.plan_steps import (
     Bind,
     Controller,
     Create,
-    Moment,
     Plan,
+    PlanContext,
+    RelatedObjects,
     Remove,
-    Seen,
     SetStatus,
     Step,
     Update,
     condition_of,
     controller_of,
-    is_going,
+    is_deleting,
     is_ready,
 )
 from kube_sandbox.controllers.workloads.simulated_outcomes import (
@@ -34,12 +34,12 @@ from kube_sandbox.controllers.workloads.simulated_outcomes import (
     Outcome,
     after_restarts,
     find_outcome,
-    said_of,
+    outcome_text_of,
     written_outcome,
 )
 
 _BUCKET, _JOBS = "pods", "jobs.batch"
-_LONGEST = 1024  # characters of an Event's message
+_MAX_MESSAGE_LENGTH = 1024  # characters of an Event's message
 _WAITING_FOR_A_NODE = ("Pending", "Unschedulable")
 _WAITING = {
     "CrashLoopBackOff": "back-off 10s restarting failed container={name} pod={pod}",
@@ -48,12 +48,12 @@ _WAITING = {
 }
 
 
-def plan(pod: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the next step of a pod."""
     status = pod.get("status") or {}
     if _is_uncounted(pod, seen):
         return Plan((Update(_BUCKET, job_pods.untracked(pod)),))
-    if is_going(pod):
+    if is_deleting(pod):
         return _end(pod, moment)
     if status.get("phase") in ("Succeeded", "Failed"):
         return Plan()
@@ -66,7 +66,7 @@ def plan(pod: KubeObject, seen: Seen, moment: Moment) -> Plan:
     if started is None:
         # A node has taken it: the containers are being made.
         created = SetStatus(_BUCKET, _created(pod, moment))
-        return Plan((created, *_complaint(pod, moment)), moment.settings.step)
+        return Plan((created, *_unknown_outcome_event(pod, moment)), moment.settings.step)
     if condition_of(pod, "Ready") is None or not _is_running(status):
         wait = moment.left(started, moment.settings.step)
         return Plan(next=wait) if wait else _start(pod, outcome, moment)
@@ -77,22 +77,22 @@ def plan(pod: KubeObject, seen: Seen, moment: Moment) -> Plan:
     # Somebody may have changed the annotation of a pod that runs.
     has_turned = outcome == ("CrashLoopBackOff" if is_ready(pod) else "Running")
     turned = _start(pod, outcome, moment) if has_turned else Plan()
-    return Plan((*turned.steps, *_complaint(pod, moment)), turned.next)
+    return Plan((*turned.steps, *_unknown_outcome_event(pod, moment)), turned.next)
 
 
 def _may_be_uncounted(pod: KubeObject) -> bool:
     """Say whether a pod waits to be counted, and its Job may be gone."""
-    return job_pods.is_tracked(pod) and (is_going(pod) or controller_of(pod) is None)
+    return job_pods.is_tracked(pod) and (is_deleting(pod) or controller_of(pod) is None)
 
 
-def _is_uncounted(pod: KubeObject, seen: Seen) -> bool:
+def _is_uncounted(pod: KubeObject, seen: RelatedObjects) -> bool:
     """Say whether nobody is left who would count a pod of a Job."""
     owner = controller_of(pod) or {"uid": ""}
     uids = (each["metadata"]["uid"] for each in seen.get(_JOBS, ()))
     return _may_be_uncounted(pod) and owner["uid"] not in uids
 
 
-def _complaint(pod: KubeObject, moment: Moment) -> tuple[Step, ...]:
+def _unknown_outcome_event(pod: KubeObject, moment: PlanContext) -> tuple[Step, ...]:
     """Return the Event that tells of an annotation that says nothing known."""
     written, metadata = written_outcome(pod), pod["metadata"]
     if not written or find_outcome(written) is not None:
@@ -113,7 +113,7 @@ def _complaint(pod: KubeObject, moment: Moment) -> tuple[Step, ...]:
             **{each: metadata[each] for each in ("namespace", "name", "uid")},
         },
         "reason": "UnknownOutcome",
-        "message": text[:_LONGEST],
+        "message": text[:_MAX_MESSAGE_LENGTH],
         "source": {"component": "kubelet", "host": moment.settings.node},
         "firstTimestamp": moment.text,
         "lastTimestamp": moment.text,
@@ -125,14 +125,14 @@ def _complaint(pod: KubeObject, moment: Moment) -> tuple[Step, ...]:
     return (Create("events", event),)
 
 
-def outcome_of(pod: KubeObject, moment: Moment) -> Outcome:
+def outcome_of(pod: KubeObject, moment: PlanContext) -> Outcome:
     """Say how a pod fares."""
     owner = controller_of(pod)
     usual: Outcome = "Succeeded" if owner is not None and owner.get("kind") == "Job" else "Running"
-    return after_restarts(pod, said_of(pod, moment.settings.outcomes) or usual)
+    return after_restarts(pod, outcome_text_of(pod, moment.settings.outcomes) or usual)
 
 
-def _end(pod: KubeObject, moment: Moment) -> Plan:
+def _end(pod: KubeObject, moment: PlanContext) -> Plan:
     """Let a pod go: its containers stop as soon as they are asked to."""
     metadata = pod["metadata"]
     if not metadata.get("deletionGracePeriodSeconds"):
@@ -140,7 +140,7 @@ def _end(pod: KubeObject, moment: Moment) -> Plan:
     return Plan((Remove(_BUCKET, pod, grace=0),), moment.settings.step)
 
 
-def _schedule(pod: KubeObject, outcome: Outcome, moment: Moment) -> Plan:
+def _schedule(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
     if pod["spec"].get("schedulingGates") or outcome == "Pending":
         return Plan()
     if outcome == "Unschedulable":
@@ -151,7 +151,7 @@ def _schedule(pod: KubeObject, outcome: Outcome, moment: Moment) -> Plan:
     return Plan((Bind(pod, moment.settings.node),))
 
 
-def _refuse(pod: KubeObject, moment: Moment) -> Plan:
+def _refuse(pod: KubeObject, moment: PlanContext) -> Plan:
     found = condition_of(pod, "PodScheduled")
     if found is not None and found.get("status") == "False":
         return Plan()
@@ -163,7 +163,7 @@ def _refuse(pod: KubeObject, moment: Moment) -> Plan:
 
 
 def _condition(
-    sort: str, status: str, moment: Moment, reason: str = "", message: str = ""
+    sort: str, status: str, moment: PlanContext, reason: str = "", message: str = ""
 ) -> dict[str, Any]:
     found = {
         "type": sort,
@@ -174,7 +174,7 @@ def _condition(
     return {**found, **({"reason": reason, "message": message} if reason else {})}
 
 
-def _conditions(pod: KubeObject, ready: bool, moment: Moment, reason: str = "") -> list[Any]:
+def _conditions(pod: KubeObject, ready: bool, moment: PlanContext, reason: str = "") -> list[Any]:
     names = ", ".join(each["name"] for each in pod["spec"]["containers"])
     text = "" if reason == "PodCompleted" else f"containers with unready status: [{names}]"
     told = () if ready else (reason or "ContainersNotReady", text)
@@ -187,7 +187,7 @@ def _conditions(pod: KubeObject, ready: bool, moment: Moment, reason: str = "") 
         _condition("PodScheduled", "True", moment),
     ]
     seen = _generation(pod)
-    return [{**_kept(pod, each), **seen} for each in fresh]
+    return [{**_with_kept_transition_time(pod, each), **seen} for each in fresh]
 
 
 def _generation(pod: KubeObject) -> dict[str, int]:
@@ -196,7 +196,7 @@ def _generation(pod: KubeObject) -> dict[str, int]:
     return {"observedGeneration": found} if found else {}
 
 
-def _kept(pod: KubeObject, fresh: dict[str, Any]) -> dict[str, Any]:
+def _with_kept_transition_time(pod: KubeObject, fresh: dict[str, Any]) -> dict[str, Any]:
     """Return a condition with the time of its last change, if it has not changed."""
     before = condition_of(pod, fresh["type"])
     if before is None or before.get("status") != fresh["status"]:
@@ -204,7 +204,7 @@ def _kept(pod: KubeObject, fresh: dict[str, Any]) -> dict[str, Any]:
     return {**fresh, "lastTransitionTime": before.get("lastTransitionTime")}
 
 
-def _created(pod: KubeObject, moment: Moment) -> KubeObject:
+def _created(pod: KubeObject, moment: PlanContext) -> KubeObject:
     waiting = {"waiting": {"reason": "ContainerCreating"}}
     status = {
         **_base(pod, moment),
@@ -216,7 +216,7 @@ def _created(pod: KubeObject, moment: Moment) -> KubeObject:
     return {**pod, "status": status}
 
 
-def _base(pod: KubeObject, moment: Moment) -> dict[str, Any]:
+def _base(pod: KubeObject, moment: PlanContext) -> dict[str, Any]:
     kept = (pod.get("status") or {}).items()
     address = {"ip": _host(moment)}
     found = {**dict(kept), **_generation(pod), "hostIP": address["ip"], "hostIPs": [address]}
@@ -229,7 +229,7 @@ def _base(pod: KubeObject, moment: Moment) -> dict[str, Any]:
     return found
 
 
-def _host(moment: Moment) -> str:
+def _host(moment: PlanContext) -> str:
     return f"10.0.0.{zlib.crc32(moment.settings.node.encode()) % 250 + 2}"
 
 
@@ -258,7 +258,7 @@ def _is_running(status: Mapping[str, Any]) -> bool:
     return status.get("phase") == "Running"
 
 
-def _start(pod: KubeObject, outcome: Outcome, moment: Moment) -> Plan:
+def _start(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
     """Start the containers, or fail to."""
     address = address_of(pod["metadata"]["uid"])
     status = {**_base(pod, moment), "podIP": address, "podIPs": [{"ip": address}]}
@@ -283,7 +283,7 @@ def _start(pod: KubeObject, outcome: Outcome, moment: Moment) -> Plan:
 
 
 def _failing(
-    pod: KubeObject, container: Mapping[str, Any], outcome: Outcome, moment: Moment
+    pod: KubeObject, container: Mapping[str, Any], outcome: Outcome, moment: PlanContext
 ) -> dict[str, Any]:
     named = "{name}_{namespace}({uid})".format_map(pod["metadata"])
     text = _WAITING[outcome].format(
@@ -294,7 +294,7 @@ def _failing(
         return _container(container, waiting)
     started = (pod.get("status") or {}).get("startTime", moment.text)
     # One that is to run for ever is started again even if it ended well.
-    code = int(said_of(pod, moment.settings.outcomes) != "Succeeded")
+    code = int(outcome_text_of(pod, moment.settings.outcomes) != "Succeeded")
     return _container(
         container, waiting, restartCount=1, lastState=_terminated(code, started, started)
     )
@@ -311,7 +311,7 @@ def _terminated(code: int, started: str, ended: str) -> dict[str, Any]:
     }
 
 
-def _ended(pod: KubeObject, outcome: Outcome, moment: Moment) -> KubeObject:
+def _ended(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> KubeObject:
     before = pod["status"]
     state = _terminated(int(outcome == "Failed"), before["startTime"], moment.text)
     reason = "PodFailed" if outcome == "Failed" else "PodCompleted"

@@ -9,34 +9,34 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
-    Moment,
     Plan,
+    PlanContext,
+    RelatedObjects,
     Remove,
-    Seen,
     Step,
     available_in,
     condition_of,
+    deletion_rank,
     is_active,
-    is_going,
+    is_deleting,
     is_ready,
     pod_from,
     soonest,
     with_status,
-    worth,
 )
 
 BUCKET = "replicasets.apps"
 FAILURE = "ReplicaFailure"
 
 
-def plan(replica_set: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan(replica_set: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the pods to create or to delete, and the status."""
     pods = seen.get("pods", ())
     active = [each for each in pods if is_active(each)]
-    going = [each for each in pods if is_going(each)]
+    going = [each for each in pods if is_deleting(each)]
     steps: list[Step] = []
-    if not is_going(replica_set):
-        steps += _scaled(replica_set, active)
+    if not is_deleting(replica_set):
+        steps += _scale(replica_set, active)
     seconds = replica_set["spec"].get("minReadySeconds", 0)
     waits = [available_in(each, seconds, moment) for each in active]
     is_short = any(isinstance(each, Create) for each in steps)
@@ -48,7 +48,7 @@ def plan(replica_set: KubeObject, seen: Seen, moment: Moment) -> Plan:
     return Plan((*steps, *with_status(BUCKET, replica_set, status)), later)
 
 
-def _scaled(replica_set: KubeObject, active: list[KubeObject]) -> list[Step]:
+def _scale(replica_set: KubeObject, active: list[KubeObject]) -> list[Step]:
     wanted = replica_set["spec"].get("replicas", 1)
     missing = wanted - len(active)
     if missing >= 0:
@@ -58,7 +58,7 @@ def _scaled(replica_set: KubeObject, active: list[KubeObject]) -> list[Step]:
             Create("pods", pod_from(template, replica_set, generateName=prefix))
             for _ in range(missing)
         ]
-    return [Remove("pods", each) for each in sorted(active, key=worth)[:-missing]]
+    return [Remove("pods", each) for each in sorted(active, key=deletion_rank)[:-missing]]
 
 
 def _status(
@@ -79,7 +79,7 @@ def _status(
     }
 
 
-def _failure(replica_set: KubeObject, moment: Moment, *, is_short: bool) -> dict[str, Any]:
+def _failure(replica_set: KubeObject, moment: PlanContext, *, is_short: bool) -> dict[str, Any]:
     """Say that pods cannot be made, from the first refusal until all are there."""
     found = list((replica_set.get("status") or {}).get("conditions") or ())
     others = [each for each in found if each["type"] != FAILURE]

@@ -9,39 +9,39 @@ from collections.abc import Iterable
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.plugins.quota_scopes import scopes_of
-from kube_sandbox.admission.plugins.quota_usage import CLAIMS, PODS, SERVICES, measure_of
+from kube_sandbox.admission.plugins.quota_usage import CLAIMS, PODS, SERVICES, evaluator_for
 from kube_sandbox.admission.plugins.resource_sums import (
     NOTHING,
     Amount,
     added,
     amounts,
-    only,
+    restricted_to,
     texts,
 )
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
-    Moment,
     Plan,
-    Seen,
+    PlanContext,
+    RelatedObjects,
     SetStatus,
     is_active,
 )
 
 BUCKET = "resourcequotas"
-_AGAIN = 300.0  # seconds
+_RESYNC_SECONDS = 300.0  # seconds
 
 
-def plan(quota: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan(quota: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the status, if it is another."""
     status = quota.get("status") or {}
     hard = (quota.get("spec") or {}).get("hard") or {}
     before = amounts(status.get("used"))
-    used = only({**before, **_counted(quota, hard, seen, moment)}, hard)
+    used = restricted_to({**before, **_counted(quota, hard, seen, moment)}, hard)
     if "used" in status and status.get("hard") == hard and _same(used, before):
-        return Plan(next=_AGAIN)
+        return Plan(next=_RESYNC_SECONDS)
     fresh = {"hard": hard, "used": texts(used)}
     filled = {name: value for name, value in fresh.items() if value}
-    return Plan((SetStatus(BUCKET, {**quota, "status": filled}),), _AGAIN)
+    return Plan((SetStatus(BUCKET, {**quota, "status": filled}),), _RESYNC_SECONDS)
 
 
 def _same(used: dict[str, Amount], before: dict[str, Amount]) -> bool:
@@ -52,30 +52,30 @@ def _same(used: dict[str, Amount], before: dict[str, Amount]) -> bool:
 
 
 def _counted(
-    quota: KubeObject, hard: Iterable[str], seen: Seen, moment: Moment
+    quota: KubeObject, hard: Iterable[str], seen: RelatedObjects, moment: PlanContext
 ) -> dict[str, Amount]:
     scopes = scopes_of(quota)
     found: dict[str, Amount] = {}
     for bucket, objects in seen.items():
-        measure = measure_of(bucket)
+        measure = evaluator_for(bucket)
         if measure is None:
             continue
         names = measure.counted(hard)
         total: dict[str, Amount] = dict.fromkeys(names, NOTHING)
         for obj in objects:
             if all(measure.in_scope(each, obj) for each in scopes):
-                total = added(total, only(measure.uses(obj, moment.now), names))
+                total = added(total, restricted_to(measure.uses(obj, moment.now), names))
         found |= total
     return found
 
 
-def looks(quota: KubeObject, buckets: Iterable[str]) -> list[str]:
+def counted_buckets(quota: KubeObject, buckets: Iterable[str]) -> list[str]:
     """Return the buckets whose objects a quota counts."""
     hard = (quota.get("spec") or {}).get("hard") or {}
     return [
         bucket
         for bucket in buckets
-        if (measure := measure_of(bucket)) is not None and any(map(measure.counts, hard))
+        if (measure := evaluator_for(bucket)) is not None and any(map(measure.counts, hard))
     ]
 
 
@@ -85,10 +85,10 @@ def is_settled(quota: KubeObject) -> bool:
     return "used" in status and status.get("hard") == (quota.get("spec") or {}).get("hard")
 
 
-def gives_back(bucket: str, obj: KubeObject, *, is_gone: bool) -> bool:
+def releases_quota(bucket: str, obj: KubeObject, *, is_gone: bool) -> bool:
     """Say whether a change to an object may have set something free."""
     if is_gone:
-        return measure_of(bucket) is not None
+        return evaluator_for(bucket) is not None
     if bucket == PODS:
         # Of a pod that runs, what is counted changes only with its spec.
         is_changed = obj["metadata"].get("generation", 1) > 1
@@ -96,4 +96,4 @@ def gives_back(bucket: str, obj: KubeObject, *, is_gone: bool) -> bool:
     return bucket in (SERVICES, CLAIMS)
 
 
-CONTROLLER = Controller(BUCKET, plan, looks=looks, is_settled=is_settled)
+CONTROLLER = Controller(BUCKET, plan, looks=counted_buckets, is_settled=is_settled)

@@ -7,19 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.controllers.workloads.indexes import Relation, Wish, label_ties, label_wish
+from kube_sandbox.controllers.workloads.indexes import (
+    IndexQuery,
+    RelatedBucket,
+    label_index_keys,
+    label_query,
+)
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
-    Moment,
     Plan,
+    PlanContext,
+    RelatedObjects,
     Remove,
-    Seen,
     SetStatus,
     Step,
     Update,
     is_active,
-    is_going,
+    is_deleting,
     is_ready,
     reference_to,
 )
@@ -36,9 +41,9 @@ def public_address(uid: str) -> str:
     return f"203.0.113.{zlib.crc32(uid.encode()) % 254 + 1}"
 
 
-def plan_service(service: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan_service(service: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Give a Service of type LoadBalancer its address, and list the pods behind a Service."""
-    if is_going(service):
+    if is_deleting(service):
         return Plan()
     steps = _slices(service, seen)
     if service["spec"].get("type") != "LoadBalancer" or _ingress_points(service):
@@ -53,7 +58,7 @@ def _ingress_points(obj: KubeObject) -> Sequence[Any]:
     return found
 
 
-def _addressed(bucket: str, obj: KubeObject, moment: Moment) -> Plan:
+def _addressed(bucket: str, obj: KubeObject, moment: PlanContext) -> Plan:
     wait = moment.left(obj["metadata"].get("creationTimestamp"), moment.settings.step)
     if wait:
         return Plan(next=wait)
@@ -64,19 +69,19 @@ def _addressed(bucket: str, obj: KubeObject, moment: Moment) -> Plan:
     return Plan((SetStatus(bucket, {**obj, "status": status}),))
 
 
-def plan_ingress(ingress: KubeObject, _: Seen, moment: Moment) -> Plan:
+def plan_ingress(ingress: KubeObject, _: RelatedObjects, moment: PlanContext) -> Plan:
     """Give an Ingress its address."""
-    if is_going(ingress) or _ingress_points(ingress):
+    if is_deleting(ingress) or _ingress_points(ingress):
         return Plan()
     return _addressed("ingresses.networking.k8s.io", ingress, moment)
 
 
-def _slices(service: KubeObject, seen: Seen) -> list[Step]:
+def _slices(service: KubeObject, seen: RelatedObjects) -> list[Step]:
     wanted = service["spec"].get("selector")
     own = list(seen.get(SLICES, ()))
     if not wanted or service["spec"].get("type") == "ExternalName":
         return []
-    pods = [each for each in seen.get("pods", ()) if _is_behind(each, wanted)]
+    pods = [each for each in seen.get("pods", ()) if _is_backend(each, wanted)]
     endpoints = [_endpoint(each) for each in pods]
     ports = _ports(service, pods)
     made = _slice(service, endpoints, ports)
@@ -92,10 +97,10 @@ def _plain(found: KubeObject) -> tuple[Any, Any]:
     return found.get("endpoints") or [], found.get("ports") or []
 
 
-def _is_behind(pod: KubeObject, wanted: Mapping[str, str]) -> bool:
+def _is_backend(pod: KubeObject, wanted: Mapping[str, str]) -> bool:
     labels = pod["metadata"].get("labels") or {}
     has_place = bool((pod.get("status") or {}).get("podIP") and pod["spec"].get("nodeName"))
-    return wanted.items() <= labels.items() and has_place and (is_active(pod) or is_going(pod))
+    return wanted.items() <= labels.items() and has_place and (is_active(pod) or is_deleting(pod))
 
 
 def _endpoint(pod: KubeObject) -> dict[str, Any]:
@@ -108,7 +113,7 @@ def _endpoint(pod: KubeObject) -> dict[str, Any]:
     }
     return {
         "addresses": [pod["status"]["podIP"]],
-        "conditions": {"ready": ready, "serving": ready, "terminating": is_going(pod)},
+        "conditions": {"ready": ready, "serving": ready, "terminating": is_deleting(pod)},
         "targetRef": reference,
         "nodeName": pod["spec"]["nodeName"],
     }
@@ -162,9 +167,9 @@ def _slice(
     }
 
 
-def plan_claim(claim: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan_claim(claim: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Bind a claim to a volume of its own; let one go that no pod uses."""
-    if is_going(claim):
+    if is_deleting(claim):
         return _released(claim, seen)
     if (claim.get("status") or {}).get("phase") == "Bound":
         return Plan()
@@ -218,7 +223,7 @@ def _volume(claim: KubeObject, name: str, capacity: Mapping[str, str]) -> KubeOb
     }
 
 
-def _released(claim: KubeObject, seen: Seen) -> Plan:
+def _released(claim: KubeObject, seen: RelatedObjects) -> Plan:
     finalizers = claim["metadata"].get("finalizers") or []
     if seen.get("pods") or _PROTECTION not in finalizers:
         return Plan()
@@ -228,9 +233,9 @@ def _released(claim: KubeObject, seen: Seen) -> Plan:
     return Plan((Update(_CLAIMS, freed),))
 
 
-def plan_volume(volume: KubeObject, seen: Seen, _: Moment) -> Plan:
+def plan_volume(volume: KubeObject, seen: RelatedObjects, _: PlanContext) -> Plan:
     """Delete a volume whose claim is gone, if it is to go with it; let a deleted one go."""
-    if is_going(volume):
+    if is_deleting(volume):
         finalizers = volume["metadata"].get("finalizers") or []
         rest = [each for each in finalizers if each != "kubernetes.io/pv-protection"]
         if rest == finalizers:
@@ -248,12 +253,12 @@ def plan_volume(volume: KubeObject, seen: Seen, _: Moment) -> Plan:
     return Plan((SetStatus(_VOLUMES, {**volume, "status": {"phase": "Released"}}),))
 
 
-def _selected_pods(service: KubeObject) -> list[Wish]:
+def _selected_pods(service: KubeObject) -> list[IndexQuery]:
     selector = service["spec"].get("selector")
-    return [label_wish(service["metadata"]["namespace"], selector)] if selector else []
+    return [label_query(service["metadata"]["namespace"], selector)] if selector else []
 
 
-def _users(claim: KubeObject) -> list[Wish]:
+def _users(claim: KubeObject) -> list[IndexQuery]:
     metadata = claim["metadata"]
     return [frozenset((f"{metadata['namespace']}/{metadata['name']}",))]
 
@@ -265,7 +270,7 @@ def _used_claims(pod: KubeObject) -> Iterator[str]:
             yield f"{namespace}/{name}"
 
 
-def _claim(volume: KubeObject) -> list[Wish]:
+def _claim(volume: KubeObject) -> list[IndexQuery]:
     uid = (volume["spec"].get("claimRef") or {}).get("uid")
     return [frozenset((uid,))] if uid else []
 
@@ -279,9 +284,11 @@ CONTROLLERS = (
         "services",
         plan_service,
         owns=(SLICES,),
-        sees=(Relation("pods", wishes=_selected_pods, ties=label_ties),),
+        sees=(RelatedBucket("pods", wishes=_selected_pods, ties=label_index_keys),),
     ),
     Controller("ingresses.networking.k8s.io", plan_ingress),
-    Controller(_CLAIMS, plan_claim, sees=(Relation("pods", wishes=_users, ties=_used_claims),)),
-    Controller(_VOLUMES, plan_volume, sees=(Relation(_CLAIMS, wishes=_claim, ties=_uid),)),
+    Controller(
+        _CLAIMS, plan_claim, sees=(RelatedBucket("pods", wishes=_users, ties=_used_claims),)
+    ),
+    Controller(_VOLUMES, plan_volume, sees=(RelatedBucket(_CLAIMS, wishes=_claim, ties=_uid),)),
 )

@@ -56,7 +56,7 @@ def written_outcome(pod: "KubeObject") -> str:
     return found
 
 
-def said_of(pod: "KubeObject", outcomes: Mapping[str, Outcome]) -> Outcome | None:
+def outcome_text_of(pod: "KubeObject", outcomes: Mapping[str, Outcome]) -> Outcome | None:
     """Return what is said of a pod, by its annotation or else by its images."""
     written = find_outcome(written_outcome(pod))
     if written is not None or not outcomes:

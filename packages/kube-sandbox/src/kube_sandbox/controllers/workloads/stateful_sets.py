@@ -8,18 +8,18 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads import claim_retention, controller_revisions
-from kube_sandbox.controllers.workloads.indexes import Relation, Wish
+from kube_sandbox.controllers.workloads.indexes import IndexQuery, RelatedBucket
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
-    Moment,
     Plan,
+    PlanContext,
+    RelatedObjects,
     Remove,
-    Seen,
     Step,
     Update,
     available_in,
-    is_going,
+    is_deleting,
     is_ready,
     pod_from,
     soonest,
@@ -41,7 +41,7 @@ class _Revisions:
     before: KubeObject  # the StatefulSet with the old template
 
 
-def plan(obj: KubeObject, seen: Seen, moment: Moment) -> Plan:
+def plan(obj: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the pods and claims to make or replace now, and the status."""
     known = seen.get(controller_revisions.BUCKET, ())
     pods = {number: each for each in seen.get("pods", ()) if (number := _number(obj, each)) >= 0}
@@ -50,14 +50,16 @@ def plan(obj: KubeObject, seen: Seen, moment: Moment) -> Plan:
     seconds = obj["spec"].get("minReadySeconds", 0)
     waits = {number: available_in(each, seconds, moment) for number, each in pods.items()}
     steps: list[Step] = []
-    if not is_going(obj):
-        steps += _revised(obj, known, newest)
-        revised = _Revisions(current, newest, controller_revisions.templated(obj, known, current))
+    if not is_deleting(obj):
+        steps += _sync_revisions(obj, known, newest)
+        revised = _Revisions(
+            current, newest, controller_revisions.template_of_revision(obj, known, current)
+        )
         claims = seen.get(_CLAIMS, ())
-        steps += claim_retention.kept(obj, pods, _wanted(obj), claims)
-        steps += _Turn(obj, pods, waits, claims, revised).steps()
+        steps += claim_retention.sync_claim_owners(obj, pods, _wanted(obj), claims)
+        steps += _StatefulSetSync(obj, pods, waits, claims, revised).steps()
         used = {current, newest} | {_revision_of(each) for each in pods.values()}
-        steps += controller_revisions.outdated(obj, known, used)
+        steps += controller_revisions.revisions_to_delete(obj, known, used)
     status = _status(obj, list(pods.values()), list(waits.values()), (current, newest))
     later = soonest(*(each for each in waits.values() if each))
     return Plan((*steps, *with_status(BUCKET, obj, status)), later)
@@ -81,19 +83,19 @@ def _revision_of(pod: KubeObject) -> str:
     return found
 
 
-def _revised(obj: KubeObject, known: Sequence[KubeObject], newest: str) -> list[Step]:
+def _sync_revisions(obj: KubeObject, known: Sequence[KubeObject], newest: str) -> list[Step]:
     if not any(each["metadata"]["name"] == newest for each in known):
         return [
             Create(
                 controller_revisions.BUCKET, controller_revisions.revision(obj, known, _HASH_LABEL)
             )
         ]
-    again = controller_revisions.renewed(known, newest)
+    again = controller_revisions.renewed_revision(known, newest)
     return [Update(controller_revisions.BUCKET, again)] if again else []
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _StatefulSetSync:
     """One look at the pods, by their numbers; `waits` says in how long each is available."""
 
     obj: KubeObject
@@ -122,12 +124,12 @@ class _Turn:
             if pod is None:
                 steps += self._created(number)
             elif (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
-                steps += [] if is_going(pod) else [Remove("pods", pod)]
+                steps += [] if is_deleting(pod) else [Remove("pods", pod)]
             if not parallel and not self._is_available(number):
                 return steps
         surplus = sorted((number for number in pods if number not in wanted), reverse=True)
         for number in surplus:
-            steps += [] if is_going(pods[number]) else [Remove("pods", pods[number])]
+            steps += [] if is_deleting(pods[number]) else [Remove("pods", pods[number])]
             if not parallel:
                 return steps
         return steps or self._replaced()
@@ -141,7 +143,7 @@ class _Turn:
             pod = self.pods.get(number)
             if number < self._first_new or pod is None:
                 return []
-            if _revision_of(pod) != self.revised.to and not is_going(pod):
+            if _revision_of(pod) != self.revised.to and not is_deleting(pod):
                 return [Remove("pods", pod)]
             if not self._is_available(number):
                 return []
@@ -228,7 +230,7 @@ def _status(
     }
 
 
-def _own_claims(obj: KubeObject) -> list[Wish]:
+def _own_claims(obj: KubeObject) -> list[IndexQuery]:
     """Wish for what is called like its claims, but for their numbers."""
     namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]
     templates = obj["spec"].get("volumeClaimTemplates") or ()
@@ -249,6 +251,6 @@ CONTROLLER = Controller(
     BUCKET,
     plan,
     owns=("pods", controller_revisions.BUCKET),
-    sees=(Relation(_CLAIMS, wishes=_own_claims, ties=_without_number),),
+    sees=(RelatedBucket(_CLAIMS, wishes=_own_claims, ties=_without_number),),
     adopts=_adopts,
 )

@@ -1,9 +1,9 @@
 """
 What most built-in kinds do, and all that the simplest do.
 
-A kind is described by its `Ways`: scope, rule for names, whether it has a status, what its
-generation counts. `Plain` does that and checks the metadata; kinds with defaults or checks of
-their own derive from it and fill in `default`, `check` and `check_update`.
+A kind is described by its `KindOptions`: scope, rule for names, whether it has a status, what its
+generation counts. `BaseStrategy` does that and checks the metadata; kinds with defaults or checks
+of their own derive from it and fill in `default`, `check` and `check_update`.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from kube_sandbox.registry.name_validation import NameRule, name_is_subdomain
 from kube_sandbox.registry.strategy import (
     Errors,
     Fields,
-    Occasion,
+    RequestContext,
     counts_generation,
-    keep,
+    restore_field,
     set_generation,
 )
 
@@ -25,7 +25,7 @@ _SPEC: Fields = (("spec",),)
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class KindOptions:
     """What is true of a kind."""
 
     namespaced: bool = True
@@ -41,10 +41,10 @@ class Ways:
     rejudges_meta: bool = False
 
 
-class Plain:
+class BaseStrategy:
     """The ways of a kind without defaults and checks of its own."""
 
-    def __init__(self, ways: Ways) -> None:
+    def __init__(self, ways: KindOptions) -> None:
         self.ways = ways
 
     @property
@@ -72,33 +72,33 @@ class Plain:
         """Return what is wrong with a changed status."""
         return []
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Begin with the first generation and an empty status."""
         if self.ways.has_status:
             obj["status"] = self.first_status(obj, occasion)
         set_generation(obj, 1 if self.ways.counted else obj["metadata"].get("generation", 0))
 
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         """Return the status of a new object."""
         return {}
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep the part that this write does not reach, and count."""
         if self.ways.has_status:
-            keep(new, old, "spec" if subresource == "status" else "status")
+            restore_field(new, old, "spec" if subresource == "status" else "status")
         if subresource == "status":
             set_generation(new, old["metadata"].get("generation", 0))
         else:
             counts_generation(new, old, *self.ways.counted)
 
-    def validate_create(self, obj: KubeObject, occasion: Occasion) -> Errors:
+    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
         """Return what is wrong with a new object."""
         return self.checked_meta(obj) + self.check(obj)
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed object."""
         if subresource == "status":
@@ -110,14 +110,14 @@ class Plain:
 
     def checked_meta(self, obj: KubeObject) -> Errors:
         """Return what is wrong with the metadata."""
-        judge = object_meta.validate_plain
+        judge = object_meta.validate_object_meta
         if self.ways.judges_finalizers:
             judge = object_meta.validate_create
         return judge(obj, self.ways.namespaced, self.ways.name_rule)
 
     def changed_meta(self, new: KubeObject, old: KubeObject) -> Errors:
         """Return what an update may not do to the metadata."""
-        judge = object_meta.validate_plain_update
+        judge = object_meta.validate_object_meta_update
         if self.ways.judges_finalizers:
             judge = object_meta.validate_update
         return judge(new, old)

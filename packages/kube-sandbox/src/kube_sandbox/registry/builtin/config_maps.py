@@ -3,16 +3,16 @@
 from binascii import a2b_base64
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.field_errors import forbidden, invalid, too_long
 from kube_sandbox.registry.name_validation import config_key
 from kube_sandbox.registry.strategy import Errors
 
-MOST_BYTES = 1024 * 1024
-_SEALED = "field is immutable when `immutable` is set"
+MAX_BYTES = 1024 * 1024
+_IMMUTABLE_MESSAGE = "field is immutable when `immutable` is set"
 
 
-class ConfigMaps(Plain):
+class ConfigMaps(BaseStrategy):
     """Texts and bytes by key."""
 
     def check(self, obj: KubeObject) -> Errors:
@@ -28,13 +28,13 @@ class ConfigMaps(Plain):
             found += key_errors(key, "binaryData")
         size = sum(len(each.encode()) for each in texts.values())
         size += sum(map(decoded_size, binary.values()))
-        if size > MOST_BYTES:
-            found.append(too_long("", MOST_BYTES))
+        if size > MAX_BYTES:
+            found.append(too_long("", MAX_BYTES))
         return found
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
         """Let nothing change in one that is sealed."""
-        return sealed_errors(new, old, "data", "binaryData")
+        return immutable_errors(new, old, "data", "binaryData")
 
 
 def key_errors(key: str, part: str) -> Errors:
@@ -47,12 +47,14 @@ def decoded_size(text: str) -> int:
     return len(a2b_base64(text))
 
 
-def sealed_errors(new: KubeObject, old: KubeObject, *parts: str) -> Errors:
+def immutable_errors(new: KubeObject, old: KubeObject, *parts: str) -> Errors:
     """Return what was changed in an object that says it never changes."""
     if not old.get("immutable"):
         return []
-    found = [] if new.get("immutable") else [forbidden("immutable", _SEALED)]
-    return found + [forbidden(part, _SEALED) for part in parts if new.get(part) != old.get(part)]
+    found = [] if new.get("immutable") else [forbidden("immutable", _IMMUTABLE_MESSAGE)]
+    return found + [
+        forbidden(part, _IMMUTABLE_MESSAGE) for part in parts if new.get(part) != old.get(part)
+    ]
 
 
-CONFIG_MAPS = ConfigMaps(Ways(rejudges_meta=True))
+CONFIG_MAPS = ConfigMaps(KindOptions(rejudges_meta=True))

@@ -6,13 +6,13 @@ import zoneinfo
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.cron_schedule_parser import ScheduleError, check_schedule
 from kube_sandbox.registry.builtin.field_validation import choice, nonnegative
-from kube_sandbox.registry.builtin.internal_json import shown_selector
+from kube_sandbox.registry.builtin.internal_json import format_selector
 from kube_sandbox.registry.builtin.jobs.strategy import default_conditions, job_warnings
 from kube_sandbox.registry.builtin.jobs.validation import check_job_spec
 from kube_sandbox.registry.builtin.pods.defaults import default_template
-from kube_sandbox.registry.builtin.pods.template_strategy import Templated, hostname_warnings
+from kube_sandbox.registry.builtin.pods.template_strategy import TemplateStrategy, hostname_warnings
 from kube_sandbox.registry.field_errors import invalid, not_supported, required
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _DEFAULTS = {
     "concurrencyPolicy": "Allow",
@@ -21,7 +21,7 @@ _DEFAULTS = {
     "failedJobsHistoryLimit": 1,
 }
 _POLICIES = ("Allow", "Forbid", "Replace")
-_LONGEST_NAME = 52  # eleven characters are appended for every job
+_MAX_NAME_LENGTH = 52  # eleven characters are appended for every job
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 _ZONE_IN_SCHEDULE = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
 _ZONE_WARNING = (
@@ -30,7 +30,7 @@ _ZONE_WARNING = (
 )
 
 
-class CronJobs(Templated):
+class CronJobs(TemplateStrategy):
     """Jobs by the clock."""
 
     def default(self, obj: KubeObject) -> None:
@@ -44,12 +44,12 @@ class CronJobs(Templated):
         default_conditions(job)
         default_template(job.setdefault("template", {}))
 
-    def validate_create(self, obj: KubeObject, occasion: Occasion) -> Errors:
+    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
         """Return what is wrong with a new object."""
         found = self.checked_meta(obj) + _spec(obj["spec"], None)
         name = obj["metadata"].get("name", "")
-        if len(name) > _LONGEST_NAME:
-            told = f"must be no more than {_LONGEST_NAME} characters"
+        if len(name) > _MAX_NAME_LENGTH:
+            told = f"must be no more than {_MAX_NAME_LENGTH} characters"
             found.append(invalid("metadata.name", name, told))
         return found
 
@@ -85,7 +85,7 @@ def _spec(spec: KubeObject, before: KubeObject | None) -> Errors:
     found += check_job_spec(job, at)
     if (selector := job.get("selector")) is not None:
         told = "`selector` will be auto-generated"
-        found.append(invalid(f"{at}.selector", shown_selector(selector), told))
+        found.append(invalid(f"{at}.selector", format_selector(selector), told))
     if job.get("manualSelector"):
         found.append(not_supported(f"{at}.manualSelector", True, ("nil", "false")))
     for key in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):

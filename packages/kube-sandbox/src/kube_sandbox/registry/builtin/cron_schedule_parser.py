@@ -18,7 +18,7 @@ _EVERY = "@every "
 _INTEGER = re.compile("[+-]?[0-9]+", re.ASCII)
 _DURATION = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 _UNITS = frozenset(("ns", "us", "µs", "μs", "ms", "s", "m", "h"))
-_MOST = 2**63 - 1
+_MAX_INTEGER = 2**63 - 1
 
 
 class ScheduleError(ValueError):
@@ -73,12 +73,12 @@ def _check_descriptor(text: str) -> None:
         return
     if not text.startswith(_EVERY):
         raise ScheduleError(f"unrecognized descriptor: {text}")
-    wrong = _wrong_duration(text.removeprefix(_EVERY))
+    wrong = _invalid_duration(text.removeprefix(_EVERY))
     if wrong:
         raise ScheduleError(f"failed to parse duration {text}: {wrong}")
 
 
-def _wrong_duration(text: str) -> str:
+def _invalid_duration(text: str) -> str:
     """Return what is wrong with a duration as Go writes them, or nothing."""
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
@@ -134,7 +134,7 @@ def _integer(text: str) -> int:
         reason = f"strconv.Atoi: parsing {quoted(text)}: invalid syntax"
         raise ScheduleError(f"failed to parse int from {text}: {reason}")
     number = int(text)
-    if abs(number) > _MOST:
+    if abs(number) > _MAX_INTEGER:
         reason = f"strconv.Atoi: parsing {quoted(text)}: value out of range"
         raise ScheduleError(f"failed to parse int from {text}: {reason}")
     if number < 0:

@@ -9,17 +9,17 @@ from kube_sandbox.api_errors import bad_request
 from kube_sandbox.registry.builtin.field_validation import (
     at_most_all,
     int_or_percent,
+    int_or_percent_value,
     nonnegative,
     nonnegatives,
-    worth,
 )
-from kube_sandbox.registry.builtin.internal_json import shown_internal, shown_selector
+from kube_sandbox.registry.builtin.internal_json import format_internal, format_selector
 from kube_sandbox.registry.builtin.pods.defaults import default_template
 from kube_sandbox.registry.builtin.pods.template_strategy import (
-    Templated,
-    check_lasting,
+    TemplateStrategy,
     check_match,
-    is_readable,
+    check_restart_policy_always,
+    is_valid_selector,
     not_decremented,
     same_selector,
 )
@@ -27,7 +27,7 @@ from kube_sandbox.registry.builtin.pods.validation import check_template
 from kube_sandbox.registry.builtin.pods.warnings import template_warnings
 from kube_sandbox.registry.field_errors import invalid, not_supported, quoted, required
 from kube_sandbox.registry.object_meta import label_selector
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 # Counts the changes of the template; a field in versions that are gone.
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -40,7 +40,7 @@ _COUNTS = (
 _FIRST_STATUS = _COUNTS[:4]
 
 
-class DaemonSets(Templated):
+class DaemonSets(TemplateStrategy):
     """A pod on every node."""
 
     def default(self, obj: KubeObject) -> None:
@@ -56,13 +56,13 @@ class DaemonSets(Templated):
         spec.setdefault("revisionHistoryLimit", 10)
         default_template(spec.setdefault("template", {}))
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Begin with the first generation of the template."""
         super().prepare_create(obj, occasion)
         _set_template_generation(obj, max(_template_generation(obj), 1))
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep what this write does not reach, and count changes of the template."""
         super().prepare_update(new, old, subresource, occasion)
@@ -71,7 +71,7 @@ class DaemonSets(Templated):
             count += 1
         _set_template_generation(new, count)
 
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         """Return the status of a new object."""
         return dict.fromkeys(_FIRST_STATUS, 0)
 
@@ -80,13 +80,13 @@ class DaemonSets(Templated):
         spec = obj["spec"]
         selector, template = spec.get("selector"), spec.get("template", {})
         found = label_selector(selector, "spec.selector")
-        if is_readable(selector):
+        if is_valid_selector(selector):
             found += check_match(selector, template, "spec.template")
         if selector is not None and not selector:
             told = "empty selector is invalid for daemonset"
-            found.append(invalid("spec.selector", shown_selector(selector), told))
+            found.append(invalid("spec.selector", format_selector(selector), told))
         found += check_template(template, "spec.template")
-        found += check_lasting(template, "DaemonSet", "spec.template")
+        found += check_restart_policy_always(template, "DaemonSet", "spec.template")
         found += nonnegative(spec.get("minReadySeconds"), "spec.minReadySeconds")
         found += _strategy(spec.get("updateStrategy", {}), "spec.updateStrategy")
         return found + nonnegative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit")
@@ -133,7 +133,7 @@ def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
     if kind == "OnDelete":
         return []
     if kind != "RollingUpdate":
-        shown = shown_internal(strategy, "apps.DaemonSetUpdateStrategy")
+        shown = format_internal(strategy, "apps.DaemonSetUpdateStrategy")
         return [not_supported(at, shown, ("RollingUpdate", "OnDelete"))]
     if rolling is None:
         return [required(f"{at}.rollingUpdate")]
@@ -145,9 +145,9 @@ def _rolling(rolling: Mapping[str, Any], at: str) -> Errors:
     at_unavailable, at_surge = f"{at}.maxUnavailable", f"{at}.maxSurge"
     found = int_or_percent(unavailable, at_unavailable) + int_or_percent(surge, at_surge)
     found += at_most_all(unavailable, at_unavailable) + at_most_all(surge, at_surge)
-    if worth(unavailable) and worth(surge):
+    if int_or_percent_value(unavailable) and int_or_percent_value(surge):
         told = "may not be set when maxUnavailable is non-zero"
         found.append(invalid(at_surge, surge, told))
-    elif not worth(unavailable) and not worth(surge):
+    elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
         found.append(required(at_unavailable, "cannot be 0 when maxSurge is 0"))
     return found

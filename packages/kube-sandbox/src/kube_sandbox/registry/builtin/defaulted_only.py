@@ -8,9 +8,9 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.name_validation import path_segment
-from kube_sandbox.registry.strategy import Occasion
+from kube_sandbox.registry.strategy import RequestContext
 
 _WEBHOOK: dict[str, Any] = {
     "failurePolicy": "Fail",
@@ -35,76 +35,76 @@ _DRIVER: dict[str, Any] = {
 }
 
 
-def _fill(part: dict[str, Any], defaults: dict[str, Any]) -> None:
+def _set_defaults(part: dict[str, Any], defaults: dict[str, Any]) -> None:
     for key, value in defaults.items():
         if part.get(key) is None:
             part[key] = deepcopy(value)
 
 
-def _fill_rules(rules: list[dict[str, Any]]) -> None:
+def _default_rules(rules: list[dict[str, Any]]) -> None:
     for rule in rules:
-        _fill(rule, {"scope": "*"})
+        _set_defaults(rule, {"scope": "*"})
 
 
-class WebhookConfigurations(Plain):
+class WebhookConfigurations(BaseStrategy):
     """Whom to ask before something is written."""
 
-    def __init__(self, ways: Ways, *, may_change: bool) -> None:
+    def __init__(self, ways: KindOptions, *, may_change: bool) -> None:
         super().__init__(ways)
         self._defaults = {**_WEBHOOK, **({"reinvocationPolicy": "Never"} if may_change else {})}
 
     def default(self, obj: KubeObject) -> None:
         """Mean all objects, and let nothing pass unasked."""
         for webhook in obj.get("webhooks", ()):
-            _fill(webhook, self._defaults)
+            _set_defaults(webhook, self._defaults)
             service = webhook.get("clientConfig", {}).get("service")
             if service is not None:
-                _fill(service, {"port": 443})
-            _fill_rules(webhook.get("rules", []))
+                _set_defaults(service, {"port": 443})
+            _default_rules(webhook.get("rules", []))
 
 
-class AdmissionPolicies(Plain):
+class AdmissionPolicies(BaseStrategy):
     """What is asked before something is written."""
 
     def default(self, obj: KubeObject) -> None:
         """Mean all objects, and let nothing pass unasked."""
         spec = obj.setdefault("spec", {})
-        _fill(spec, {"failurePolicy": "Fail"})
-        _fill_match(spec.get("matchConstraints"))
+        _set_defaults(spec, {"failurePolicy": "Fail"})
+        _default_match(spec.get("matchConstraints"))
 
 
-class PolicyBindings(Plain):
+class PolicyBindings(BaseStrategy):
     """Where a policy holds."""
 
     def default(self, obj: KubeObject) -> None:
         """Mean all objects."""
-        _fill_match(obj.get("spec", {}).get("matchResources"))
+        _default_match(obj.get("spec", {}).get("matchResources"))
 
 
-def _fill_match(match: dict[str, Any] | None) -> None:
+def _default_match(match: dict[str, Any] | None) -> None:
     if match is not None:
-        _fill(match, _MATCH)
+        _set_defaults(match, _MATCH)
         for part in ("resourceRules", "excludeResourceRules"):
-            _fill_rules(match.get(part, []))
+            _default_rules(match.get(part, []))
 
 
-class Drivers(Plain):
+class CSIDrivers(BaseStrategy):
     """What a storage driver can do."""
 
     def default(self, obj: KubeObject) -> None:
         """Be able to do little."""
-        _fill(obj.setdefault("spec", {}), _DRIVER)
+        _set_defaults(obj.setdefault("spec", {}), _DRIVER)
 
 
-class Attachments(Plain):
+class VolumeAttachments(BaseStrategy):
     """A volume at a node."""
 
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         """Not be there yet."""
         return {"attached": False}
 
 
-class Flows(Plain):
+class FlowSchemas(BaseStrategy):
     """Which requests belong together."""
 
     def default(self, obj: KubeObject) -> None:
@@ -113,26 +113,26 @@ class Flows(Plain):
         spec["matchingPrecedence"] = spec.get("matchingPrecedence") or 1000
 
 
-class PriorityLevels(Plain):
+class PriorityLevels(BaseStrategy):
     """How many requests are served at once."""
 
     def default(self, obj: KubeObject) -> None:
         """Have a share, and lend nothing of it."""
         limited = obj.get("spec", {}).get("limited")
         if limited is not None:
-            _fill(limited, {"nominalConcurrencyShares": 30, "lendablePercent": 0})
+            _set_defaults(limited, {"nominalConcurrencyShares": 30, "lendablePercent": 0})
 
 
-class ApiServices(Plain):
+class ApiServices(BaseStrategy):
     """Who serves a group."""
 
     def default(self, obj: KubeObject) -> None:
         """Be reached by HTTPS."""
         service = obj.get("spec", {}).get("service")
         if service is not None:
-            _fill(service, {"port": 443})
+            _set_defaults(service, {"port": 443})
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Be there at once if it is this server that serves the group."""
         super().prepare_create(obj, occasion)
         if obj.get("spec", {}).get("service") is None:
@@ -146,7 +146,7 @@ class ApiServices(Plain):
             obj["status"] = {"conditions": [condition]}
 
 
-class DeviceClaims(Plain):
+class DeviceClaims(BaseStrategy):
     """Devices that somebody wants."""
 
     def default(self, obj: KubeObject) -> None:
@@ -155,18 +155,18 @@ class DeviceClaims(Plain):
         for request in (spec.get("spec") or spec).get("devices", {}).get("requests") or ():
             exactly = request.get("exactly")
             for each in (*([exactly] if exactly else []), *request.get("firstAvailable", ())):
-                _fill(each, {"allocationMode": "ExactCount"})
+                _set_defaults(each, {"allocationMode": "ExactCount"})
                 if each["allocationMode"] == "ExactCount":
                     each["count"] = each.get("count") or 1
 
 
-_HOOKS = Ways(
+_HOOKS = KindOptions(
     namespaced=False,
     counted=("webhooks",),
     allows_unconditional_update=False,
     judges_finalizers=False,
 )
-_POLICIES = Ways(
+_POLICIES = KindOptions(
     namespaced=False,
     counted=("spec",),
     allows_unconditional_update=False,
@@ -175,7 +175,7 @@ _POLICIES = Ways(
 MUTATING_WEBHOOKS = WebhookConfigurations(_HOOKS, may_change=True)
 VALIDATING_WEBHOOKS = WebhookConfigurations(_HOOKS, may_change=False)
 ADMISSION_POLICIES = AdmissionPolicies(
-    Ways(
+    KindOptions(
         namespaced=False,
         has_status=True,
         counted=("spec",),
@@ -184,15 +184,15 @@ ADMISSION_POLICIES = AdmissionPolicies(
     )
 )
 POLICY_BINDINGS = PolicyBindings(_POLICIES)
-DRIVERS = Drivers(Ways(namespaced=False, allows_unconditional_update=False))
-ATTACHMENTS = Attachments(
-    Ways(namespaced=False, has_status=True, allows_unconditional_update=False)
+DRIVERS = CSIDrivers(KindOptions(namespaced=False, allows_unconditional_update=False))
+ATTACHMENTS = VolumeAttachments(
+    KindOptions(namespaced=False, has_status=True, allows_unconditional_update=False)
 )
-ATTRIBUTES_CLASSES = Plain(Ways(namespaced=False))
-FLOWS = Flows(Ways(namespaced=False, has_status=True, counted=("spec",)))
-PRIORITY_LEVELS = PriorityLevels(Ways(namespaced=False, has_status=True, counted=("spec",)))
+ATTRIBUTES_CLASSES = BaseStrategy(KindOptions(namespaced=False))
+FLOWS = FlowSchemas(KindOptions(namespaced=False, has_status=True, counted=("spec",)))
+PRIORITY_LEVELS = PriorityLevels(KindOptions(namespaced=False, has_status=True, counted=("spec",)))
 API_SERVICES = ApiServices(
-    Ways(
+    KindOptions(
         namespaced=False,
         name_rule=path_segment,  # that of the core group is called «v1.»
         has_status=True,
@@ -200,5 +200,5 @@ API_SERVICES = ApiServices(
         judges_finalizers=False,
     )
 )
-DEVICE_CLAIMS = DeviceClaims(Ways(has_status=True))
-DEVICE_CLAIM_TEMPLATES = DeviceClaims(Ways())
+DEVICE_CLAIMS = DeviceClaims(KindOptions(has_status=True))
+DEVICE_CLAIM_TEMPLATES = DeviceClaims(KindOptions())

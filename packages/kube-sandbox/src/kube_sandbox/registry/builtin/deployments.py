@@ -7,22 +7,28 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import (
     at_most_all,
     int_or_percent,
+    int_or_percent_value,
     no_more_than,
     nonnegative,
     nonnegatives,
-    worth,
 )
-from kube_sandbox.registry.builtin.internal_json import shown_internal
+from kube_sandbox.registry.builtin.internal_json import format_internal
 from kube_sandbox.registry.builtin.pods.defaults import default_template
 from kube_sandbox.registry.builtin.pods.template_strategy import (
-    Templated,
+    TemplateStrategy,
     check_selected_template,
     check_selector,
     not_decremented,
     same_selector,
 )
 from kube_sandbox.registry.field_errors import forbidden, invalid, not_supported
-from kube_sandbox.registry.strategy import Errors, Fields, Occasion, keep, set_generation
+from kube_sandbox.registry.strategy import (
+    Errors,
+    Fields,
+    RequestContext,
+    restore_field,
+    set_generation,
+)
 
 _DEFAULTS = {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
 _SHARE = "25%"
@@ -39,7 +45,7 @@ _ORDER = (
 )
 
 
-class Deployments(Templated):
+class Deployments(TemplateStrategy):
     """A number of like pods, and how one version of them gives way to the next."""
 
     def default(self, obj: KubeObject) -> None:
@@ -56,13 +62,13 @@ class Deployments(Templated):
         default_template(spec.setdefault("template", {}))
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep what this write does not reach; annotations count, too."""
         super().prepare_update(new, old, subresource, occasion)
         metadata, before = new["metadata"], old["metadata"]
         if subresource == "status":
-            keep(metadata, before, "labels")
+            restore_field(metadata, before, "labels")
         elif metadata.get("annotations") != before.get("annotations"):
             set_generation(new, before.get("generation", 0) + 1)
 
@@ -102,12 +108,12 @@ def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
         told = "may not be specified when strategy `type` is 'Recreate'"
         return [] if rolling is None else [forbidden(f"{at}.rollingUpdate", told)]
     if kind != "RollingUpdate" or rolling is None:
-        shown = shown_internal(strategy, "apps.DeploymentStrategy")
+        shown = format_internal(strategy, "apps.DeploymentStrategy")
         return [not_supported(at, shown, ("Recreate", "RollingUpdate"))]
     unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
     where = f"{at}.rollingUpdate.maxUnavailable"
     found = int_or_percent(unavailable, where)
     found += int_or_percent(surge, f"{at}.rollingUpdate.maxSurge")
-    if worth(unavailable) == 0 and worth(surge) == 0:
+    if int_or_percent_value(unavailable) == 0 and int_or_percent_value(surge) == 0:
         found.append(invalid(where, unavailable, "may not be 0 when `maxSurge` is 0"))
     return found + at_most_all(unavailable, where)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.ip_validation import (
     endpoint_ip_errors,
     ip_errors,
@@ -26,7 +26,7 @@ from kube_sandbox.registry.name_validation import (
     qualified_name,
 )
 from kube_sandbox.registry.object_meta import immutable
-from kube_sandbox.registry.strategy import Errors, Occasion, set_generation
+from kube_sandbox.registry.strategy import Errors, RequestContext, set_generation
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
@@ -36,11 +36,11 @@ _MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 Part = Mapping[str, Any]
 
 
-def _told(field: str, value: str, wrong: list[str]) -> Errors:
+def _invalid_all(field: str, value: str, wrong: list[str]) -> Errors:
     return [invalid(field, value, each) for each in wrong]
 
 
-class Endpoints(Plain):
+class Endpoints(BaseStrategy):
     """Where a Service's Pods are, in one object."""
 
     def default(self, obj: KubeObject) -> None:
@@ -67,7 +67,7 @@ class Endpoints(Plain):
         return found
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change; what was accepted once is accepted again."""
         found = self.changed_meta(new, old) + self.checked_meta(new)
@@ -90,9 +90,13 @@ def _address_errors(address: Part, field: str) -> Errors:
     ip = address.get("ip", "")
     found = ip_errors(ip, f"{field}.ip")
     if address.get("hostname"):
-        found += _told(f"{field}.hostname", address["hostname"], dns_label(address["hostname"]))
+        found += _invalid_all(
+            f"{field}.hostname", address["hostname"], dns_label(address["hostname"])
+        )
     if "nodeName" in address:
-        found += _told(f"{field}.nodeName", address["nodeName"], dns_subdomain(address["nodeName"]))
+        found += _invalid_all(
+            f"{field}.nodeName", address["nodeName"], dns_subdomain(address["nodeName"])
+        )
     return found + endpoint_ip_errors(ip, f"{field}.ip")
 
 
@@ -100,7 +104,7 @@ def _port_errors(port: Part, must_have_name: bool, field: str) -> Errors:
     name, number, protocol = port.get("name", ""), port.get("port", 0), port.get("protocol", "")
     found: Errors = []
     if name:
-        found += _told(f"{field}.name", name, dns_label(name))
+        found += _invalid_all(f"{field}.name", name, dns_label(name))
     elif must_have_name:
         found.append(required(f"{field}.name"))
     found += [invalid(f"{field}.port", number, each) for each in port_number(number)]
@@ -108,11 +112,11 @@ def _port_errors(port: Part, must_have_name: bool, field: str) -> Errors:
         found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
     if "appProtocol" in port:
         wanted = port["appProtocol"]
-        found += _told(f"{field}.appProtocol", wanted, qualified_name(wanted))
+        found += _invalid_all(f"{field}.appProtocol", wanted, qualified_name(wanted))
     return found
 
 
-class EndpointSlices(Plain):
+class EndpointSlices(BaseStrategy):
     """Where some of a Service's Pods are."""
 
     def default(self, obj: KubeObject) -> None:
@@ -121,13 +125,13 @@ class EndpointSlices(Plain):
             port.setdefault("name", "")
             port.setdefault("protocol", "TCP")
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Begin with the first generation."""
         set_generation(obj, 1)
         _drop_topology(obj)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Count changes of anything but metadata, and of labels."""
         _drop_topology(new)
@@ -154,7 +158,7 @@ class EndpointSlices(Plain):
         return found
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change; endpoints that were accepted once are accepted again."""
         same = new.get("endpoints") == old.get("endpoints")
@@ -183,7 +187,7 @@ def _slice_port_errors(ports: list[Part] | tuple[()]) -> Errors:
         field = f"ports[{index}]"
         name, protocol = port.get("name", ""), port.get("protocol")
         if name:
-            found += _told(f"{field}.name", name, dns_label(name))
+            found += _invalid_all(f"{field}.name", name, dns_label(name))
         if name in names:
             found.append(duplicate(f"{field}.name", name))
         names.add(name)
@@ -191,7 +195,7 @@ def _slice_port_errors(ports: list[Part] | tuple[()]) -> Errors:
             found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
         if "appProtocol" in port:
             wanted = port["appProtocol"]
-            found += _told(f"{field}.appProtocol", wanted, qualified_name(wanted))
+            found += _invalid_all(f"{field}.appProtocol", wanted, qualified_name(wanted))
     return found
 
 
@@ -207,10 +211,10 @@ def _endpoint_errors(endpoint: Part, kind: str, field: str) -> Errors:
         found += _slice_address_errors(address, kind, where, index)
     if "nodeName" in endpoint:
         name = endpoint["nodeName"]
-        found += _told(f"{field}.nodeName", name, dns_subdomain(name))
+        found += _invalid_all(f"{field}.nodeName", name, dns_subdomain(name))
     if "hostname" in endpoint:
         name = endpoint["hostname"]
-        found += _told(f"{field}.hostname", name, dns_label(name))
+        found += _invalid_all(f"{field}.hostname", name, dns_label(name))
     return found + _hint_errors(endpoint.get("hints", {}), f"{field}.hints")
 
 
@@ -262,9 +266,9 @@ def _hint_errors(hints: Part, field: str) -> Errors:
             if name in names:
                 found.append(duplicate(where, name))
             names.add(name)
-            found += _told(where, name, rule(name))
+            found += _invalid_all(where, name, rule(name))
     return found
 
 
-ENDPOINTS = Endpoints(Ways(creates_on_update=True))
-ENDPOINT_SLICES = EndpointSlices(Ways(counted=("endpoints",)))
+ENDPOINTS = Endpoints(KindOptions(creates_on_update=True))
+ENDPOINT_SLICES = EndpointSlices(KindOptions(counted=("endpoints",)))

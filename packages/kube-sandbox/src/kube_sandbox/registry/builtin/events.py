@@ -11,11 +11,11 @@ from typing import Any
 import orjson
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.field_errors import invalid, required
 from kube_sandbox.registry.name_validation import dns_subdomain, name_is_subdomain, qualified_name
 from kube_sandbox.registry.object_meta import IMMUTABLE, validate_create, validate_update
-from kube_sandbox.registry.strategy import Errors, Occasion, set_generation
+from kube_sandbox.registry.strategy import Errors, RequestContext, set_generation
 
 CORE, NEW = "v1", "events.k8s.io/v1"
 # Of the core group, and of the other.
@@ -32,9 +32,9 @@ _TO_NEW = dict(_RENAMED)
 _TO_CORE = {new: core for core, new in _RENAMED}
 # What the core form always shows, and the other only if it says something.
 _ALWAYS_IN_CORE = ("reportingComponent", "reportingInstance")
-_MOST = 128
-_MOST_IN_MESSAGE = 1024
-_FIXED: tuple[tuple[str, str, Any], ...] = (
+_MAX_LENGTH = 128
+_MAX_MESSAGE_LENGTH = 1024
+_IMMUTABLE_FIELDS: tuple[tuple[str, str, Any], ...] = (
     ("involvedObject", "involvedObject", {}),
     ("reason", "reason", ""),
     ("message", "message", ""),
@@ -85,23 +85,25 @@ def to_core(obj: Mapping[str, Any]) -> KubeObject:
     return found
 
 
-class Events(Plain):
+class Events(BaseStrategy):
     """Something that happened; those of events.k8s.io are judged harder."""
 
     def __init__(self, is_new_group: bool) -> None:
-        super().__init__(Ways(creates_on_update=True))
+        super().__init__(KindOptions(creates_on_update=True))
         self._is_new = is_new_group
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep the generation."""
         set_generation(new, old["metadata"].get("generation", 0))
 
-    def validate_create(self, obj: KubeObject, occasion: Occasion) -> Errors:
+    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
         """Judge a new one."""
         event = self._core(obj)
-        found = _old_rules(event, "reportingController" if self._is_new else "reportingComponent")
+        found = _legacy_validation(
+            event, "reportingController" if self._is_new else "reportingComponent"
+        )
         if not self._is_new:
             return found
         found += validate_create(event, True, name_is_subdomain) + _series_errors(event)
@@ -114,27 +116,29 @@ class Events(Plain):
         return found + [invalid(part, "", "needs to be unset") for part in unset if event.get(part)]
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change: in the newer group only the series may change."""
         event, before = self._core(new), self._core(old)
-        found = _old_rules(event, "reportingController" if self._is_new else "reportingComponent")
+        found = _legacy_validation(
+            event, "reportingController" if self._is_new else "reportingComponent"
+        )
         if not self._is_new:
             return found
         found += validate_update(event, before)
         if event.get("series") != before.get("series"):
             found += _series_errors(event)
-        for part, name, absent in _FIXED:
+        for part, name, absent in _IMMUTABLE_FIELDS:
             value = event.get(part, absent)
             if value != before.get(part, absent):
-                found.append(invalid(name, _shown(value, part), IMMUTABLE))
+                found.append(invalid(name, _format_value(value, part), IMMUTABLE))
         return found
 
     def _core(self, obj: KubeObject) -> KubeObject:
         return to_core(obj) if self._is_new else obj
 
 
-def _shown(value: Any, part: str) -> Any:
+def _format_value(value: Any, part: str) -> Any:
     """Return a value as a message shows it: objects in the API server's inner form."""
     if part == "source":
         return {"Component": value.get("component", ""), "Host": value.get("host", "")}
@@ -156,7 +160,7 @@ def _series_errors(event: KubeObject) -> Errors:
     return found
 
 
-def _old_rules(event: KubeObject, reporter: str) -> Errors:
+def _legacy_validation(event: KubeObject, reporter: str) -> Errors:
     namespace = event["metadata"].get("namespace", "")
     about = event.get("involvedObject", {}).get("namespace", "")
     found: Errors = []
@@ -182,10 +186,10 @@ def _timed_errors(event: KubeObject, reporter: str) -> Errors:
         value = event.get(part, "")
         if not value:
             found.append(required(part))
-        if len(value.encode()) > _MOST:
-            found.append(invalid(part, "", f"can have at most {_MOST} characters"))
-    if len(event.get("message", "").encode()) > _MOST_IN_MESSAGE:
-        found.append(invalid("message", "", f"can have at most {_MOST_IN_MESSAGE} characters"))
+        if len(value.encode()) > _MAX_LENGTH:
+            found.append(invalid(part, "", f"can have at most {_MAX_LENGTH} characters"))
+    if len(event.get("message", "").encode()) > _MAX_MESSAGE_LENGTH:
+        found.append(invalid("message", "", f"can have at most {_MAX_MESSAGE_LENGTH} characters"))
     return found
 
 

@@ -14,7 +14,7 @@ Errors = list[FieldError]
 
 NEGATIVE = "must be greater than or equal to 0"
 NOT_POSITIVE = "must be greater than zero"
-_MOST_ID = 2**31 - 1
+_MAX_ID = 2**31 - 1
 
 
 def by_rule(value: str, field: str, rule: Rule) -> Errors:
@@ -22,7 +22,7 @@ def by_rule(value: str, field: str, rule: Rule) -> Errors:
     return [invalid(field, value, each) for each in rule(value)]
 
 
-def named(value: str, field: str, rule: Rule) -> Errors:
+def check_name(value: str, field: str, rule: Rule) -> Errors:
     """Judge a text that must be there by a rule for names."""
     return by_rule(value, field, rule) if value else [required(field)]
 
@@ -58,9 +58,9 @@ def positive(value: int, field: str) -> Errors:
 
 def user_or_group(value: int | None, field: str) -> Errors:
     """Refuse what is no number of a user or a group."""
-    if value is None or 0 <= value <= _MOST_ID:
+    if value is None or 0 <= value <= _MAX_ID:
         return []
-    return [invalid(field, value, f"must be between 0 and {_MOST_ID}, inclusive")]
+    return [invalid(field, value, f"must be between 0 and {_MAX_ID}, inclusive")]
 
 
 def choice(value: Any, supported: Iterable[str], field: str) -> Errors:
@@ -69,7 +69,7 @@ def choice(value: Any, supported: Iterable[str], field: str) -> Errors:
     return [] if value is None or value in choices else [not_supported(field, value, choices)]
 
 
-def needed_choice(value: str | None, supported: Iterable[str], field: str) -> Errors:
+def required_choice(value: str | None, supported: Iterable[str], field: str) -> Errors:
     """Refuse what is none of those there are, and nothing."""
     return choice(value, supported, field) if value else [required(field)]
 
@@ -88,7 +88,7 @@ def at_most_all(value: int | str, field: str) -> Errors:
     return []
 
 
-def worth(value: int | str) -> int:
+def int_or_percent_value(value: int | str) -> int:
     """Return a number, or that of a percentage."""
     if isinstance(value, int):
         return value
@@ -96,7 +96,7 @@ def worth(value: int | str) -> int:
     return int(digits) if digits.lstrip("+-").isdecimal() else 0
 
 
-def no_backsteps(path: str, field: str) -> Errors:
+def check_no_parent_steps(path: str, field: str) -> Errors:
     """Refuse a path that leads upwards."""
     if ".." in path.split("/"):
         return [invalid(field, path, "must not contain '..'")]
@@ -106,7 +106,7 @@ def no_backsteps(path: str, field: str) -> Errors:
 def descending(path: str, field: str) -> Errors:
     """Refuse a path that is not below where it begins."""
     found = [invalid(field, path, "must be a relative path")] if path.startswith("/") else []
-    return found + no_backsteps(path, field)
+    return found + check_no_parent_steps(path, field)
 
 
 def unreserved(path: str, field: str) -> Errors:

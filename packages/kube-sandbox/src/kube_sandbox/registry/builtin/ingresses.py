@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.ip_validation import ip_errors, parse_ip
 from kube_sandbox.registry.builtin.services.validation import hostname_errors
 from kube_sandbox.registry.field_errors import (
@@ -25,21 +25,21 @@ from kube_sandbox.registry.name_validation import (
     wildcard_subdomain,
 )
 from kube_sandbox.registry.object_meta import immutable
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _CLASS_KEY = "kubernetes.io/ingress.class"
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_ENDINGS = ("/..", "/.")
-_MOST_IN_CONTROLLER = 250
+_MAX_CONTROLLER_LENGTH = 250
 
 Part = Mapping[str, Any]
 
 
-class Ingresses(Plain):
+class Ingresses(BaseStrategy):
     """Ways into the cluster by host and path."""
 
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         """Be reached nowhere yet."""
         return {"loadBalancer": {}}
 
@@ -62,7 +62,7 @@ class Ingresses(Plain):
             found += [invalid("spec.ingressClassName", name, each) for each in dns_subdomain(name)]
         return found
 
-    def validate_create(self, obj: KubeObject, occasion: Occasion) -> Errors:
+    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
         """Judge a new one; two names of a class must agree."""
         found = super().validate_create(obj, occasion)
         written = obj["metadata"].get("annotations", {}).get(_CLASS_KEY)
@@ -186,7 +186,7 @@ def _tls_errors(tls: Part, field: str) -> Errors:
     return found
 
 
-class IngressClasses(Plain):
+class IngressClasses(BaseStrategy):
     """Who serves Ingresses."""
 
     def default(self, obj: KubeObject) -> None:
@@ -201,8 +201,8 @@ class IngressClasses(Plain):
         controller = spec.get("controller", "")
         field = "spec.controller"
         found: Errors = []
-        if len(controller) > _MOST_IN_CONTROLLER:
-            found.append(too_long(field, _MOST_IN_CONTROLLER))
+        if len(controller) > _MAX_CONTROLLER_LENGTH:
+            found.append(too_long(field, _MAX_CONTROLLER_LENGTH))
         found += _controller_errors(controller, field)
         parameters = spec.get("parameters")
         return found if parameters is None else found + _parameter_errors(parameters)
@@ -242,5 +242,7 @@ def _parameter_errors(parameters: Part) -> Errors:
     return found
 
 
-INGRESSES = Ingresses(Ways(has_status=True, counted=("spec",), rejudges_meta=True))
-INGRESS_CLASSES = IngressClasses(Ways(namespaced=False, counted=("spec",), rejudges_meta=True))
+INGRESSES = Ingresses(KindOptions(has_status=True, counted=("spec",), rejudges_meta=True))
+INGRESS_CLASSES = IngressClasses(
+    KindOptions(namespaced=False, counted=("spec",), rejudges_meta=True)
+)

@@ -37,17 +37,17 @@ def _types() -> Mapping[str, list[tuple[str, str, str, str]]]:
     return found
 
 
-def internal(value: Any, name: str) -> Any:
+def internal_form(value: Any, name: str) -> Any:
     """Return a value of the API as the internal type `name`: "core.PodSpec"."""
     return _struct(value or {}, name, {})
 
 
-def shown_internal(value: Any, name: str) -> orjson.Fragment:
+def format_internal(value: Any, name: str) -> orjson.Fragment:
     """Return a value for a message, as the internal type `name`."""
-    return _fragment(None if value is None else internal(value, name))
+    return _fragment(None if value is None else internal_form(value, name))
 
 
-def shown_selector(selector: Mapping[str, Any] | None) -> orjson.Fragment:
+def format_selector(selector: Mapping[str, Any] | None) -> orjson.Fragment:
     """Return a label selector for a message; its fields have an order of their own."""
     return _fragment(None if selector is None else _selector(selector))
 
@@ -57,9 +57,9 @@ def difference(old: Any, new: Any, name: str) -> str:
     before, after = (
         [
             f"{line}\n"
-            for line in _html(json.dumps(internal(each, name), indent=1, ensure_ascii=False)).split(
-                "\n"
-            )
+            for line in _html(
+                json.dumps(internal_form(each, name), indent=1, ensure_ascii=False)
+            ).split("\n")
         ]
         for each in (old, new)
     )

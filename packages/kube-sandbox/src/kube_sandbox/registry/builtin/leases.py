@@ -1,28 +1,28 @@
 """Lease."""
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.field_errors import invalid
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 # Of a feature that is off.
-_DROPPED = ("strategy", "preferredHolder")
+_DISABLED_FIELDS = ("strategy", "preferredHolder")
 
 
-class Leases(Plain):
+class Leases(BaseStrategy):
     """Who holds something, and until when."""
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Drop what is not in use."""
         super().prepare_create(obj, occasion)
-        _drop(obj, None)
+        _drop_disabled_fields(obj, None)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Drop what is not in use."""
         super().prepare_update(new, old, subresource, occasion)
-        _drop(new, old)
+        _drop_disabled_fields(new, old)
 
     def check(self, obj: KubeObject) -> Errors:
         """Judge the numbers."""
@@ -38,13 +38,13 @@ class Leases(Plain):
         return found
 
 
-def _drop(obj: KubeObject, old: KubeObject | None) -> None:
+def _drop_disabled_fields(obj: KubeObject, old: KubeObject | None) -> None:
     before = old.get("spec", {}) if old else {}
-    for part in _DROPPED:
+    for part in _DISABLED_FIELDS:
         if part not in before:
             obj.get("spec", {}).pop(part, None)
 
 
 LEASES = Leases(
-    Ways(creates_on_update=True, allows_unconditional_update=False, judges_finalizers=False)
+    KindOptions(creates_on_update=True, allows_unconditional_update=False, judges_finalizers=False)
 )

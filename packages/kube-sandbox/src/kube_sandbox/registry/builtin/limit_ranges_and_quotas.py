@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.quantities import Quantity, parse
 from kube_sandbox.registry.builtin.resource_lists import (
     amount_errors,
@@ -18,7 +18,7 @@ from kube_sandbox.registry.builtin.resource_lists import (
 )
 from kube_sandbox.registry.field_errors import duplicate, forbidden, invalid, required
 from kube_sandbox.registry.name_validation import qualified_name
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _LIMIT_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 _LISTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -53,7 +53,7 @@ _ORDER = (
 Part = Mapping[str, Any]
 
 
-class LimitRanges(Plain):
+class LimitRanges(BaseStrategy):
     """How much each of something may have."""
 
     def default(self, obj: KubeObject) -> None:
@@ -85,7 +85,7 @@ class LimitRanges(Plain):
         return found
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change like a new one."""
         return self.checked_meta(new) + self.check(new)
@@ -183,7 +183,7 @@ _EXISTING = (
 )
 
 
-class Quotas(Plain):
+class ResourceQuotas(BaseStrategy):
     """How much a namespace may have of something."""
 
     def default(self, obj: KubeObject) -> None:
@@ -199,7 +199,7 @@ class Quotas(Plain):
         return found + _selector_errors(spec)
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change; the scopes stay."""
         found = self.changed_meta(new, old)
@@ -278,12 +278,12 @@ def _selector_errors(spec: Part) -> Errors:
         if scope not in _SCOPES:
             found.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
         told = "unsupported scope applied to resource"
-        found += [invalid(field, _shown(wanted), told)] * _misplaced(scope, spec)
+        found += [invalid(field, _format_selector(wanted), told)] * _misplaced(scope, spec)
         found += _expression_errors(each, scope, field)
     return found + _exclusive_errors({each.get("scopeName", "") for each in wanted}, field, spec)
 
 
-def _shown(expressions: Iterable[Part]) -> orjson.Fragment:
+def _format_selector(expressions: Iterable[Part]) -> orjson.Fragment:
     """Return a selector as a message shows it."""
     names = (("ScopeName", "scopeName"), ("Operator", "operator"))
     listed = [
@@ -320,5 +320,5 @@ def _expression_errors(expression: Part, scope: str, field: str) -> Errors:
     return found
 
 
-LIMIT_RANGES = LimitRanges(Ways(creates_on_update=True))
-QUOTAS = Quotas(Ways(has_status=True))
+LIMIT_RANGES = LimitRanges(KindOptions(creates_on_update=True))
+QUOTAS = ResourceQuotas(KindOptions(has_status=True))

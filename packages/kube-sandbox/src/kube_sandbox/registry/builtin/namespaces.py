@@ -1,18 +1,24 @@
 """Namespace, with its own finalizers: it stays until they are gone."""
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.name_validation import name_is_label, qualified_name
 from kube_sandbox.registry.object_meta import KNOWN_FINALIZERS
-from kube_sandbox.registry.strategy import Errors, Fields, Occasion, keep, set_generation
+from kube_sandbox.registry.strategy import (
+    Errors,
+    Fields,
+    RequestContext,
+    restore_field,
+    set_generation,
+)
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 _FINALIZER = "kubernetes"
 FINALIZE = "finalize"
 
 
-class Namespaces(Plain):
+class Namespaces(BaseStrategy):
     """What other objects are in; the subresource "finalize" alone reaches its finalizers."""
 
     def default(self, obj: KubeObject) -> None:
@@ -20,7 +26,7 @@ class Namespaces(Plain):
         _label(obj)
         obj.setdefault("status", {}).setdefault("phase", "Active")
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Begin active, with the finalizer that keeps it until it is empty."""
         obj["status"] = {"phase": "Active"}
         finalizers = obj.setdefault("spec", {}).setdefault("finalizers", [])
@@ -29,14 +35,14 @@ class Namespaces(Plain):
         _label(obj)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep what only the other subresources reach."""
         set_generation(new, old["metadata"].get("generation", 0))
         if subresource == "status":
-            keep(new, old, "spec")
+            restore_field(new, old, "spec")
             return
-        keep(new, old, "status")
+        restore_field(new, old, "status")
         if subresource != FINALIZE:
             finalizers = old.get("spec", {}).get("finalizers")
             new.setdefault("spec", {}).pop("finalizers", None)
@@ -51,7 +57,7 @@ class Namespaces(Plain):
         return found
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change; the phase tells whether it is being deleted."""
         if subresource == "status":
@@ -92,4 +98,4 @@ def _phase_errors(new: KubeObject) -> Errors:
     return [invalid("status.Phase", phase, told)]
 
 
-NAMESPACES = Namespaces(Ways(namespaced=False, name_rule=name_is_label, has_status=True))
+NAMESPACES = Namespaces(KindOptions(namespaced=False, name_rule=name_is_label, has_status=True))

@@ -11,7 +11,7 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.quantities import QuantityError, parse
 
 _NANO = 9
-_MOST_PLACES = 40  # beyond them an amount is as good as infinite
+_MAX_DECIMAL_PLACES = 40  # beyond them an amount is as good as infinite
 UNIT: int = 10**_NANO
 _MILLI: int = 10 ** (_NANO - 3)
 
@@ -23,7 +23,7 @@ def nanos(text: str) -> int:
         quantity = parse(text)
     except QuantityError:
         return 0
-    places = min(quantity.exponent + _NANO, _MOST_PLACES)
+    places = min(quantity.exponent + _NANO, _MAX_DECIMAL_PLACES)
     power: int = 10 ** abs(places)
     return quantity.mantissa * power if places >= 0 else quantity.mantissa // power
 
@@ -42,10 +42,10 @@ def aggregated(spec: KubeObject, part: str) -> dict[str, str]:
         amounts = container.get("resources", {}).get(part, {})
         if container.get("restartPolicy") == "Always":
             sidecars = _sum(sidecars, amounts)
-            peak = _most(peak, sidecars)
+            peak = _elementwise_max(peak, sidecars)
         else:
-            peak = _most(peak, _sum(sidecars, amounts))
-    return _most(_sum(running, sidecars), peak)
+            peak = _elementwise_max(peak, _sum(sidecars, amounts))
+    return _elementwise_max(_sum(running, sidecars), peak)
 
 
 def _total(containers: Iterable[KubeObject], part: str) -> dict[str, str]:
@@ -62,7 +62,7 @@ def _sum(left: Mapping[str, str], right: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _most(left: Mapping[str, str], right: Mapping[str, str]) -> dict[str, str]:
+def _elementwise_max(left: Mapping[str, str], right: Mapping[str, str]) -> dict[str, str]:
     found = dict(left)
     for name, text in right.items():
         if name not in found or nanos(text) > nanos(found[name]):

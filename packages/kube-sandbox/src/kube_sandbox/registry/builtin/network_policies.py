@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.ip_validation import cidr_errors, cidr_warnings, parse_cidr
 from kube_sandbox.registry.field_errors import forbidden, invalid, not_supported, required
 from kube_sandbox.registry.name_validation import port_name, port_number
 from kube_sandbox.registry.object_meta import label_selector
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _TYPES = ("Ingress", "Egress")
@@ -18,7 +18,7 @@ _DIRECTIONS = (("ingress", "from"), ("egress", "to"))
 Part = Mapping[str, Any]
 
 
-class NetworkPolicies(Plain):
+class NetworkPolicies(BaseStrategy):
     """Who may talk to whom."""
 
     def default(self, obj: KubeObject) -> None:
@@ -53,7 +53,7 @@ class NetworkPolicies(Plain):
         ]
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change: the whole is judged twice, as a new one and as a changed one."""
         judged = self.check(new)
@@ -134,4 +134,4 @@ def _block_warnings(block: Part | None, field: str) -> list[str]:
     return found
 
 
-NETWORK_POLICIES = NetworkPolicies(Ways(counted=("spec",)))
+NETWORK_POLICIES = NetworkPolicies(KindOptions(counted=("spec",)))

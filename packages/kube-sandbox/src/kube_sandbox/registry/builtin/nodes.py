@@ -1,15 +1,15 @@
 """Node and RuntimeClass; of a Node only what defaults add is known."""
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.resource_lists import round_up
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.name_validation import dns_label
 from kube_sandbox.registry.object_meta import immutable
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 
-class Nodes(Plain):
+class Nodes(BaseStrategy):
     """A machine."""
 
     def default(self, obj: KubeObject) -> None:
@@ -20,11 +20,11 @@ class Nodes(Plain):
         if "allocatable" not in status and status.get("capacity"):
             status["allocatable"] = dict(status["capacity"])
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Keep the status that a new Node brings along."""
 
 
-class RuntimeClasses(Plain):
+class RuntimeClasses(BaseStrategy):
     """What runs containers."""
 
     def default(self, obj: KubeObject) -> None:
@@ -37,14 +37,14 @@ class RuntimeClasses(Plain):
         return [invalid("handler", handler, each) for each in dns_label(handler)]
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Let the handler not change."""
         found = self.checked_meta(new) + self.check(new) + self.changed_meta(new, old)
         return found + immutable(new.get("handler", ""), old.get("handler", ""), "handler")
 
 
-NODES = Nodes(Ways(namespaced=False, has_status=True))
+NODES = Nodes(KindOptions(namespaced=False, has_status=True))
 RUNTIME_CLASSES = RuntimeClasses(
-    Ways(namespaced=False, creates_on_update=True, allows_unconditional_update=False)
+    KindOptions(namespaced=False, creates_on_update=True, allows_unconditional_update=False)
 )

@@ -38,7 +38,7 @@ from kube_sandbox.registry.builtin.secrets import SECRETS
 from kube_sandbox.registry.builtin.service_accounts import SERVICE_ACCOUNTS
 from kube_sandbox.registry.strategy import Strategy
 
-OTHERS: Mapping[str, Strategy] = {
+NON_WORKLOAD_STRATEGIES: Mapping[str, Strategy] = {
     "apiservices.apiregistration.k8s.io": API_SERVICES,
     "clusterrolebindings.rbac.authorization.k8s.io": CLUSTER_ROLE_BINDINGS,
     "clusterroles.rbac.authorization.k8s.io": CLUSTER_ROLES,

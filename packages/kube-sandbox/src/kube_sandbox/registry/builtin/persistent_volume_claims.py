@@ -5,19 +5,19 @@ from copy import deepcopy
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.internal_json import difference
 from kube_sandbox.registry.builtin.quantities import ZERO, Quantity, parse
 from kube_sandbox.registry.builtin.resource_lists import is_native, round_up
 from kube_sandbox.registry.field_errors import forbidden, invalid, not_supported, required
 from kube_sandbox.registry.name_validation import dns_label, dns_subdomain, qualified_name
 from kube_sandbox.registry.object_meta import immutable, label_selector
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
 _CLASS_KEY = "volume.beta.kubernetes.io/storage-class"
-_FIXED = (
+_IMMUTABLE_MESSAGE = (
     "spec is immutable after creation except resources.requests and "
     "volumeAttributesClassName for bound claims\n"
 )
@@ -33,7 +33,7 @@ _SNAPSHOTS = "snapshot.storage.k8s.io"
 Part = Mapping[str, Any]
 
 
-class Claims(Plain):
+class PersistentVolumeClaims(BaseStrategy):
     """Somebody wants a volume."""
 
     def default(self, obj: KubeObject) -> None:
@@ -47,39 +47,39 @@ class Claims(Plain):
         for part in ("capacity", "allocatedResources"):
             round_up(status.get(part))
 
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         """Wait. A real one is without a phase for as long as it takes to be stored."""
         return {"phase": "Pending"}
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Let the two ways to name a source agree."""
         super().prepare_create(obj, occasion)
         spec = obj["spec"]
-        _drop_far_source(spec, {})
+        _drop_cross_namespace_source(spec, {})
         if "dataSourceRef" not in spec and not _is_old_source(spec.get("dataSource")):
             spec.pop("dataSource", None)
-        _agree(spec)
+        _sync_data_sources(spec)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep the half that this write does not reach."""
         super().prepare_update(new, old, subresource, occasion)
         if subresource != "status":
             spec, before = new["spec"], old["spec"]
-            _drop_far_source(spec, before)
+            _drop_cross_namespace_source(spec, before)
             had = "dataSource" in before or "dataSourceRef" in before
             keeps = had or "dataSourceRef" in spec or _is_old_source(spec.get("dataSource"))
             if not keeps:
                 spec.pop("dataSource", None)
-            _agree(spec)
+            _sync_data_sources(spec)
 
     def check(self, obj: KubeObject) -> Errors:
         """Judge what is wanted."""
         return claim_errors(obj["spec"], "spec")
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change: of a bound claim only size and class of attributes may change."""
         found = self.changed_meta(new, old)
@@ -109,14 +109,14 @@ def _is_old_source(source: Part | None) -> bool:
     return (group, kind) in (("", "PersistentVolumeClaim"), (_SNAPSHOTS, "VolumeSnapshot"))
 
 
-def _drop_far_source(spec: dict[str, Any], before: Part) -> None:
+def _drop_cross_namespace_source(spec: dict[str, Any], before: Part) -> None:
     """Drop a source in another namespace: the feature is off."""
     is_far = bool(spec.get("dataSourceRef", {}).get("namespace"))
     if is_far and "dataSourceRef" not in before:
         del spec["dataSourceRef"]
 
 
-def _agree(spec: dict[str, Any]) -> None:
+def _sync_data_sources(spec: dict[str, Any]) -> None:
     old, new = spec.get("dataSource"), spec.get("dataSourceRef")
     if old is not None and new is None:
         spec["dataSourceRef"] = dict(old)
@@ -219,7 +219,7 @@ def _changed_errors(new: KubeObject, old: KubeObject) -> Errors:
         now.pop("volumeAttributesClassName", None)
         then.pop("volumeAttributesClassName", None)
     if now != then:
-        told = _FIXED + difference(then, now, "core.PersistentVolumeClaimSpec")
+        told = _IMMUTABLE_MESSAGE + difference(then, now, "core.PersistentVolumeClaimSpec")
         found.append(forbidden("spec", told))
     if _storage(wanted) < _storage(former):
         capacity = old.get("status", {}).get("capacity", {})
@@ -277,4 +277,4 @@ def _allocated_name_errors(name: str, field: str) -> Errors:
     return found
 
 
-CLAIMS = Claims(Ways(has_status=True))
+CLAIMS = PersistentVolumeClaims(KindOptions(has_status=True))

@@ -5,7 +5,7 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.persistent_volume_claims import VOLUME_MODES, mode_errors
 from kube_sandbox.registry.builtin.quantities import parse
 from kube_sandbox.registry.builtin.resource_lists import round_up
@@ -19,7 +19,7 @@ from kube_sandbox.registry.field_errors import (
 )
 from kube_sandbox.registry.name_validation import dns_subdomain, qualified_name
 from kube_sandbox.registry.object_meta import immutable, label_key
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _RECLAIM = ("Delete", "Recycle", "Retain")
 # The sources there are, with what is filled in.
@@ -53,13 +53,13 @@ _SOURCES: dict[str, dict[str, Any]] = {
     "csi": {},
 }
 # As messages spell it.
-_SPELT = {"cephfs": "cephFS"}
+_DISPLAY_NAMES = {"cephfs": "cephFS"}
 _MOST_PARAMETERS, _MOST_IN_PARAMETERS = 512, 256 * 1024
 
 Part = Mapping[str, Any]
 
 
-class Volumes(Plain):
+class PersistentVolumes(BaseStrategy):
     """Some storage."""
 
     def default(self, obj: KubeObject) -> None:
@@ -74,12 +74,12 @@ class Volumes(Plain):
                     spec[name][key] = value
         obj.setdefault("status", {}).setdefault("phase", "Pending")
 
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         """Wait."""
         return {"phase": "Pending", "lastPhaseTransitionTime": format_time(occasion.now)}
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Note when the phase changes."""
         super().prepare_update(new, old, subresource, occasion)
@@ -112,7 +112,7 @@ class Volumes(Plain):
         return found
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change; the source stays."""
         if subresource == "status":
@@ -136,7 +136,7 @@ def _source_errors(spec: Part) -> Errors:
     told = "may not specify more than 1 volume type"
     # One of them may stand beside others, nobody knows why.
     others = [name for name in sources[1:] if name != "flexVolume"]
-    return found + [forbidden(f"spec.{_SPELT.get(name, name)}", told) for name in others]
+    return found + [forbidden(f"spec.{_DISPLAY_NAMES.get(name, name)}", told) for name in others]
 
 
 def _capacity_errors(capacity: Part) -> Errors:
@@ -153,7 +153,7 @@ def _capacity_errors(capacity: Part) -> Errors:
     return found
 
 
-class StorageClasses(Plain):
+class StorageClasses(BaseStrategy):
     """How storage is made."""
 
     def default(self, obj: KubeObject) -> None:
@@ -179,7 +179,7 @@ class StorageClasses(Plain):
         return found + _topology_errors(obj.get("allowedTopologies", ()))
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change: next to nothing may."""
         found = self.checked_meta(new) + self.check(new) + self.changed_meta(new, old)
@@ -225,5 +225,5 @@ def _parameter_errors(parameters: Mapping[str, str]) -> Errors:
     return found
 
 
-VOLUMES = Volumes(Ways(namespaced=False, has_status=True))
-STORAGE_CLASSES = StorageClasses(Ways(namespaced=False))
+VOLUMES = PersistentVolumes(KindOptions(namespaced=False, has_status=True))
+STORAGE_CLASSES = StorageClasses(KindOptions(namespaced=False))

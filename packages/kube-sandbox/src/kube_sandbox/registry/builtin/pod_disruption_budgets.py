@@ -1,30 +1,30 @@
 """PodDisruptionBudget."""
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
 from kube_sandbox.registry.builtin.field_validation import (
     at_most_all,
     choice,
     int_or_percent,
     nonnegatives,
 )
-from kube_sandbox.registry.builtin.internal_json import shown_internal
+from kube_sandbox.registry.builtin.internal_json import format_internal
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.object_meta import label_selector
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 _POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
-class DisruptionBudgets(Plain):
+class DisruptionBudgets(BaseStrategy):
     """How many pods may be taken away at once."""
 
     def default(self, obj: KubeObject) -> None:
         """Fill in the spec, which is always there."""
         obj.setdefault("spec", {})
 
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         """Return the status of a new object."""
         return dict.fromkeys(_COUNTS, 0)
 
@@ -41,7 +41,7 @@ class DisruptionBudgets(Plain):
         spec = obj["spec"]
         found: Errors = []
         if "minAvailable" in spec and "maxUnavailable" in spec:
-            shown = shown_internal(spec, "policy.PodDisruptionBudgetSpec")
+            shown = format_internal(spec, "policy.PodDisruptionBudgetSpec")
             told = "minAvailable and maxUnavailable cannot be both set"
             found.append(invalid("spec", shown, told))
         for key in ("minAvailable", "maxUnavailable"):

@@ -1,10 +1,10 @@
 """PriorityClass."""
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.field_errors import forbidden, not_supported, required
 from kube_sandbox.registry.object_meta import immutable
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _SYSTEM = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 _PREFIX = "system-"
@@ -12,7 +12,7 @@ _HIGHEST = 1000000000
 _POLICIES = ("PreemptLowerPriority", "Never")
 
 
-class PriorityClasses(Plain):
+class PriorityClasses(BaseStrategy):
     """What is more important than what."""
 
     def default(self, obj: KubeObject) -> None:
@@ -30,7 +30,7 @@ class PriorityClasses(Plain):
         return found
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change: the value stays."""
         found = self.changed_meta(new, old)
@@ -58,4 +58,4 @@ def _system_errors(obj: KubeObject) -> Errors:
     return [forbidden("metadata.name", told + why)] if why else []
 
 
-PRIORITY_CLASSES = PriorityClasses(Ways(namespaced=False, counted=("value",)))
+PRIORITY_CLASSES = PriorityClasses(KindOptions(namespaced=False, counted=("value",)))

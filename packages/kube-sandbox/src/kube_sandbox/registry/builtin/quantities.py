@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import total_ordering
 
 _FORM = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
-_WRONG_FORM = f"quantities must match the regular expression '{_FORM}'"
-_WRONG_NUMBER = "unable to parse numeric part of quantity"
-_WRONG_SUFFIX = "unable to parse quantity's suffix"
+_INVALID_FORMAT = f"quantities must match the regular expression '{_FORM}'"
+_INVALID_NUMBER = "unable to parse numeric part of quantity"
+_INVALID_SUFFIX = "unable to parse quantity's suffix"
 
 _PARTS = re.compile(r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -20,10 +20,10 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_NAMES = {exponent: name for name, exponent in _DECIMAL.items()}
 _BINARY_NAMES = {exponent // 10: name for name, exponent in _BINARY.items()}
 _EXPONENT = re.compile(r"[eE][+-]?[0-9]{1,9}", re.ASCII)
-_MOST = 2**63 - 1
+_MAX_INT64 = 2**63 - 1
 _NANO = -9
-_MOST_DIGITS = 400  # of what is written out
-_QUICK = re.compile(r"[1-9][0-9]{0,2}(m|Mi|Gi|Ki|k|M|G)?", re.ASCII)
+_MAX_DIGITS = 400  # of what is written out
+_COMMON_CANONICAL = re.compile(r"[1-9][0-9]{0,2}(m|Mi|Gi|Ki|k|M|G)?", re.ASCII)
 
 
 class QuantityError(ValueError):
@@ -65,7 +65,7 @@ class Quantity:
 
     def _scaled(self, places: int) -> int:
         shift = self.exponent + places
-        power: int = 10 ** min(abs(shift), _MOST_DIGITS)
+        power: int = 10 ** min(abs(shift), _MAX_DIGITS)
         return self.mantissa * power if shift >= 0 else -(-self.mantissa // power)
 
     def _against(self, other: "Quantity") -> int:
@@ -91,7 +91,9 @@ ZERO = Quantity(0, 0, "0")
 
 def canonical(text: str) -> str:
     """Return a quantity as an API server writes it."""
-    return text if _QUICK.fullmatch(text) and not text.endswith("000") else parse(text).text
+    return (
+        text if _COMMON_CANONICAL.fullmatch(text) and not text.endswith("000") else parse(text).text
+    )
 
 
 def parse(text: str) -> Quantity:
@@ -100,26 +102,26 @@ def parse(text: str) -> Quantity:
         return ZERO
     match = _PARTS.fullmatch(text)
     if match is None or not text:
-        raise QuantityError(_WRONG_FORM)
+        raise QuantityError(_INVALID_FORMAT)
     sign, zeros, whole, fraction, suffix = match.groups()
     base, exponent, is_si = _interpreted(suffix)
     digits = (whole or "0") + (fraction or "")
     if len(digits) > 4000:
-        raise QuantityError(_WRONG_NUMBER)
+        raise QuantityError(_INVALID_NUMBER)
     number = int(digits) * (-1 if sign == "-" else 1)
     places = len(fraction or "")
     scaled = _machine(number, digits, places, (base, exponent))
     if scaled is not None:
         stays = number & 7 if base == 2 else _is_canonical(digits, scaled[1])
-        return Quantity(*scaled, text) if stays else _written(*scaled, base, is_si)
+        return Quantity(*scaled, text) if stays else _format_canonical(*scaled, base, is_si)
     if not (zeros or whole or fraction):
-        raise QuantityError(_WRONG_NUMBER)
-    return _slow(number, -places, (base, exponent), is_si)
+        raise QuantityError(_INVALID_NUMBER)
+    return _round_to_canonical(number, -places, (base, exponent), is_si)
 
 
-def written(number: int, scale: int, *, binary: bool, exponents: bool) -> str:
+def format_quantity(number: int, scale: int, *, binary: bool, exponents: bool) -> str:
     """Write `number` × 10^`scale` with binary suffixes, exponents, or decimal suffixes."""
-    return _written(number, scale, 2 if binary else 10, not exponents).text
+    return _format_canonical(number, scale, 2 if binary else 10, not exponents).text
 
 
 def in_thousandths(text: str) -> str:
@@ -130,7 +132,7 @@ def in_thousandths(text: str) -> str:
     unit = 10 ** (-3 - amount.exponent)
     count = -(-abs(amount.mantissa) // unit)
     is_si = _EXPONENT.search(text) is None
-    return _written(-count if amount.mantissa < 0 else count, -3, 10, is_si).text
+    return _format_canonical(-count if amount.mantissa < 0 else count, -3, 10, is_si).text
 
 
 def _interpreted(suffix: str) -> tuple[int, int, bool]:
@@ -139,7 +141,7 @@ def _interpreted(suffix: str) -> tuple[int, int, bool]:
     if suffix in _BINARY:
         return 2, _BINARY[suffix], True
     if not _EXPONENT.fullmatch(suffix):
-        raise QuantityError(_WRONG_SUFFIX)
+        raise QuantityError(_INVALID_SUFFIX)
     return 10, int(suffix[1:]), False
 
 
@@ -154,14 +156,14 @@ def _machine(
     if places or len(digits) > 14 - exponent * 3 // 10:
         return None
     value = number << exponent
-    return (value, 0) if abs(value) <= _MOST else None
+    return (value, 0) if abs(value) <= _MAX_INT64 else None
 
 
 def _is_canonical(digits: str, scale: int) -> bool:
     return scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
 
 
-def _slow(number: int, scale: int, unit: tuple[int, int], is_si: bool) -> Quantity:
+def _round_to_canonical(number: int, scale: int, unit: tuple[int, int], is_si: bool) -> Quantity:
     base, exponent = unit
     negative, number = number < 0, abs(number)
     if base == 2:
@@ -171,12 +173,12 @@ def _slow(number: int, scale: int, unit: tuple[int, int], is_si: bool) -> Quanti
     if number and scale < _NANO:
         shift = 10 ** min(_NANO - scale, 4400)
         number, scale = -(-number // shift), _NANO
-    if base == 2 and number > _MOST * 10 ** max(-scale, 0):
-        number, scale = _MOST, 0
-    return _written(-number if negative else number, scale, base, is_si)
+    if base == 2 and number > _MAX_INT64 * 10 ** max(-scale, 0):
+        number, scale = _MAX_INT64, 0
+    return _format_canonical(-number if negative else number, scale, base, is_si)
 
 
-def _written(number: int, scale: int, base: int, is_si: bool) -> Quantity:
+def _format_canonical(number: int, scale: int, base: int, is_si: bool) -> Quantity:
     if not number:
         return ZERO
     if base == 2:
@@ -197,7 +199,7 @@ def _decimal_text(number: int, scale: int, is_si: bool) -> str:
         digits, scale = digits // 10, scale + 1
     digits, scale = digits * 10 ** (scale % 3), scale - scale % 3
     if is_si and scale > 18:
-        digits, scale = digits * 10 ** min(scale - 18, _MOST_DIGITS), 18
+        digits, scale = digits * 10 ** min(scale - 18, _MAX_DIGITS), 18
     sign = "-" if number < 0 else ""
     if is_si:
         return f"{sign}{digits}{_DECIMAL_NAMES[scale]}"

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.field_errors import invalid, not_supported, required
 from kube_sandbox.registry.name_validation import name_is_subdomain, path_segment
 from kube_sandbox.registry.object_meta import label_selector
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 GROUP = "rbac.authorization.k8s.io"
 # As a message shows a reference.
@@ -20,11 +20,11 @@ def _name_rule(name: str, is_prefix: bool) -> list[str]:
     return path_segment(name)
 
 
-class _Rbac(Plain):
+class _Rbac(BaseStrategy):
     """In this group the update's own checks come after those of the whole."""
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change."""
         found = self.checked_meta(new) + self.check(new)
@@ -143,7 +143,7 @@ def _subject_errors(subject: Mapping[str, Any], field: str, namespaced: bool) ->
     return found
 
 
-_NAMESPACED = Ways(name_rule=_name_rule, creates_on_update=True)
-_CLUSTER = Ways(namespaced=False, name_rule=_name_rule, creates_on_update=True)
+_NAMESPACED = KindOptions(name_rule=_name_rule, creates_on_update=True)
+_CLUSTER = KindOptions(namespaced=False, name_rule=_name_rule, creates_on_update=True)
 ROLES, CLUSTER_ROLES = Roles(_NAMESPACED), Roles(_CLUSTER)
 ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS = Bindings(_NAMESPACED), Bindings(_CLUSTER)

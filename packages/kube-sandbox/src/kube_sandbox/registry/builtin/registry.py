@@ -2,16 +2,17 @@
 The ways of all built-in kinds, by plural with group: `services`, `roles.rbac.authorization.k8s.io`.
 
 Most are in files of their own; kinds that nobody would miss the defaults and checks of are
-`Plain`: their bodies are read as typed, their metadata is judged, status and generation are kept.
+`BaseStrategy`: their bodies are read as typed, their metadata is judged, status and generation are
+kept.
 """
 
 from collections.abc import Iterable, Mapping
 
 from kube_objects.builtins.catalog import catalog
 from kube_sandbox.api_errors import qualified
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
-from kube_sandbox.registry.builtin.non_workload_strategies import OTHERS
-from kube_sandbox.registry.builtin.services.ip_allocation import AddressBook
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
+from kube_sandbox.registry.builtin.non_workload_strategies import NON_WORKLOAD_STRATEGIES
+from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin.services.strategy import Services
 from kube_sandbox.registry.builtin.workload_strategies import WORKLOADS
 from kube_sandbox.registry.strategy import Strategies
@@ -37,18 +38,25 @@ _CONDITIONAL = frozenset(
     )
 )
 # In these groups a finalizer may be called anything.
-_LENIENT = ("apiextensions.k8s.io",)
+_ALLOWS_UNKNOWN_FINALIZERS = ("apiextensions.k8s.io",)
 
 
-def strategies(book: AddressBook | None = None) -> Strategies:
+def strategies(book: ServiceAllocations | None = None) -> Strategies:
     """Return the ways of every built-in kind; `book` knows the addresses of Services."""
-    known = {**OTHERS, **WORKLOADS, "services": Services(book or AddressBook())}
-    return {**{name: Plain(ways) for name, ways in _plain_ways(known)}, **known}
+    known = {
+        **NON_WORKLOAD_STRATEGIES,
+        **WORKLOADS,
+        "services": Services(book or ServiceAllocations()),
+    }
+    return {**{name: BaseStrategy(ways) for name, ways in _base_options(known)}, **known}
 
 
-def plain_kinds() -> list[str]:
+def base_strategy_kinds() -> list[str]:
     """Return the kinds without defaults and checks of their own."""
-    return [name for name, _ in _plain_ways({**OTHERS, **WORKLOADS, "services": None})]
+    return [
+        name
+        for name, _ in _base_options({**NON_WORKLOAD_STRATEGIES, **WORKLOADS, "services": None})
+    ]
 
 
 def kinds_with_status() -> list[str]:
@@ -56,15 +64,15 @@ def kinds_with_status() -> list[str]:
     return [name for name, each in strategies().items() if each.reset_fields("status")]
 
 
-def _plain_ways(known: Mapping[str, object]) -> Iterable[tuple[str, Ways]]:
+def _base_options(known: Mapping[str, object]) -> Iterable[tuple[str, KindOptions]]:
     for kind, plural, namespaced in catalog.places():
         name = qualified(kind.group, plural)
         if name not in known:
-            ways = Ways(
+            ways = KindOptions(
                 namespaced=namespaced,
                 has_status=name in _WITH_STATUS,
                 counted=("spec",) if name in _COUNTED else (),
                 allows_unconditional_update=name not in _CONDITIONAL,
-                judges_finalizers=kind.group not in _LENIENT,
+                judges_finalizers=kind.group not in _ALLOWS_UNKNOWN_FINALIZERS,
             )
             yield name, ways

@@ -4,16 +4,16 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import no_more_than, nonnegative, nonnegatives
 from kube_sandbox.registry.builtin.pods.defaults import default_template
 from kube_sandbox.registry.builtin.pods.template_strategy import (
-    Templated,
-    check_lasting,
+    TemplateStrategy,
     check_match,
+    check_restart_policy_always,
     check_selected_template,
     check_selector,
     same_selector,
 )
 from kube_sandbox.registry.builtin.pods.validation import check_template
 from kube_sandbox.registry.field_errors import required
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _COUNTS = (
     *("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
@@ -28,8 +28,8 @@ _ORDER = (
 )
 
 
-class _Counted(Templated):
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+class _Counted(TemplateStrategy):
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         return {"replicas": 0}
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
@@ -87,7 +87,9 @@ class ReplicationControllers(_Counted):
         if selector:
             found += check_match({"matchLabels": selector}, template, "spec.template")
         found += check_template(template, "spec.template")
-        return found + check_lasting(template, "ReplicationController", "spec.template")
+        return found + check_restart_policy_always(
+            template, "ReplicationController", "spec.template"
+        )
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
         """Warn of the template, if there is one."""

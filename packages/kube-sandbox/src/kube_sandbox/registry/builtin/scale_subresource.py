@@ -12,7 +12,7 @@ from kube_sandbox.registry.strategy import Errors
 
 _META = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 # The kinds that have one, by plural with group.
-SCALED = frozenset(
+SCALABLE_KINDS = frozenset(
     (
         "deployments.apps",
         "replicasets.apps",
@@ -38,7 +38,7 @@ def scale_of(obj: KubeObject) -> KubeObject:
     }
 
 
-def scaled(obj: KubeObject, scale: KubeObject) -> KubeObject:
+def with_scale(obj: KubeObject, scale: KubeObject) -> KubeObject:
     """Return an object with the number of pods that a scale wants."""
     found = deepcopy(obj)
     found.setdefault("spec", {})["replicas"] = scale.get("spec", {}).get("replicas", 0)

@@ -4,16 +4,16 @@ import json
 from binascii import a2b_base64, b2a_base64
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.config_maps import (
-    MOST_BYTES,
+    MAX_BYTES,
     decoded_size,
+    immutable_errors,
     key_errors,
-    sealed_errors,
 )
 from kube_sandbox.registry.field_errors import invalid, required, too_long
 from kube_sandbox.registry.object_meta import immutable
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _OPAQUE, _TLS = "Opaque", "kubernetes.io/tls"
 _ACCOUNT_KEY = "kubernetes.io/service-account.name"
@@ -24,7 +24,7 @@ _DOCKER_KEYS = {
 _REDACTED = "<secret contents redacted>"
 
 
-class Secrets(Plain):
+class Secrets(BaseStrategy):
     """Bytes by key, of a type."""
 
     def default(self, obj: KubeObject) -> None:
@@ -40,7 +40,7 @@ class Secrets(Plain):
             obj["data"] = {**obj.get("data", {}), **encoded}
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep the type if none is given."""
         if not new.get("type"):
@@ -53,14 +53,14 @@ class Secrets(Plain):
         found: Errors = []
         for key in data:
             found += key_errors(key, "data")
-        if sum(map(decoded_size, data.values())) > MOST_BYTES:
-            found.append(too_long("data", MOST_BYTES))
-        return found + _asked_by_type(obj)
+        if sum(map(decoded_size, data.values())) > MAX_BYTES:
+            found.append(too_long("data", MAX_BYTES))
+        return found + _type_errors(obj)
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
         """Let neither the type change nor one that is sealed."""
         found = immutable(new.get("type"), old.get("type"), "type")
-        return found + sealed_errors(new, old, "data")
+        return found + immutable_errors(new, old, "data")
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
         """Tell of a certificate or a key that is none."""
@@ -72,7 +72,7 @@ class Secrets(Plain):
         return []
 
 
-def _asked_by_type(obj: KubeObject) -> Errors:
+def _type_errors(obj: KubeObject) -> Errors:
     kind, data = obj.get("type", ""), obj.get("data", {})
     if kind in _DOCKER_KEYS:
         return _docker_errors(data, _DOCKER_KEYS[kind])
@@ -116,4 +116,4 @@ def _go_json_error(raw: bytes) -> str:
     return f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
 
 
-SECRETS = Secrets(Ways(rejudges_meta=True))
+SECRETS = Secrets(KindOptions(rejudges_meta=True))

@@ -1,26 +1,26 @@
 """ServiceAccount."""
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
-from kube_sandbox.registry.strategy import Occasion
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
+from kube_sandbox.registry.strategy import RequestContext
 
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
 
 
-class ServiceAccounts(Plain):
+class ServiceAccounts(BaseStrategy):
     """Somebody who is not a person."""
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Keep only the names of secrets."""
         super().prepare_create(obj, occasion)
-        _bare_names(obj)
+        _names_only(obj)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep only the names of secrets."""
         super().prepare_update(new, old, subresource, occasion)
-        _bare_names(new)
+        _names_only(new)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
         """Tell of an annotation that is out of use."""
@@ -34,11 +34,11 @@ class ServiceAccounts(Plain):
         ]
 
 
-def _bare_names(obj: KubeObject) -> None:
+def _names_only(obj: KubeObject) -> None:
     if obj.get("secrets"):
         obj["secrets"] = [
             {"name": each["name"]} if each.get("name") else {} for each in obj["secrets"]
         ]
 
 
-SERVICE_ACCOUNTS = ServiceAccounts(Ways(rejudges_meta=True))
+SERVICE_ACCOUNTS = ServiceAccounts(KindOptions(rejudges_meta=True))

@@ -4,26 +4,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
 from kube_sandbox.registry.builtin.field_validation import (
     at_most_all,
     by_rule,
     choice,
     int_or_percent,
+    int_or_percent_value,
     no_more_than,
     nonnegative,
     nonnegatives,
-    worth,
 )
-from kube_sandbox.registry.builtin.internal_json import shown_internal, shown_selector
+from kube_sandbox.registry.builtin.internal_json import format_internal, format_selector
 from kube_sandbox.registry.builtin.persistent_volume_claims import claim_errors
 from kube_sandbox.registry.builtin.pods.defaults import default_claim_spec, default_template
 from kube_sandbox.registry.builtin.pods.template_strategy import (
-    Templated,
-    check_lasting,
+    TemplateStrategy,
     check_match,
+    check_restart_policy_always,
     check_selector,
-    is_readable,
+    is_valid_selector,
     not_decremented,
 )
 from kube_sandbox.registry.builtin.pods.validation import check_template
@@ -31,7 +31,7 @@ from kube_sandbox.registry.builtin.pods.warnings import template_warnings
 from kube_sandbox.registry.field_errors import forbidden, invalid, required
 from kube_sandbox.registry.name_validation import dns_label
 from kube_sandbox.registry.object_meta import IMMUTABLE, annotations, labels
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _DEFAULTS = {"podManagementPolicy": "OrderedReady", "replicas": 1, "revisionHistoryLimit": 10}
 _RETENTION = "persistentVolumeClaimRetentionPolicy"
@@ -64,7 +64,7 @@ _HISTORY = (
 )
 
 
-class StatefulSets(Templated):
+class StatefulSets(TemplateStrategy):
     """Pods with names and storage of their own."""
 
     def default(self, obj: KubeObject) -> None:
@@ -89,20 +89,20 @@ class StatefulSets(Templated):
             default_claim_spec(claim.setdefault("spec", {}))
             claim.setdefault("status", {}).setdefault("phase", "Pending")
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Begin without what is switched off."""
         super().prepare_create(obj, occasion)
         _drop_unavailable(obj, {})
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep what this write does not reach."""
         if subresource != "status":
             _drop_unavailable(new, old)
         super().prepare_update(new, old, subresource, occasion)
 
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         """Return the status of a new object."""
         return {"replicas": 0, "availableReplicas": 0}
 
@@ -175,11 +175,11 @@ def _spec(spec: KubeObject, *, is_new: bool) -> Errors:
         found += by_rule(service, "spec.serviceName", dns_label)
     selector, template = spec.get("selector"), spec.get("template", {})
     found += check_selector(selector, "statefulset", "spec.selector")
-    if is_readable(selector):
+    if is_valid_selector(selector):
         found += _template(spec, "spec.template")
     else:
-        found.append(invalid("spec.selector", shown_selector(selector), ""))
-    return found + check_lasting(template, "StatefulSet", "spec.template")
+        found.append(invalid("spec.selector", format_selector(selector), ""))
+    return found + check_restart_policy_always(template, "StatefulSet", "spec.template")
 
 
 def _template(spec: KubeObject, at: str) -> Errors:
@@ -210,9 +210,9 @@ def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
     if kind == "OnDelete":
         if rolling is None:
             return []
-        shown = shown_internal(rolling, "apps.RollingUpdateStatefulSetStrategy")
+        shown = format_internal(rolling, "apps.RollingUpdateStatefulSetStrategy")
         return [invalid(where, shown, "only allowed for updateStrategy 'RollingUpdate'")]
-    shown = shown_internal(strategy, "apps.StatefulSetUpdateStrategy")
+    shown = format_internal(strategy, "apps.StatefulSetUpdateStrategy")
     return [invalid(at, shown, "must be 'RollingUpdate' or 'OnDelete'")]
 
 
@@ -222,12 +222,12 @@ def _rolling(rolling: Mapping[str, Any], at: str) -> Errors:
     if unavailable is None:
         return found
     found += int_or_percent(unavailable, where)
-    if worth(unavailable) == 0:
+    if int_or_percent_value(unavailable) == 0:
         found.append(invalid(where, unavailable, "cannot be 0"))
     return found + at_most_all(unavailable, where)
 
 
-class ControllerRevisions(Plain):
+class ControllerRevisions(BaseStrategy):
     """What a template was at a time."""
 
     def default(self, obj: KubeObject) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kube_sandbox.registry.builtin.autoscaling.strategy import Autoscalers
-from kube_sandbox.registry.builtin.base_strategy import Ways
+from kube_sandbox.registry.builtin.base_strategy import KindOptions
 from kube_sandbox.registry.builtin.cron_jobs import CronJobs
 from kube_sandbox.registry.builtin.daemon_sets import DaemonSets
 from kube_sandbox.registry.builtin.deployments import Deployments
@@ -16,23 +16,23 @@ from kube_sandbox.registry.builtin.stateful_sets import ControllerRevisions, Sta
 from kube_sandbox.registry.name_validation import name_is_label
 from kube_sandbox.registry.strategy import Strategy
 
-_COUNTED = Ways(has_status=True, counted=("spec",))
+_COUNTED = KindOptions(has_status=True, counted=("spec",))
 
 WORKLOADS: Mapping[str, Strategy] = {
     "pods": Pods(_COUNTED),
-    "podtemplates": PodTemplates(Ways(counted=("template",))),
+    "podtemplates": PodTemplates(KindOptions(counted=("template",))),
     "replicationcontrollers": ReplicationControllers(_COUNTED),
     "deployments.apps": Deployments(_COUNTED),
     "replicasets.apps": ReplicaSets(_COUNTED),
     "statefulsets.apps": StatefulSets(
-        Ways(has_status=True, counted=("spec",), name_rule=name_is_label)
+        KindOptions(has_status=True, counted=("spec",), name_rule=name_is_label)
     ),
     "daemonsets.apps": DaemonSets(_COUNTED),
-    "controllerrevisions.apps": ControllerRevisions(Ways()),
+    "controllerrevisions.apps": ControllerRevisions(KindOptions()),
     "jobs.batch": Jobs(_COUNTED),
     "cronjobs.batch": CronJobs(_COUNTED),
-    "horizontalpodautoscalers.autoscaling": Autoscalers(Ways(has_status=True)),
+    "horizontalpodautoscalers.autoscaling": Autoscalers(KindOptions(has_status=True)),
     "poddisruptionbudgets.policy": DisruptionBudgets(
-        Ways(has_status=True, counted=("spec",), allows_unconditional_update=False)
+        KindOptions(has_status=True, counted=("spec",), allows_unconditional_update=False)
     ),
 }

@@ -7,7 +7,7 @@ import pytest
 from sandbox_testing.quota_writes import claim, pod, service
 
 from kube_sandbox.admission.plugins.quota_scopes import has_claim, has_pod
-from kube_sandbox.admission.plugins.quota_usage import measure_of
+from kube_sandbox.admission.plugins.quota_usage import evaluator_for
 from kube_sandbox.admission.plugins.resource_sums import texts
 
 Json = dict[str, Any]
@@ -21,7 +21,7 @@ def same(cpu: str, memory: str) -> Json:
 
 
 def used(bucket: str, obj: Json, now: datetime | None = None) -> dict[str, str]:
-    measure = measure_of(bucket)
+    measure = evaluator_for(bucket)
     assert measure is not None
     return texts(measure.uses(obj, now))
 
@@ -150,7 +150,7 @@ def test_every_kind_is_counted(bucket: str, names: list[str]) -> None:
     ],
 )
 def test_names_that_are_about_pods(name: str, is_counted: bool) -> None:
-    measure = measure_of("pods")
+    measure = evaluator_for("pods")
     assert measure is not None
     assert measure.counts(name) is is_counted
 

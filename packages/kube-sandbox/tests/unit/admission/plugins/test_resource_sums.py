@@ -8,8 +8,8 @@ from kube_sandbox.admission.plugins.resource_sums import (
     added,
     amount,
     amounts,
+    increased,
     listed,
-    risen,
     texts,
 )
 
@@ -42,9 +42,9 @@ def test_what_is_read_is_written_again(found: dict[str, str]) -> None:
 @given(CANONICAL, CANONICAL)
 def test_what_is_added_can_be_taken_away(left: str, right: str) -> None:
     total = added(amounts({"a": left}), amounts({"a": right}))
-    rest = risen(total, amounts({"a": right}))
+    rest = increased(total, amounts({"a": right}))
     assert rest["a"].nanos == amount(left).nanos
 
 
 def test_there_is_never_less_than_nothing() -> None:
-    assert listed(risen(amounts({"a": "1"}), amounts({"a": "2", "b": "3"}))) == "a=0,b=0"
+    assert listed(increased(amounts({"a": "1"}), amounts({"a": "2", "b": "3"}))) == "a=0,b=0"

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube_sandbox.apiextensions.customresource.prune_and_default import Reader, read
-from kube_sandbox.apiextensions.customresource.ratcheting import is_equal, is_same
-from kube_sandbox.apiextensions.customresource.schema_validation import Checker
+from kube_sandbox.apiextensions.customresource.prune_and_default import Reader, normalize_object
+from kube_sandbox.apiextensions.customresource.ratcheting import is_equal, is_unchanged
+from kube_sandbox.apiextensions.customresource.schema_validation import SchemaValidator
 
 KEYS = st.sampled_from(("a", "b", "c", "spec"))
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(("", "x", "yy"))
@@ -45,25 +45,25 @@ SCHEMAS = st.dictionaries(KEYS, st.recursive(LEAVES, _around, max_leaves=6), max
 @given(OBJECTS, SCHEMAS)
 def test_what_is_in_form_stays_as_it_is(obj: dict[str, Any], schema: dict[str, Any]) -> None:
     reader = Reader(schema, root=True)
-    read(obj, reader)
+    normalize_object(obj, reader)
     again = deepcopy(obj)
-    assert read(again, reader) == []
+    assert normalize_object(again, reader) == []
     assert is_equal(again, obj)
 
 
 @given(OBJECTS, SCHEMAS)
 def test_what_did_not_change_is_forgiven(obj: dict[str, Any], schema: dict[str, Any]) -> None:
-    read(obj, Reader(schema, root=True))
-    checker = Checker(schema)
+    normalize_object(obj, Reader(schema, root=True))
+    checker = SchemaValidator(schema)
     forgiven = checker.flaws(obj, deepcopy(obj))
     assert len(forgiven) <= len(checker.flaws(obj))
-    if is_same(obj, obj, schema):
+    if is_unchanged(obj, obj, schema):
         assert forgiven == []
 
 
 @given(OBJECTS, SCHEMAS)
 def test_defaults_are_copies(obj: dict[str, Any], schema: dict[str, Any]) -> None:
     before = deepcopy(schema)
-    read(obj, Reader(schema, root=True))
-    read(obj, Reader({}, root=True))
+    normalize_object(obj, Reader(schema, root=True))
+    normalize_object(obj, Reader({}, root=True))
     assert schema == before

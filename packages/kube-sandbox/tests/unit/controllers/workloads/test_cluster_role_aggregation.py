@@ -5,10 +5,10 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads.cluster_role_aggregation import CONTROLLER, plan
-from kube_sandbox.controllers.workloads.plan_steps import Apply, Moment, Settings
+from kube_sandbox.controllers.workloads.plan_steps import Apply, PlanContext, Settings
 
 BUCKET = "clusterroles.rbac.authorization.k8s.io"
-MOMENT = Moment(datetime(2026, 1, 1, tzinfo=UTC), Settings())
+MOMENT = PlanContext(datetime(2026, 1, 1, tzinfo=UTC), Settings())
 
 
 def rule(resource: str) -> dict[str, Any]:

@@ -7,22 +7,22 @@ from hypothesis import strategies as st
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads.indexes import (
+    IndexQuery,
     Key,
-    Related,
-    Relation,
-    Wish,
-    label_ties,
-    label_wish,
+    RelatedBucket,
+    RelatedIndexes,
+    label_index_keys,
+    label_query,
 )
 from kube_sandbox.controllers.workloads.registry import controllers, standing_controllers
 
 
-def _selected(service: KubeObject) -> list[Wish]:
+def _selected(service: KubeObject) -> list[IndexQuery]:
     selector = service["spec"]["selector"]
-    return [] if selector is None else [label_wish(service["metadata"]["namespace"], selector)]
+    return [] if selector is None else [label_query(service["metadata"]["namespace"], selector)]
 
 
-SERVICES = {"services": (Relation("pods", wishes=_selected, ties=label_ties),)}
+SERVICES = {"services": (RelatedBucket("pods", wishes=_selected, ties=label_index_keys),)}
 
 
 def service(selector: dict[str, str] | None, namespace: str = "n") -> KubeObject:
@@ -38,7 +38,7 @@ def at(bucket: str, name: str, namespace: str = "n") -> Key:
 
 
 def test_a_change_is_told_only_to_those_who_look_for_it() -> None:
-    related = Related(SERVICES)
+    related = RelatedIndexes(SERVICES)
     for name in ("a", "b", "c"):
         related.put(at("services", name), service({"app": name, "tier": "web"}))
     related.put(at("services", "web"), service({"tier": "web"}))
@@ -47,7 +47,7 @@ def test_a_change_is_told_only_to_those_who_look_for_it() -> None:
 
 
 def test_who_looked_at_an_object_is_told_that_it_is_another_now() -> None:
-    related = Related(SERVICES)
+    related = RelatedIndexes(SERVICES)
     for name in ("a", "b"):
         related.put(at("services", name), service({"app": name}))
     related.put(at("pods", "x"), pod({"app": "a"}))
@@ -59,7 +59,7 @@ def test_who_looked_at_an_object_is_told_that_it_is_another_now() -> None:
 
 
 def test_an_empty_wish_is_for_all_in_the_namespace() -> None:
-    related = Related(SERVICES)
+    related = RelatedIndexes(SERVICES)
     related.put(at("services", "all"), service({}))
     related.put(at("pods", "x"), pod({}))
     related.put(at("pods", "y", "other"), pod({}, "other"))
@@ -68,7 +68,7 @@ def test_an_empty_wish_is_for_all_in_the_namespace() -> None:
 
 def test_claims_volumes_and_sets_see_their_own() -> None:
     known = {**controllers(), **standing_controllers()}
-    related = Related({bucket: each.sees for bucket, each in known.items()})
+    related = RelatedIndexes({bucket: each.sees for bucket, each in known.items()})
     claim = at("persistentvolumeclaims", "data-db-0")
     volume = ("persistentvolumes", "", "pv")
     statefulset, user = at("statefulsets.apps", "db"), at("pods", "db-0")
@@ -106,7 +106,7 @@ _WRITES = st.lists(
 def test_what_is_seen_is_what_is_selected_whatever_happened_before(
     writes: list[tuple[str, str, str, dict[str, str] | None]],
 ) -> None:
-    related = Related(SERVICES)
+    related = RelatedIndexes(SERVICES)
     there: dict[Key, dict[str, str]] = {}
     for bucket, name, namespace, labels in writes:
         key = (bucket, namespace, name)

@@ -192,5 +192,5 @@ def test_a_job_can_succeed_before_all_is_done(world: World) -> None:
     ("numbers", "text"), [((), ""), ((1,), "1"), ((0, 1), "0,1"), ((0, 2, 3, 4, 6), "0,2-4,6")]
 )
 def test_numbers_are_printed_in_runs(numbers: tuple[int, ...], text: str) -> None:
-    assert job_pods.printed(numbers) == text
-    assert job_pods.parsed(text) == set(numbers)
+    assert job_pods.format_indexes(numbers) == text
+    assert job_pods.parse_indexes(text) == set(numbers)

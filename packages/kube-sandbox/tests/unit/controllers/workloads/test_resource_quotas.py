@@ -8,9 +8,9 @@ from sandbox_testing.owned_objects import config_map
 from sandbox_testing.simulated_cluster import KINDS, World
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.controllers.manager import Background, Duties
+from kube_sandbox.controllers.manager import ControllerManager, ControllerManagerOptions
 from kube_sandbox.controllers.workloads import resource_quotas
-from kube_sandbox.controllers.workloads.plan_steps import Moment, Settings
+from kube_sandbox.controllers.workloads.plan_steps import PlanContext, Settings
 
 QUOTA: dict[str, Any] = {
     "apiVersion": "v1",
@@ -26,7 +26,7 @@ POD: dict[str, Any] = {
 }
 
 
-MOMENT = Moment(datetime(2026, 11, 16, tzinfo=UTC), Settings())
+MOMENT = PlanContext(datetime(2026, 11, 16, tzinfo=UTC), Settings())
 
 
 def used(world: World) -> Any:
@@ -109,9 +109,11 @@ def test_after_a_restart_every_quota_is_counted(world: World) -> None:
     world.add(QUOTA)
     world.run()
     before = world.store.version
-    duties = Duties(lambda *kind: KINDS.get(kind), world.background._duties.namespaced, Settings())
+    duties = ControllerManagerOptions(
+        lambda *kind: KINDS.get(kind), world.background._duties.namespaced, Settings()
+    )
     world.add(config_map("a"))
-    restarted = Background(world.store, world, duties)
+    restarted = ControllerManager(world.store, world, duties)
     restarted.start()
     restarted.run(world.now)
     assert world.store.version == before + 2
@@ -139,9 +141,9 @@ def test_the_same_amounts_in_other_words_are_the_same() -> None:
     ],
 )
 def test_few_changes_give_anything_back(bucket: str, obj: KubeObject, expected: bool) -> None:
-    assert resource_quotas.gives_back(bucket, obj, is_gone=False) is expected
+    assert resource_quotas.releases_quota(bucket, obj, is_gone=False) is expected
 
 
 def test_what_is_counted_gives_back_when_it_goes() -> None:
-    assert resource_quotas.gives_back("configmaps", {"metadata": {}}, is_gone=True)
-    assert not resource_quotas.gives_back("events", {"metadata": {}}, is_gone=True)
+    assert resource_quotas.releases_quota("configmaps", {"metadata": {}}, is_gone=True)
+    assert not resource_quotas.releases_quota("events", {"metadata": {}}, is_gone=True)

@@ -10,8 +10,8 @@ from kube_sandbox.controllers.workloads.plan_steps import Settings
 from kube_sandbox.controllers.workloads.simulated_outcomes import (
     OUTCOME,
     Outcome,
+    outcome_text_of,
     parse_outcomes,
-    said_of,
 )
 
 POD = {"containers": [{"name": "a", "image": "x:1"}]}
@@ -228,13 +228,13 @@ def test_an_image_without_a_tag_means_all_of_them(
     image: str, outcomes: Mapping[str, Outcome], expected: Outcome | None
 ) -> None:
     spec = {"containers": [{"name": "a", "image": "other"}, {"name": "b", "image": image}]}
-    assert said_of({"metadata": {}, "spec": spec}, outcomes) == expected
+    assert outcome_text_of({"metadata": {}, "spec": spec}, outcomes) == expected
 
 
 def test_an_annotation_beats_the_image() -> None:
     found = pod("Running")
-    assert said_of(found, {"x": "Failed"}) == "Running"
-    assert said_of(pod("Explodes"), {"x": "Failed"}) == "Failed"
+    assert outcome_text_of(found, {"x": "Failed"}) == "Running"
+    assert outcome_text_of(pod("Explodes"), {"x": "Failed"}) == "Failed"
 
 
 def test_outcomes_are_read_as_image_and_word() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kube_objects.refs import Kind
 from kube_sandbox.registry.builtin.events import from_core, to_core
-from kube_sandbox.registry.builtin.go_codec.round_trip import typed_form
+from kube_sandbox.registry.builtin.go_codec.round_trip import round_trip_of
 
 CORE = {
     "kind": "Event",
@@ -50,8 +50,8 @@ TEXT = st.text(alphabet="ab", max_size=3)
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(("reason", "note", "action"), TEXT)))
 def test_both_forms_are_in_normal_form(body: dict[str, Any]) -> None:
     newer, core = (
-        typed_form(Kind("events.k8s.io", "v1", "Event")),
-        typed_form(Kind("", "v1", "Event")),
+        round_trip_of(Kind("events.k8s.io", "v1", "Event")),
+        round_trip_of(Kind("", "v1", "Event")),
     )
     assert newer is not None
     assert core is not None

@@ -2,32 +2,34 @@ import orjson
 
 from kube_sandbox.registry.builtin.internal_json import (
     difference,
-    internal,
-    shown_internal,
-    shown_selector,
+    format_internal,
+    format_selector,
+    internal_form,
 )
-from kube_sandbox.registry.field_errors import shown
+from kube_sandbox.registry.field_errors import format_field_value
 
 
 def test_a_value_is_printed_with_the_fields_of_go_in_their_order() -> None:
-    value = shown_internal({"rollingUpdate": {"maxSurge": 1}}, "apps.DeploymentStrategy")
-    assert shown(value) == '{"Type":"","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":1}}'
+    value = format_internal({"rollingUpdate": {"maxSurge": 1}}, "apps.DeploymentStrategy")
+    assert (
+        format_field_value(value) == '{"Type":"","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":1}}'
+    )
 
 
 def test_what_is_absent_is_null() -> None:
-    assert shown(shown_internal(None, "batch.SuccessPolicy")) == "null"
-    assert shown(shown_selector(None)) == "null"
+    assert format_field_value(format_internal(None, "batch.SuccessPolicy")) == "null"
+    assert format_field_value(format_selector(None)) == "null"
 
 
 def test_fields_that_the_api_has_elsewhere_are_where_go_has_them() -> None:
-    spec = internal({"hostNetwork": True, "securityContext": {"runAsUser": 5}}, "core.PodSpec")
+    spec = internal_form({"hostNetwork": True, "securityContext": {"runAsUser": 5}}, "core.PodSpec")
     assert spec["SecurityContext"]["HostNetwork"] is True
     assert spec["SecurityContext"]["RunAsUser"] == 5
     assert "HostNetwork" not in spec
 
 
 def test_the_metadata_of_a_template_is_printed_as_the_api_has_it() -> None:
-    template = internal({"metadata": {"labels": {"b": "1", "a": "2"}}}, "core.PodTemplateSpec")
+    template = internal_form({"metadata": {"labels": {"b": "1", "a": "2"}}}, "core.PodTemplateSpec")
     assert list(template) == ["labels", "Spec"]
     assert list(template["labels"]) == ["a", "b"]
 
@@ -37,7 +39,7 @@ def test_labels_come_before_expressions_in_a_selector() -> None:
         "matchExpressions": [{"values": ["x"], "operator": "In", "key": "a"}],
         "matchLabels": {"b": "c"},
     }
-    assert orjson.dumps(shown_selector(selector)) == (
+    assert orjson.dumps(format_selector(selector)) == (
         b'{"matchLabels":{"b":"c"},"matchExpressions":[{"key":"a","operator":"In","values":["x"]}]}'
     )
 

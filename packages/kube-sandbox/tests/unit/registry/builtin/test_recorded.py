@@ -17,17 +17,17 @@ from kube_objects.refs import Kind
 from kube_objects.schemas import KindSchema
 from kube_sandbox.api_errors import StatusError, bad_request, invalid, qualified
 from kube_sandbox.registry import object_meta
-from kube_sandbox.registry.builtin.base_strategy import Plain
-from kube_sandbox.registry.builtin.go_codec.round_trip import typed_form
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
+from kube_sandbox.registry.builtin.go_codec.round_trip import round_trip_of
 from kube_sandbox.registry.builtin.registry import strategies
 from kube_sandbox.registry.field_errors import invalid as field_error
-from kube_sandbox.registry.strategy import Errors, Occasion, Strategy
+from kube_sandbox.registry.strategy import Errors, RequestContext, Strategy
 
 RECORDED = Path(__file__).parent / "data" / "recorded.json.zlib"
 STRATEGIES = strategies()
 GATE = Gate()
 NAMESPACE = "e-recorded"
-OCCASION = Occasion(datetime(2026, 1, 1, tzinfo=UTC), dry_run=True)
+OCCASION = RequestContext(datetime(2026, 1, 1, tzinfo=UTC), dry_run=True)
 OTHER_NAMESPACE = (
     "the namespace of the provided object does not match the namespace sent on the request"
 )
@@ -59,7 +59,7 @@ def answered(case: Json) -> tuple[int, Json, list[str]]:
 
 
 def read(found: KindSchema, strategy: Strategy, body: Json) -> tuple[Json, list[str]]:
-    form = typed_form(found.kind)
+    form = round_trip_of(found.kind)
     assert form is not None
     obj, unknown = form.read(body)
     strategy.default(obj)
@@ -106,7 +106,7 @@ def updated(
     meta.pop("managedFields", None)
     place(found, meta)
     if not meta.get("resourceVersion"):
-        assert isinstance(strategy, Plain)
+        assert isinstance(strategy, BaseStrategy)
         if not strategy.allows_unconditional_update:
             why = field_error("metadata.resourceVersion", 0, "must be specified for an update")
             raise invalid(found.kind.group, found.plural, meta["name"], [why])

@@ -2,8 +2,8 @@
 
 from kube_objects.builtins.catalog import catalog
 from kube_sandbox.api_errors import qualified
-from kube_sandbox.registry.builtin.base_strategy import Plain
-from kube_sandbox.registry.builtin.registry import plain_kinds, strategies
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
+from kube_sandbox.registry.builtin.registry import base_strategy_kinds, strategies
 
 
 def test_every_kind_of_the_catalogue_has_its_ways() -> None:
@@ -19,7 +19,7 @@ def test_a_kind_is_judged_in_its_scope() -> None:
         known = catalog.find(kind)
         assert known is not None
         strategy = found[qualified(kind.group, known.plural)]
-        if isinstance(strategy, Plain):
+        if isinstance(strategy, BaseStrategy):
             assert strategy.ways.namespaced == known.namespaced, kind
 
 
@@ -41,8 +41,10 @@ def test_only_some_kinds_are_made_by_a_put() -> None:
 
 
 def test_kinds_that_people_write_are_not_plain() -> None:
-    assert not {"configmaps", "services", "ingresses.networking.k8s.io"} & set(plain_kinds())
-    assert "ipaddresses.networking.k8s.io" in plain_kinds()
+    assert not {"configmaps", "services", "ingresses.networking.k8s.io"} & set(
+        base_strategy_kinds()
+    )
+    assert "ipaddresses.networking.k8s.io" in base_strategy_kinds()
 
 
 def test_a_write_to_a_half_does_not_own_the_other() -> None:

@@ -6,8 +6,8 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.scale_subresource import (
     check_scale,
     scale_of,
-    scaled,
     selector_text,
+    with_scale,
 )
 
 METADATA = {
@@ -45,14 +45,14 @@ def test_a_scale_of_nothing_has_an_empty_spec() -> None:
 def test_a_scale_changes_the_number_and_says_which_version_it_means() -> None:
     scale = {"metadata": {"name": "web", "resourceVersion": "4"}, "spec": {"replicas": 7}}
     obj = deployment(**SPEC)
-    found = scaled(obj, scale)
+    found = with_scale(obj, scale)
     assert found["spec"] == {**SPEC, "replicas": 7}
     assert found["metadata"]["resourceVersion"] == "4"
     assert obj["spec"]["replicas"] == 2
 
 
 def test_a_scale_that_leaves_out_the_number_wants_none() -> None:
-    assert scaled(deployment(**SPEC), {"metadata": {"name": "web"}})["spec"]["replicas"] == 0
+    assert with_scale(deployment(**SPEC), {"metadata": {"name": "web"}})["spec"]["replicas"] == 0
 
 
 def test_a_negative_number_is_refused() -> None:

@@ -18,9 +18,9 @@ from sandbox_testing.gate import Gate
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.registry import object_meta
-from kube_sandbox.registry.builtin.go_codec.round_trip import TypedForm, typed_form
+from kube_sandbox.registry.builtin.go_codec.round_trip import GoRoundTrip, round_trip_of
 from kube_sandbox.registry.builtin.workload_strategies import WORKLOADS
-from kube_sandbox.registry.strategy import Occasion
+from kube_sandbox.registry.strategy import RequestContext
 
 UID = "00000000-0000-4000-8000-000000000000"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -40,7 +40,7 @@ GATE = Gate(
         for name, value in PRIORITIES.items()
     )
 )
-OCCASION = Occasion(NOW)
+OCCASION = RequestContext(NOW)
 SUBRESOURCES = {"~": "", "s": "status", "e": "ephemeralcontainers", "r": "resize"}
 
 
@@ -49,8 +49,8 @@ def kind_of(obj: KubeObject) -> Kind:
     return Kind(group, version, obj["kind"])
 
 
-def form_of(obj: KubeObject) -> TypedForm:
-    form = typed_form(kind_of(obj))
+def form_of(obj: KubeObject) -> GoRoundTrip:
+    form = round_trip_of(kind_of(obj))
     assert form is not None
     return form
 

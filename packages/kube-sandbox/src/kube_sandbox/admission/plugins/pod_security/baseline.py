@@ -14,9 +14,9 @@ from kube_sandbox.admission.plugins.pod_security.check_results import (
     context_of,
     contexts,
     counted,
+    format_containers,
     listed,
     setters,
-    told_containers,
     unsafe_profiles,
 )
 from kube_sandbox.registry.field_errors import quoted
@@ -80,7 +80,7 @@ def host_ports(metadata: KubeObject, spec: KubeObject) -> Violation | None:
             names.append(container["name"])
             found |= used
     verb, noun = counted("uses", "use", names), counted("hostPort", "hostPorts", found)
-    told = f"{told_containers(names)} {verb} {noun} {', '.join(sorted(found))}"
+    told = f"{format_containers(names)} {verb} {noun} {', '.join(sorted(found))}"
     return Violation("hostPort", told) if names else None
 
 
@@ -95,7 +95,7 @@ def hosts_of_handlers(metadata: KubeObject, spec: KubeObject) -> Violation | Non
     }
     names, hosts = sorted({name for name, _ in found}), sorted({host for _, host in found})
     verb, noun = counted("uses", "use", names), counted(_HOST, f"{_HOST}s", hosts)
-    told = f"{told_containers(names)} {verb} {noun} {listed(hosts)}"
+    told = f"{format_containers(names)} {verb} {noun} {listed(hosts)}"
     return Violation(_HOST, told) if found else None
 
 
@@ -108,7 +108,7 @@ def _handlers(container: KubeObject) -> Iterator[Mapping[str, Any]]:
 def privileged(metadata: KubeObject, spec: KubeObject) -> Violation | None:
     """Refuse privileged containers."""
     names = [name for name, context in contexts(spec) if context.get("privileged")]
-    told = f"{told_containers(names)} must not set securityContext.privileged=true"
+    told = f"{format_containers(names)} must not set securityContext.privileged=true"
     return Violation("privileged", told) if names else None
 
 
@@ -116,7 +116,7 @@ def proc_mount(metadata: KubeObject, spec: KubeObject) -> Violation | None:
     """Refuse to show all of /proc."""
     mounts = [(name, context.get("procMount") or "Default") for name, context in contexts(spec)]
     found = [(name, mount) for name, mount in mounts if mount != "Default"]
-    who = told_containers([name for name, _ in found])
+    who = format_containers([name for name, _ in found])
     kinds = listed(sorted({mount for _, mount in found}))
     told = f"{who} must not set securityContext.procMount to {kinds}"
     return Violation("procMount", told) if found else None

@@ -64,7 +64,7 @@ def listed(texts: Collection[str]) -> str:
     return ", ".join(f'"{text}"' for text in texts)
 
 
-def told_containers(names: Collection[str]) -> str:
+def format_containers(names: Collection[str]) -> str:
     """Name containers."""
     return f"{counted('container', 'containers', names)} {listed(names)}"
 
@@ -72,7 +72,7 @@ def told_containers(names: Collection[str]) -> str:
 def setters(names: Collection[str], *, is_pod: bool) -> str:
     """Name those that set something: the pod, containers, or both; "" if it is nobody."""
     return " and ".join(
-        [*(["pod"] if is_pod else ()), *([told_containers(names)] if names else ())]
+        [*(["pod"] if is_pod else ()), *([format_containers(names)] if names else ())]
     )
 
 
@@ -85,4 +85,4 @@ def adding(spec: KubeObject, allowed: Collection[str]) -> str:
             names.append(name)
             found |= more
     told = f"must not include {listed(sorted(found))} in securityContext.capabilities.add"
-    return f"{told_containers(names)} {told}" if names else ""
+    return f"{format_containers(names)} {told}" if names else ""

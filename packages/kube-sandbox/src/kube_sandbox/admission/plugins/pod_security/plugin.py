@@ -13,8 +13,12 @@ from dataclasses import dataclass, replace
 
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import Judging, Surroundings, refused
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import (
+    AdmissionContext,
+    ValidatingPlugin,
+    forbidden_by_plugin,
+)
 from kube_sandbox.admission.plugins.pod_security.standards import LEVELS, Standard, violations
 from kube_sandbox.registry.field_errors import FieldError, invalid, quoted
 
@@ -37,7 +41,7 @@ _NO_VERSION = 'must be "latest" or "v1.x"'
 _IGNORED_PARTS = frozenset(
     ("exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status")
 )
-_MOST_PODS = 3000  # of a namespace
+_MAX_PODS = 3000  # of a namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +53,13 @@ class _Policy:
     errors: list[FieldError]
 
 
-class PodSecurity(Judging):
+class PodSecurity(ValidatingPlugin):
     """Refuses pods that do not meet the standard of their namespace."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: AdmissionContext) -> None:
         self._around = around
 
-    def validate(self, deed: Deed) -> list[str]:
+    def validate(self, deed: AdmissionAttributes) -> list[str]:
         """Refuse a pod or a namespace; return what is to be warned of."""
         if deed.obj is None:
             return []
@@ -65,18 +69,18 @@ class PodSecurity(Judging):
             return self._pod(deed, deed.obj)
         return [] if deed.subresource else self._template(deed, deed.obj)
 
-    def _pod(self, deed: Deed, pod: KubeObject) -> list[str]:
+    def _pod(self, deed: AdmissionAttributes, pod: KubeObject) -> list[str]:
         if deed.subresource in _IGNORED_PARTS:
             return []
         if deed.old is not None and not _is_significant(pod["spec"], deed.old["spec"]):
             return []
         policy = self._policy(deed.namespace)
-        if told := _told(policy.enforce, pod):
-            raise refused(deed, f"violates {told}")
+        if told := _violation_message(policy.enforce, pod):
+            raise forbidden_by_plugin(deed, f"violates {told}")
         # What is met need not be looked at again.
         return [] if policy.warn == policy.enforce else _warnings(policy.warn, pod)
 
-    def _template(self, deed: Deed, maker: KubeObject) -> list[str]:
+    def _template(self, deed: AdmissionAttributes, maker: KubeObject) -> list[str]:
         template = maker
         for step in TEMPLATES[deed.served.bucket]:
             template = template.get(step) or {}
@@ -85,7 +89,7 @@ class PodSecurity(Judging):
     def _policy(self, namespace: str) -> _Policy:
         return _policy(self._around.find("namespaces", "", namespace) or {})
 
-    def _namespace(self, deed: Deed, namespace: KubeObject) -> list[str]:
+    def _namespace(self, deed: AdmissionAttributes, namespace: KubeObject) -> list[str]:
         policy = _policy(namespace)
         former = None if deed.old is None else _policy(deed.old)
         if policy.errors and (former is None or policy.errors != former.errors):
@@ -122,17 +126,17 @@ def _standard(
     if level is not None:
         found = replace(found, level=level if level in LEVELS else otherwise)
         if level not in LEVELS:
-            errors.append(_wrong(mode, level, _NO_LEVEL))
+            errors.append(_invalid_label(mode, level, _NO_LEVEL))
     if version is not None and version != "latest":
         read = _VERSION.fullmatch(version)
         if read and int(read[1]) <= _HIGHEST_VERSION:
             found = replace(found, minor=int(read[1]))
         else:
-            errors.append(_wrong(f"{mode}-version", version, _NO_VERSION))
+            errors.append(_invalid_label(f"{mode}-version", version, _NO_VERSION))
     return found, errors
 
 
-def _wrong(label: str, value: str, why: str) -> FieldError:
+def _invalid_label(label: str, value: str, why: str) -> FieldError:
     return invalid(f"metadata.labels[{_LABEL}{label}]", value, why)
 
 
@@ -146,7 +150,7 @@ def _is_stricter(new: Standard, old: Standard) -> bool:
 # What is told of pods
 
 
-def _told(standard: Standard, pod: KubeObject) -> str:
+def _violation_message(standard: Standard, pod: KubeObject) -> str:
     """Say how a pod or a template violates a standard; "" if it does not."""
     found = violations(standard, pod.get("metadata") or {}, pod.get("spec") or {})
     told = ", ".join(map(str, found))
@@ -154,7 +158,7 @@ def _told(standard: Standard, pod: KubeObject) -> str:
 
 
 def _warnings(standard: Standard, pod: KubeObject) -> list[str]:
-    told = _told(standard, pod)
+    told = _violation_message(standard, pod)
     return [f"would violate {told}"] if told else []
 
 
@@ -176,18 +180,18 @@ def _images(spec: KubeObject, name: str) -> list[str]:
 
 def _pods_warnings(namespace: str, standard: Standard, pods: Iterable[KubeObject]) -> list[str]:
     """Say which pods of a namespace violate a standard, those of the same sort together."""
-    every = _one_of_each(pods)
+    every = _repeated_controllers_last(pods)
     first: dict[str, str] = {}
     count: Counter[str] = Counter()
-    for pod in every[:_MOST_PODS]:
+    for pod in every[:_MAX_PODS]:
         found = violations(standard, pod["metadata"], pod["spec"])
         if found:
             told, name = ", ".join(each.reason for each in found), pod["metadata"]["name"]
             first[told] = min(name, first.get(told, name))
             count[told] += 1
     warnings = []
-    if len(every) > _MOST_PODS:
-        opening = f"new PodSecurity enforce level only checked against the first {_MOST_PODS}"
+    if len(every) > _MAX_PODS:
+        opening = f"new PodSecurity enforce level only checked against the first {_MAX_PODS}"
         warnings.append(f"{opening} of {len(every)} existing pods")
     if first:
         opening = f"existing pods in namespace {quoted(namespace)} violate the new PodSecurity"
@@ -202,7 +206,7 @@ def _others(count: int) -> str:
     return f" (and {count - 1} other {'pod' if count == 2 else 'pods'})"
 
 
-def _one_of_each(pods: Iterable[KubeObject]) -> list[KubeObject]:
+def _repeated_controllers_last(pods: Iterable[KubeObject]) -> list[KubeObject]:
     """Put the pods that have the controller of an earlier one behind all others."""
     first, others, known = [], [], set()
     for pod in pods:

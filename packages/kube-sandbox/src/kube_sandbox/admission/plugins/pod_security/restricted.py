@@ -13,9 +13,9 @@ from kube_sandbox.admission.plugins.pod_security.check_results import (
     context_of,
     contexts,
     counted,
+    format_containers,
     listed,
     setters,
-    told_containers,
 )
 
 _ROOT = "runAsNonRoot != true"
@@ -45,7 +45,7 @@ def unless_windows(check: PodCheck) -> PodCheck:
     return checked
 
 
-def unless_own_users(check: PodCheck) -> PodCheck:
+def unless_user_namespace(check: PodCheck) -> PodCheck:
     """Let pods be whose users are not those of the host."""
 
     def checked(metadata: KubeObject, spec: KubeObject) -> Violation | None:
@@ -61,7 +61,7 @@ def privilege_escalation(metadata: KubeObject, spec: KubeObject) -> Violation | 
         for name, context in contexts(spec)
         if context.get("allowPrivilegeEscalation") is not False
     ]
-    told = f"{told_containers(names)} must set securityContext.allowPrivilegeEscalation=false"
+    told = f"{format_containers(names)} must set securityContext.allowPrivilegeEscalation=false"
     return Violation("allowPrivilegeEscalation != false", told) if names else None
 
 
@@ -74,7 +74,9 @@ def no_capabilities(metadata: KubeObject, spec: KubeObject) -> Violation | None:
     ]
     told = []
     if names:
-        told.append(f'{told_containers(names)} must set securityContext.capabilities.drop=["ALL"]')
+        told.append(
+            f'{format_containers(names)} must set securityContext.capabilities.drop=["ALL"]'
+        )
     if added := adding(spec, ("NET_BIND_SERVICE",)):
         told.append(added)
     return Violation("unrestricted capabilities", "; ".join(told)) if told else None
@@ -105,7 +107,7 @@ def run_as_non_root(metadata: KubeObject, spec: KubeObject) -> Violation | None:
     silent = [name for name, choice in chosen if choice is None]
     if of_pod or not silent:
         return None
-    told = f"pod or {told_containers(silent)} must set securityContext.runAsNonRoot=true"
+    told = f"pod or {format_containers(silent)} must set securityContext.runAsNonRoot=true"
     return Violation(_ROOT, told)
 
 
@@ -125,4 +127,4 @@ def seccomp_profile_set(metadata: KubeObject, spec: KubeObject) -> Violation | N
     if of_pod or not silent:
         return None
     told = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-    return Violation("seccompProfile", f"pod or {told_containers(silent)} {told}")
+    return Violation("seccompProfile", f"pod or {format_containers(silent)} {told}")

@@ -11,7 +11,10 @@ from functools import cache
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.plugins.pod_security import baseline, restricted
 from kube_sandbox.admission.plugins.pod_security.check_results import PodCheck, Violation
-from kube_sandbox.admission.plugins.pod_security.restricted import unless_own_users, unless_windows
+from kube_sandbox.admission.plugins.pod_security.restricted import (
+    unless_user_namespace,
+    unless_windows,
+)
 
 LEVELS = ("privileged", "baseline", "restricted")  # each takes in those before it
 
@@ -62,7 +65,7 @@ _BASELINE = (
     _Row("hostProbesAndHostLifecycle", 34, baseline.hosts_of_handlers),
     _Row("privileged", 0, baseline.privileged),
     _Row("procMount", 0, baseline.proc_mount),
-    _Row("procMount", 35, unless_own_users(baseline.proc_mount)),
+    _Row("procMount", 35, unless_user_namespace(baseline.proc_mount)),
     _Row("seLinuxOptions", 0, baseline.selinux_options(*_TYPES)),
     _Row("seLinuxOptions", 31, baseline.selinux_options(*_TYPES_31)),
     _Row("seccompProfile_baseline", 0, baseline.seccomp_annotations),
@@ -84,9 +87,9 @@ _RESTRICTED = (
     _Row("procMount_restricted", 35, baseline.proc_mount, "procMount"),
     _Row("restrictedVolumes", 0, restricted.volume_types, "hostPathVolumes"),
     _Row("runAsNonRoot", 0, restricted.run_as_non_root),
-    _Row("runAsNonRoot", 35, unless_own_users(restricted.run_as_non_root)),
+    _Row("runAsNonRoot", 35, unless_user_namespace(restricted.run_as_non_root)),
     _Row("runAsUser", 23, restricted.run_as_user),
-    _Row("runAsUser", 35, unless_own_users(restricted.run_as_user)),
+    _Row("runAsUser", 35, unless_user_namespace(restricted.run_as_user)),
     _Row(
         *("seccompProfile_restricted", 19, restricted.seccomp_profile_set),
         "seccompProfile_baseline",

@@ -10,12 +10,12 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.autoscaling.strategy import UTILIZATION, cpu_metric
-from kube_sandbox.registry.builtin.internal_json import internal
+from kube_sandbox.registry.builtin.internal_json import internal_form
 
 _PREFIX = "autoscaling.alpha.kubernetes.io/"
 METRICS, STATUSES = f"{_PREFIX}metrics", f"{_PREFIX}current-metrics"
 CONDITIONS, BEHAVIOR = f"{_PREFIX}conditions", f"{_PREFIX}behavior"
-_CARRIED = (METRICS, STATUSES, CONDITIONS, BEHAVIOR)
+_ANNOTATION_KEYS = (METRICS, STATUSES, CONDITIONS, BEHAVIOR)
 _SHARED_STATUS = ("observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas")
 # The sources of metrics: where v1 has what v2 has, in the order in which v1 writes it.
 _SOURCES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
@@ -81,7 +81,7 @@ _STATUS_SOURCES: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     ),
 }
 # Quantities that v1 always writes.
-_ALWAYS = {
+_NEVER_OMITTED = {
     ("object", "targetValue"),
     ("pods", "targetAverageValue"),
     ("object", "currentValue"),
@@ -103,15 +103,15 @@ def to_v1(obj: KubeObject) -> KubeObject:
         if each.get("resource", {}).get("name") == "cpu" and busy is not None:
             shown["currentCPUUtilizationPercentage"] = busy
     found["status"] = {"currentReplicas": 0, "desiredReplicas": 0, **shown}
-    others = [_carried(each, _SOURCES) for each in metrics if not _is_cpu(each)]
+    others = [_metric_to_v1(each, _SOURCES) for each in metrics if not _is_cpu(each)]
     carried: dict[str, Any] = {METRICS: others}
     carried[STATUSES] = [
-        _carried(each, _STATUS_SOURCES) for each in status.get("currentMetrics") or ()
+        _metric_to_v1(each, _STATUS_SOURCES) for each in status.get("currentMetrics") or ()
     ]
     carried[BEHAVIOR] = None
     if "behavior" in spec:
         kind = "autoscaling.HorizontalPodAutoscalerBehavior"
-        carried[BEHAVIOR] = internal(spec["behavior"], kind)
+        carried[BEHAVIOR] = internal_form(spec["behavior"], kind)
     carried[CONDITIONS] = [_condition(each) for each in status.get("conditions", ())]
     _annotate(found, {key: _dumped(value) for key, value in carried.items() if value})
     return found
@@ -121,7 +121,7 @@ def to_v2(obj: KubeObject) -> KubeObject:
     """Return an autoscaler of v1 as one of v2."""
     spec, status = obj.get("spec", {}), obj.get("status", {})
     annotations = obj.get("metadata", {}).get("annotations", {})
-    metrics = [_uncarried(each, _SOURCES) for each in _loaded(annotations, METRICS) or ()]
+    metrics = [_metric_to_v2(each, _SOURCES) for each in _loaded(annotations, METRICS) or ()]
     busy = spec.get("targetCPUUtilizationPercentage")
     if busy is not None or not metrics:
         metrics.append(cpu_metric(UTILIZATION if busy is None else busy))
@@ -138,7 +138,7 @@ def to_v2(obj: KubeObject) -> KubeObject:
     if not shown.get("currentReplicas"):
         shown.pop("currentReplicas", None)
     statuses = _loaded(annotations, STATUSES)
-    current = [_uncarried(each, _STATUS_SOURCES) for each in statuses or ()]
+    current = [_metric_to_v2(each, _STATUS_SOURCES) for each in statuses or ()]
     found["status"] = {"desiredReplicas": 0, **shown, "currentMetrics": current or None}
     conditions = _loaded(annotations, CONDITIONS)
     if conditions:
@@ -168,7 +168,7 @@ def _is_cpu(metric: Mapping[str, Any]) -> bool:
 
 def _annotate(obj: KubeObject, carried: Mapping[str, str]) -> None:
     metadata = dict(obj.get("metadata", {}))
-    kept = {k: v for k, v in metadata.get("annotations", {}).items() if k not in _CARRIED}
+    kept = {k: v for k, v in metadata.get("annotations", {}).items() if k not in _ANNOTATION_KEYS}
     metadata.pop("annotations", None)
     if kept or carried:
         metadata["annotations"] = {**kept, **carried}
@@ -190,7 +190,7 @@ def _loaded(annotations: Mapping[str, str], key: str) -> Any:
 Sources = Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]
 
 
-def _carried(metric: Mapping[str, Any], sources: Sources) -> KubeObject:
+def _metric_to_v1(metric: Mapping[str, Any], sources: Sources) -> KubeObject:
     """Return a metric of v2 as v1 writes it."""
     found: KubeObject = {"type": metric.get("type", "")}
     for name, fields in sources.items():
@@ -201,7 +201,7 @@ def _carried(metric: Mapping[str, Any], sources: Sources) -> KubeObject:
             value: Any = metric[name]
             for step in path:
                 value = (value or {}).get(step)
-            if value is None and (name, key) in _ALWAYS:
+            if value is None and (name, key) in _NEVER_OMITTED:
                 value = "0"
             if value is not None:
                 part[key] = value
@@ -209,7 +209,7 @@ def _carried(metric: Mapping[str, Any], sources: Sources) -> KubeObject:
     return found
 
 
-def _uncarried(metric: Mapping[str, Any], sources: Sources) -> KubeObject:
+def _metric_to_v2(metric: Mapping[str, Any], sources: Sources) -> KubeObject:
     """Return a metric as v1 writes it in the form of v2."""
     found: KubeObject = {"type": metric.get("type", "")}
     for name, fields in sources.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.field_validation import Errors, named
+from kube_sandbox.registry.builtin.field_validation import Errors, check_name
 from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.builtin.resource_lists import container_name_errors
 from kube_sandbox.registry.field_errors import forbidden, invalid, not_supported, required
@@ -14,8 +14,8 @@ from kube_sandbox.registry.name_validation import dns_label, path_segment
 
 _TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
 _TARGETS = ("Utilization", "Value", "AverageValue")
-_RAW_OR_NOT = "must set either a target raw value or a target utilization"
-_NOT_BOTH = "may not set both a target raw value and a target utilization"
+_TARGET_REQUIRED = "must set either a target raw value or a target utilization"
+_TARGETS_EXCLUSIVE = "may not set both a target raw value and a target utilization"
 
 Check = Callable[[Mapping[str, Any], str], Errors]
 
@@ -26,7 +26,7 @@ def check_reference(
     """Return what is wrong with a reference to another object."""
     found: Errors = []
     for key in ("kind", "name"):
-        found += named(reference.get(key, ""), f"{at}.{key}", path_segment)
+        found += check_name(reference.get(key, ""), f"{at}.{key}", path_segment)
     version = reference.get("apiVersion", "")
     if any_version:
         return found
@@ -130,9 +130,9 @@ def _container_resource(source: Mapping[str, Any], at: str) -> Errors:
 def _resource_target(target: Mapping[str, Any], at: str) -> Errors:
     found = _target(target, at)
     if "averageUtilization" not in target and "averageValue" not in target:
-        found.append(required(f"{at}.averageUtilization", _RAW_OR_NOT))
+        found.append(required(f"{at}.averageUtilization", _TARGET_REQUIRED))
     if "averageUtilization" in target and "averageValue" in target:
-        found.append(forbidden(f"{at}.averageValue", _NOT_BOTH))
+        found.append(forbidden(f"{at}.averageValue", _TARGETS_EXCLUSIVE))
     return found
 
 

@@ -9,11 +9,11 @@ from kube_sandbox.registry.builtin.autoscaling.metrics_validation import (
     check_metrics,
     check_reference,
 )
-from kube_sandbox.registry.builtin.base_strategy import Plain
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
 from kube_sandbox.registry.builtin.field_validation import NEGATIVE, choice, nonnegatives
 from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.field_errors import invalid, required
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 UTILIZATION = 80
 _UP: Mapping[str, Any] = {
@@ -31,7 +31,7 @@ _DOWN: Mapping[str, Any] = {
 _LONGEST_PERIOD, _LONGEST_WINDOW = 1800, 3600
 
 
-class Autoscalers(Plain):
+class Autoscalers(BaseStrategy):
     """How many pods a workload is to have, by what is measured."""
 
     def default(self, obj: KubeObject) -> None:
@@ -44,7 +44,7 @@ class Autoscalers(Plain):
             for key, rules in (("scaleUp", _UP), ("scaleDown", _DOWN)):
                 behavior[key] = deepcopy({**rules, **behavior.get(key, {})})
 
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         """Return the status of a new object."""
         return {"desiredReplicas": 0, "currentMetrics": None}
 
@@ -53,7 +53,7 @@ class Autoscalers(Plain):
         return _spec(obj["spec"], None)
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed object; former mistakes may stay."""
         found = self.changed_meta(new, old)

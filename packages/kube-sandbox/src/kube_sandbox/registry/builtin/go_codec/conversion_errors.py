@@ -7,7 +7,7 @@ filled from it directly, and that has other words than a decoder for a value tha
 
 from typing import Any
 
-from kube_sandbox.registry.builtin.go_codec.readers import MisfitError, reader_of
+from kube_sandbox.registry.builtin.go_codec.readers import DecodeTypeError, reader_of
 from kube_sandbox.registry.builtin.go_codec.struct_types import Node, node_of
 
 _KINDS: dict[type, str] = {
@@ -18,20 +18,20 @@ _KINDS: dict[type, str] = {
     list: "slice",
     dict: "map",
 }
-_PLAIN = frozenset(("string", "bool", "int32", "int64", "float64"))
+_SCALARS = frozenset(("string", "bool", "int32", "int64", "float64"))
 _NUMBERS = frozenset(("int32", "int64", "float64"))
 
 
-def conversion_misfit(index: int, value: Any) -> str:
+def conversion_error(index: int, value: Any) -> str:
     """Return what is told of the first value that does not fit; empty if all do."""
     if value is None:
         return ""
     node = node_of(index)
     kind = node[0]
     if kind == "pointer":
-        return conversion_misfit(node[2], value)
-    if kind in _PLAIN:
-        return _plain(node, value)
+        return conversion_error(node[2], value)
+    if kind in _SCALARS:
+        return _scalar(node, value)
     if kind == "struct":
         return _struct(node, value)
     if kind == "map":
@@ -41,7 +41,7 @@ def conversion_misfit(index: int, value: Any) -> str:
     return _unmarshalled(index, node, value)
 
 
-def _plain(node: Node, value: Any) -> str:
+def _scalar(node: Node, value: Any) -> str:
     kind, shown, given = node[0], node[1], _KINDS[type(value)]
     if given == kind or (given == "int64" and kind in _NUMBERS):
         return ""
@@ -71,7 +71,7 @@ def _list(node: Node, value: Any) -> str:
 
 
 def _first(parts: Any) -> str:
-    return next((said for index, each in parts if (said := conversion_misfit(index, each))), "")
+    return next((said for index, each in parts if (said := conversion_error(index, each))), "")
 
 
 def _unmarshalled(index: int, node: Node, value: Any) -> str:
@@ -79,6 +79,6 @@ def _unmarshalled(index: int, node: Node, value: Any) -> str:
         return f"cannot restore slice from {_KINDS[type(value)]}"
     try:
         reader_of(index)(value, [])
-    except MisfitError as misfit:
+    except DecodeTypeError as misfit:
         return f"error decoding from json: {misfit}" if node[0] == "bytes" else str(misfit)
     return ""

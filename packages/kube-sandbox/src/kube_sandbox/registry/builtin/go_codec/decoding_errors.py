@@ -8,25 +8,25 @@ something is wrong already.
 
 from typing import Any
 
-from kube_sandbox.registry.builtin.go_codec.readers import MisfitError, reader_of
+from kube_sandbox.registry.builtin.go_codec.readers import DecodeTypeError, reader_of
 from kube_sandbox.registry.builtin.go_codec.struct_types import node_of
 
-_READ_THEMSELVES = frozenset(("time", "micro", "duration", "quantity", "intstr"))
+_CUSTOM_UNMARSHALERS = frozenset(("time", "micro", "duration", "quantity", "intstr"))
 
 
-def immediate_misfit(index: int, value: Any) -> MisfitError | None:
+def decoding_error(index: int, value: Any) -> DecodeTypeError | None:
     """Return what ends the reading of a value, or `None`."""
     if value is None:
         return None
     node = node_of(index)
-    if node[0] in _READ_THEMSELVES:
+    if node[0] in _CUSTOM_UNMARSHALERS:
         try:
             reader_of(index)(value, [])
-        except MisfitError as misfit:
+        except DecodeTypeError as misfit:
             return misfit
         return None
     if node[0] == "pointer":
-        return immediate_misfit(node[2], value)
+        return decoding_error(node[2], value)
     if node[0] == "struct" and isinstance(value, dict):
         return _in_struct(node, value)
     items: Any = ()
@@ -34,17 +34,17 @@ def immediate_misfit(index: int, value: Any) -> MisfitError | None:
         items = value
     elif node[0] == "map" and isinstance(value, dict):
         items = value.values()
-    found = (immediate_misfit(node[2], item) for item in items)
+    found = (decoding_error(node[2], item) for item in items)
     return next((each for each in found if each is not None), None)
 
 
-def _in_struct(node: list[Any], value: dict[str, Any]) -> MisfitError | None:
+def _in_struct(node: list[Any], value: dict[str, Any]) -> DecodeTypeError | None:
     fields = {name: (inner, where) for name, inner, _, *where in node[2]}
     for key, item in value.items():
         if key not in fields:
             continue
         inner, where = fields[key]
-        misfit = immediate_misfit(inner, item)
+        misfit = decoding_error(inner, item)
         if misfit is not None:
             misfit.inside(f"{where[0]}{key}" if where else key, node[1])
             return misfit

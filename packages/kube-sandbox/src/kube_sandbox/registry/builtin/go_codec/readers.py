@@ -1,7 +1,7 @@
 """
 Readers of values: a struct, a list, a number, as Go's decoder takes and its encoder writes them.
 
-A type is compiled when it is first met. A value that does not fit raises `MisfitError`, which
+A type is compiled when it is first met. A value that does not fit raises `DecodeTypeError`, which
 gathers on its way out where it was; fields nobody knows are told in a list that is handed down.
 """
 
@@ -29,7 +29,7 @@ _NOTHING: dict[str, Any] = {
 }
 
 
-class MisfitError(Exception):
+class DecodeTypeError(Exception):
     """A value is of a type that its field cannot hold; unwinding adds where."""
 
     def __init__(self, told: str, shown: str = "") -> None:
@@ -87,7 +87,7 @@ def _typed_reader(wanted: type, shown: str) -> Reader:
     def read(value: Any, strict: list[str]) -> Any:
         if type(value) is wanted:
             return value
-        raise MisfitError(scalar_values.word_for(value), shown)
+        raise DecodeTypeError(scalar_values.type_name_of(value), shown)
 
     return read
 
@@ -98,8 +98,8 @@ def _integer_reader(kind: str, shown: str) -> Reader:
     def read(value: Any, strict: list[str]) -> int:
         if type(value) is int and least <= value < beyond:
             return value
-        word = scalar_values.word_for(value)
-        raise MisfitError(f"number {value}" if word == "number" else word, shown)
+        word = scalar_values.type_name_of(value)
+        raise DecodeTypeError(f"number {value}" if word == "number" else word, shown)
 
     return read
 
@@ -108,7 +108,7 @@ def _float_reader(shown: str) -> Reader:
     def read(value: Any, strict: list[str]) -> Any:
         if type(value) is int or type(value) is float:
             return value
-        raise MisfitError(scalar_values.word_for(value), shown)
+        raise DecodeTypeError(scalar_values.type_name_of(value), shown)
 
     return read
 
@@ -118,9 +118,9 @@ def _converting(convert: Callable[[Any], Any]) -> Callable[[str], Reader]:
         try:
             return convert(value)
         except scalar_values.GoTypeError as error:
-            raise MisfitError(error.given, error.shown) from None
+            raise DecodeTypeError(error.given, error.shown) from None
         except (scalar_values.GoValueError, QuantityError) as error:
-            raise MisfitError(str(error)) from None
+            raise DecodeTypeError(str(error)) from None
 
     return lambda _: read
 
@@ -135,7 +135,7 @@ def _int_or_string(value: Any) -> Any:
     least, beyond = _RANGES["int32"]
     if isinstance(value, str) or (type(value) is int and least <= value < beyond):
         return value
-    word = scalar_values.word_for(value)
+    word = scalar_values.type_name_of(value)
     word = f"number {value}" if word == "number" else word
     raise scalar_values.GoTypeError(word, "int32")
 
@@ -145,11 +145,11 @@ def _bytes_reader(shown: str) -> Reader:
         if isinstance(value, list):
             return _listed_bytes(value)
         if not isinstance(value, str):
-            raise MisfitError(scalar_values.word_for(value), shown)
+            raise DecodeTypeError(scalar_values.type_name_of(value), shown)
         try:
             return scalar_values.base64(value)
         except scalar_values.GoValueError as error:
-            raise MisfitError(str(error)) from None
+            raise DecodeTypeError(str(error)) from None
 
     return read
 
@@ -158,8 +158,8 @@ def _listed_bytes(value: list[Any]) -> str:
     """Read bytes that are written one by one, which nobody does."""
     for item in value:
         if type(item) is not int or not 0 <= item < 256:
-            word = scalar_values.word_for(item)
-            raise MisfitError(f"number {item}" if word == "number" else word, "uint8")
+            word = scalar_values.type_name_of(item)
+            raise DecodeTypeError(f"number {item}" if word == "number" else word, "uint8")
     return b2a_base64(bytes(value), newline=False).decode()
 
 
@@ -185,14 +185,14 @@ def _nothing(index: int) -> Callable[[], Any]:
 
 def _list_reader(index: int, shown: str) -> Reader:
     node = node_of(index)
-    read_item = _late(index)
+    read_item = _lazy_reader(index)
     nothing = _nothing(index)
     if node[0] == "string":
         return _text_list_reader(node[1], shown)
 
     def read(value: Any, strict: list[str]) -> list[Any]:
         if type(value) is not list:
-            raise MisfitError(scalar_values.word_for(value), shown)
+            raise DecodeTypeError(scalar_values.type_name_of(value), shown)
         found = []
         for place, item in enumerate(value):
             told = len(strict)
@@ -207,22 +207,22 @@ def _list_reader(index: int, shown: str) -> Reader:
 def _text_list_reader(item_shown: str, shown: str) -> Reader:
     def read(value: Any, strict: list[str]) -> list[str]:
         if type(value) is not list:
-            raise MisfitError(scalar_values.word_for(value), shown)
+            raise DecodeTypeError(scalar_values.type_name_of(value), shown)
         for item in value:
             if type(item) is not str and item is not None:
-                raise MisfitError(scalar_values.word_for(item), item_shown)
+                raise DecodeTypeError(scalar_values.type_name_of(item), item_shown)
         return [item or "" for item in value]
 
     return read
 
 
 def _map_reader(index: int, shown: str) -> Reader:
-    read_item = _late(index)
+    read_item = _lazy_reader(index)
     nothing = _nothing(index)
 
     def read(value: Any, strict: list[str]) -> dict[str, Any]:
         if type(value) is not dict:
-            raise MisfitError(scalar_values.word_for(value), shown)
+            raise DecodeTypeError(scalar_values.type_name_of(value), shown)
         found = {}
         for key, item in value.items():
             told = len(strict)
@@ -237,7 +237,7 @@ def _map_reader(index: int, shown: str) -> Reader:
 def _any_reader(index: int | None) -> Reader:
     if index is None:
         return lambda value, strict: value
-    read_schema = _late(index)
+    read_schema = _lazy_reader(index)
 
     def read(value: Any, strict: list[str]) -> Any:
         # These read themselves: strict decoding does not look inside.
@@ -250,7 +250,7 @@ def _any_reader(index: int | None) -> Reader:
     return read
 
 
-def _late(index: int) -> Reader:
+def _lazy_reader(index: int) -> Reader:
     """Return a reader that is compiled when it is first used: structs may contain themselves."""
     if node_of(index)[0] not in ("struct", "pointer"):
         return reader_of(index)
@@ -278,7 +278,7 @@ def _struct_reader(index: int) -> Reader:
 
     def read(value: Any, strict: list[str]) -> dict[str, Any]:
         if type(value) is not dict:
-            raise MisfitError(scalar_values.word_for(value), shown)
+            raise DecodeTypeError(scalar_values.type_name_of(value), shown)
         found: dict[str, Any] = {}
         key = ""
         try:
@@ -289,11 +289,11 @@ def _struct_reader(index: int) -> Reader:
                 elif item is not None:
                     told = len(strict)
                     item = field[0](item, strict)
-                    if item or field[1] is not _dropped:
+                    if item or field[1] is not _omit_empty:
                         found[key] = item or field[1](item)
                     if len(strict) > told:
                         strict[told:] = [_joined(key, each) for each in strict[told:]]
-        except MisfitError as misfit:
+        except DecodeTypeError as misfit:
             misfit.inside(fields[key][2], shown)
             raise
         for key, zero in zeros:
@@ -307,15 +307,15 @@ def _joined(key: str, rest: str) -> str:
     return f"{key}{rest}" if rest.startswith("[") else f"{key}.{rest}"
 
 
-def _dropped(value: Any) -> None:
+def _omit_empty(value: Any) -> None:
     """Stand for a field that is left out when it is empty."""
 
 
-def _kept(value: Any) -> Any:
+def _keep_value(value: Any) -> Any:
     return value
 
 
-def _nulled(value: Any) -> None:
+def _empty_list_as_null(value: Any) -> None:
     """Write an empty list as null: that is what is left of it in a real store."""
 
 
@@ -326,12 +326,12 @@ def _fields(node: Node) -> Iterator[tuple[str, _Field]]:
     """Yield each field: its reader, what is done with an empty value, how an error names it."""
     for name, index, omit, *where in node[2]:
         kind = node_of(index)[0]
-        empty: Callable[[Any], Any] = _kept
+        empty: Callable[[Any], Any] = _keep_value
         if omit == "zero" or (omit == "empty" and kind not in _KEPT):
-            empty = _dropped
+            empty = _omit_empty
         elif kind in ("list", "map") and not omit:
-            empty = _nulled
-        yield name, (_late(index), empty, f"{where[0]}{name}" if where else name)
+            empty = _empty_list_as_null
+        yield name, (_lazy_reader(index), empty, f"{where[0]}{name}" if where else name)
 
 
 # Kinds of Go types whose values are never empty.

@@ -15,14 +15,14 @@ from functools import cache
 
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.api_errors import StatusError, bad_request
-from kube_sandbox.registry.builtin.go_codec.conversion_errors import conversion_misfit
-from kube_sandbox.registry.builtin.go_codec.decoding_errors import immediate_misfit
-from kube_sandbox.registry.builtin.go_codec.readers import MisfitError, reader_of
-from kube_sandbox.registry.builtin.go_codec.strict_decoding import MOST_TOLD, strict_errors
+from kube_sandbox.registry.builtin.go_codec.conversion_errors import conversion_error
+from kube_sandbox.registry.builtin.go_codec.decoding_errors import decoding_error
+from kube_sandbox.registry.builtin.go_codec.readers import DecodeTypeError, reader_of
+from kube_sandbox.registry.builtin.go_codec.strict_decoding import MAX_STRICT_ERRORS, strict_errors
 from kube_sandbox.registry.builtin.go_codec.struct_types import types
 
 
-class TypedForm:
+class GoRoundTrip:
     """How the objects of one kind are read."""
 
     def __init__(self, kind: Kind, node: int) -> None:
@@ -40,10 +40,12 @@ class TypedForm:
         strict: list[str] = []
         try:
             found: KubeObject = self._read(body, strict)
-        except MisfitError as misfit:
-            told = immediate_misfit(self._node, body) or misfit
+        except DecodeTypeError as misfit:
+            told = decoding_error(self._node, body) or misfit
             raise self.refusal(str(told)) from None
-        return found, [f'unknown field "{each}"' for each in dict.fromkeys(strict)][:MOST_TOLD]
+        return found, [f'unknown field "{each}"' for each in dict.fromkeys(strict)][
+            :MAX_STRICT_ERRORS
+        ]
 
     def normal(self, body: KubeObject) -> KubeObject:
         """Return the object in its normal form, whatever strict decoding minds."""
@@ -56,24 +58,24 @@ class TypedForm:
             f'{name} in version "{self.kind.version}" cannot be handled as a {name}: {why}'
         )
 
-    def conversion_misfit(self, body: KubeObject) -> str:
+    def conversion_error(self, body: KubeObject) -> str:
         """Return why a body cannot be converted from a map of values; empty if it can."""
-        return conversion_misfit(self._node, body)
+        return conversion_error(self._node, body)
 
     def strict_errors(self, raw: bytes) -> list[str]:
         """Return all that strict decoding minds in a body's text, in the order of the text."""
         return strict_errors(self._node, raw)
 
 
-def typed_form(kind: Kind) -> TypedForm | None:
+def round_trip_of(kind: Kind) -> GoRoundTrip | None:
     """Return how a built-in kind is read, or `None`; the same answer every time."""
     return _form(kind)
 
 
 @cache
-def _form(kind: Kind) -> TypedForm | None:
+def _form(kind: Kind) -> GoRoundTrip | None:
     node = types()["kinds"].get(f"{kind.api_version} {kind.kind}")
-    return None if node is None else TypedForm(kind, node)
+    return None if node is None else GoRoundTrip(kind, node)
 
 
 def strict_refusal(texts: list[str]) -> str:

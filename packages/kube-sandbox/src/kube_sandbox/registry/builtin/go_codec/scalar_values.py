@@ -45,7 +45,7 @@ class GoTypeError(GoValueError):
         self.shown = shown
 
 
-def word_for(value: Any) -> str:
+def type_name_of(value: Any) -> str:
     """Return what Go calls a JSON value."""
     if isinstance(value, bool):
         return "bool"
@@ -68,15 +68,15 @@ def micro_time(value: Any) -> str | None:
 
 def _time(value: Any, layout: str) -> str | None:
     if not isinstance(value, str):
-        raise GoTypeError(word_for(value), "string")
+        raise GoTypeError(type_name_of(value), "string")
     match = _USUAL.fullmatch(value)
     is_micro = layout is _MICROS
     if match is None or (is_micro and len(match[2] or "") != 6):
-        raise _unread(value, layout)
+        raise _parse_failure(value, layout)
     try:
         moment = datetime.fromisoformat(match[1])
     except ValueError:
-        raise _unread(value, layout) from None
+        raise _parse_failure(value, layout) from None
     if match[3] != "Z":
         moment -= _offset(match[3], value, layout)
     told = moment.replace(microsecond=0).isoformat()
@@ -87,38 +87,40 @@ def _time(value: Any, layout: str) -> str | None:
 def _offset(text: str, value: str, layout: str) -> timedelta:
     hours, minutes = int(text[1:3]), int(text[4:6])
     if hours > 24 or minutes > 60:
-        raise GoValueError(f"{_opening(value, layout)}: time zone offset hour out of range")
+        raise GoValueError(f"{_error_prefix(value, layout)}: time zone offset hour out of range")
     found = timedelta(hours=hours, minutes=minutes)
     return found if text[0] == "+" else -found
 
 
-def _opening(value: str, layout: str) -> str:
+def _error_prefix(value: str, layout: str) -> str:
     return f"parsing time {quoted(value)}"
 
 
-def _unread(value: str, layout: str) -> GoValueError:
+def _parse_failure(value: str, layout: str) -> GoValueError:
     """Say where Go stops reading."""
     rest = value
     for pattern, shown, bounds in _PIECES:
         match = re.match(pattern, rest, re.ASCII)
         if match is None:
-            return _stopped(value, layout, rest, shown)
+            return _layout_mismatch(value, layout, rest, shown)
         if bounds is not None and not bounds[0] <= int(match[0]) <= bounds[1]:
-            return GoValueError(f"{_opening(value, layout)}: {bounds[2]} out of range")
+            return GoValueError(f"{_error_prefix(value, layout)}: {bounds[2]} out of range")
         rest = rest[match.end() :]
     fraction = re.match(r"[.,]\d+", rest, re.ASCII)
     if layout is _MICROS and (fraction is None or len(fraction[0]) != 7):
-        return _stopped(value, layout, rest, ".000000")
+        return _layout_mismatch(value, layout, rest, ".000000")
     rest = rest[fraction.end() :] if fraction else rest
     zone = re.match(r"Z|[+-]\d\d:\d\d", rest, re.ASCII)
     if zone is None:
-        return _stopped(value, layout, rest, "Z07:00")
+        return _layout_mismatch(value, layout, rest, "Z07:00")
     if zone.end() < len(rest):
-        return GoValueError(f"{_opening(value, layout)}: extra text: {quoted(rest[zone.end() :])}")
-    return GoValueError(f"{_opening(value, layout)}: day out of range")
+        return GoValueError(
+            f"{_error_prefix(value, layout)}: extra text: {quoted(rest[zone.end() :])}"
+        )
+    return GoValueError(f"{_error_prefix(value, layout)}: day out of range")
 
 
-def _stopped(value: str, layout: str, rest: str, shown: str) -> GoValueError:
+def _layout_mismatch(value: str, layout: str, rest: str, shown: str) -> GoValueError:
     return GoValueError(
         f'parsing time {quoted(value)} as "{layout}": cannot parse {quoted(rest)} as "{shown}"'
     )
@@ -187,7 +189,7 @@ _NANOS = {
 def duration(value: Any) -> str:
     """Read a duration; it comes back as Go prints it."""
     if not isinstance(value, str):
-        raise GoTypeError(word_for(value), "string")
+        raise GoTypeError(type_name_of(value), "string")
     match = _DURATION.fullmatch(value)
     if match is None:
         raise GoValueError(f"time: invalid duration {quoted(value)}")

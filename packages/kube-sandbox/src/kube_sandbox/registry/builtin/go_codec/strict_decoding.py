@@ -11,25 +11,25 @@ from typing import Any
 from kube_sandbox.registry.builtin.go_codec.struct_types import node_of
 from kube_sandbox.registry.field_errors import quoted
 
-MOST_TOLD = 100
+MAX_STRICT_ERRORS = 100
 
 
 def strict_errors(node: int | None, raw: bytes) -> list[str]:
     """Return all that is minded, in the order of the text; without a type only duplicates."""
-    return [f"{sort} field {quoted(path)}" for sort, path in _found(node, raw)]
+    return [f"{sort} field {quoted(path)}" for sort, path in _find_errors(node, raw)]
 
 
-def _found(node: int | None, raw: bytes) -> list[tuple[str, str]]:
+def _find_errors(node: int | None, raw: bytes) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     _walk(node, _pairs(raw), "", found)
-    return list(dict.fromkeys(found))[:MOST_TOLD]
+    return list(dict.fromkeys(found))[:MAX_STRICT_ERRORS]
 
 
 def has_duplicates(raw: bytes) -> bool:
     """Say whether a key stands twice in some object of a JSON text."""
     try:
         json.loads(raw, object_pairs_hook=_no_duplicates)
-    except _TwiceError:
+    except _DuplicateFieldError:
         return True
     except ValueError:
         return False
@@ -40,16 +40,16 @@ def duplicate_fields(raw: bytes) -> list[str]:
     """Return the paths of keys that stand twice in a JSON text, whatever its kind."""
     if not has_duplicates(raw):
         return []
-    return [path for sort, path in _found(None, raw) if sort == "duplicate"]
+    return [path for sort, path in _find_errors(None, raw) if sort == "duplicate"]
 
 
-class _TwiceError(Exception):
+class _DuplicateFieldError(Exception):
     """A key stands twice."""
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> None:
     if len(pairs) > 1 and len({key for key, _ in pairs}) != len(pairs):
-        raise _TwiceError
+        raise _DuplicateFieldError
 
 
 class _Pairs(list[tuple[str, Any]]):

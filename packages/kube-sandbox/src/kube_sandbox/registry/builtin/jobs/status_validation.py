@@ -7,13 +7,13 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import Errors, nonnegatives
-from kube_sandbox.registry.builtin.internal_json import shown_internal
+from kube_sandbox.registry.builtin.internal_json import format_internal
 from kube_sandbox.registry.builtin.jobs.completion_indexes import (
     WrongIndexesError,
     count_indexes,
     overlap,
 )
-from kube_sandbox.registry.field_errors import FieldError, Sort, duplicate, invalid, required
+from kube_sandbox.registry.field_errors import ErrorType, FieldError, duplicate, invalid, required
 from kube_sandbox.registry.object_meta import IMMUTABLE
 
 _NUMBERS = ("active", "succeeded", "failed", "ready", "terminating")
@@ -52,15 +52,15 @@ def _uncounted(pods: Mapping[str, Any]) -> Errors:
     return found
 
 
-def _true(status: Mapping[str, Any], kind: str, state: str = "True") -> bool:
+def _is_condition_true(status: Mapping[str, Any], kind: str, state: str = "True") -> bool:
     return any(
         each.get("type") == kind and each.get("status") == state
         for each in status.get("conditions", ())
     )
 
 
-def _wrong(told: str) -> FieldError:
-    return FieldError(Sort.INVALID, "status.conditions", detail=told)
+def _invalid(told: str) -> FieldError:
+    return FieldError(ErrorType.INVALID, "status.conditions", detail=told)
 
 
 class _Change:
@@ -70,15 +70,21 @@ class _Change:
         self, spec: KubeObject, status: Mapping[str, Any], before: Mapping[str, Any]
     ) -> None:
         self.spec, self.status, self.before = spec, status, before
-        self.is_complete, self.is_failed = _true(status, "Complete"), _true(status, "Failed")
-        self.is_failing = _true(status, "FailureTarget")
-        self.is_met = _true(status, "SuccessCriteriaMet")
+        self.is_complete, self.is_failed = (
+            _is_condition_true(status, "Complete"),
+            _is_condition_true(status, "Failed"),
+        )
+        self.is_failing = _is_condition_true(status, "FailureTarget")
+        self.is_met = _is_condition_true(status, "SuccessCriteriaMet")
         self.is_finished = self.is_complete or self.is_failed
         self.is_indexed = spec.get("completionMode") == "Indexed"
 
     def turned(self, *kinds: str) -> bool:
         """Say whether one of these conditions came or went."""
-        return any(_true(self.status, each) != _true(self.before, each) for each in kinds)
+        return any(
+            _is_condition_true(self.status, each) != _is_condition_true(self.before, each)
+            for each in kinds
+        )
 
     def changed(self, *keys: str) -> bool:
         """Say whether one of these fields changed."""
@@ -87,25 +93,27 @@ class _Change:
     @property
     def finish_changed(self) -> bool:
         """Say whether the job is finished now and was not, or was and is not."""
-        was = _true(self.before, "Complete") or _true(self.before, "Failed")
+        was = _is_condition_true(self.before, "Complete") or _is_condition_true(
+            self.before, "Failed"
+        )
         return was != self.is_finished
 
     def conditions(self) -> Iterator[FieldError]:
         """Judge which conditions stand together."""
         if self.is_complete and self.is_failed and self.turned("Complete", "Failed"):
-            yield _wrong("cannot set Complete=True and Failed=true conditions")
+            yield _invalid("cannot set Complete=True and Failed=true conditions")
         if self.is_complete and self.is_failing and self.turned("Complete", "FailureTarget"):
-            yield _wrong("cannot set Complete=True and FailureTarget=true conditions")
+            yield _invalid("cannot set Complete=True and FailureTarget=true conditions")
         yield from self._times()
         fails = self.turned("Failed") or self.changed("failedIndexes")
         if self.is_failed and not self.is_failing and fails:
             told = "cannot set Failed=True condition without the FailureTarget=true condition"
-            yield _wrong(told)
+            yield _invalid(told)
         if self.is_complete and not self.is_met and self.turned("Complete", "SuccessCriteriaMet"):
             told = (
                 "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"
             )
-            yield _wrong(told)
+            yield _invalid(told)
 
     def _times(self) -> Iterator[FieldError]:
         completion, start = self.status.get("completionTime"), self.status.get("startTime")
@@ -132,7 +140,7 @@ class _Change:
             yield required("status.startTime", "startTime is required for finished job")
         pods = status.get(_UNCOUNTED, {})
         if (pods.get("failed") or pods.get("succeeded")) and self._finishes(_UNCOUNTED):
-            shown = shown_internal(pods, "batch.UncountedTerminatedPods")
+            shown = format_internal(pods, "batch.UncountedTerminatedPods")
             yield invalid(f"status.{_UNCOUNTED}", shown, "must be empty for finished job")
 
     def _finishes(self, key: str) -> bool:
@@ -183,11 +191,11 @@ class _Change:
     def success(self) -> Iterator[FieldError]:
         """Judge what goes with success that is certain."""
         if self.is_met and self.is_failed:
-            yield _wrong("cannot set SuccessCriteriaMet=True and Failed=true conditions")
+            yield _invalid("cannot set SuccessCriteriaMet=True and Failed=true conditions")
         if self.is_met and self.is_failing:
-            yield _wrong("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+            yield _invalid("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
         if "successPolicy" in self.spec and not self.is_met and self.is_complete:
-            yield _wrong(
+            yield _invalid(
                 "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True"
             )
 
@@ -195,8 +203,8 @@ class _Change:
         """Judge what cannot be taken back."""
         status, before = self.status, self.before
         for kind in _TERMINAL:
-            if _true(before, kind) and not _true(status, kind):
-                yield _wrong(f"cannot disable the terminal {kind}=True condition")
+            if _is_condition_true(before, kind) and not _is_condition_true(status, kind):
+                yield _invalid(f"cannot disable the terminal {kind}=True condition")
         if status.get("failed", 0) < before.get("failed", 0):
             told = "cannot decrease the failed counter"
             yield invalid("status.failed", status.get("failed", 0), told)
@@ -208,16 +216,18 @@ class _Change:
         if completion and before.get("completionTime") not in (None, completion):
             yield invalid("status.completionTime", completion, IMMUTABLE)
         yield from self._start()
-        was_met = _true(before, "SuccessCriteriaMet")
+        was_met = _is_condition_true(before, "SuccessCriteriaMet")
         if was_met and not self.is_met:
-            yield _wrong("cannot disable the SuccessCriteriaMet=True condition")
-        if _true(before, "Complete") and not was_met and self.is_met:
-            yield _wrong(
+            yield _invalid("cannot disable the SuccessCriteriaMet=True condition")
+        if _is_condition_true(before, "Complete") and not was_met and self.is_met:
+            yield _invalid(
                 "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"
             )
 
     def _start(self) -> Iterator[FieldError]:
-        resumes = _true(self.before, "Suspended") and _true(self.status, "Suspended", "False")
+        resumes = _is_condition_true(self.before, "Suspended") and _is_condition_true(
+            self.status, "Suspended", "False"
+        )
         if "startTime" not in self.before or not self.changed("startTime") or resumes:
             return
         if not self.spec.get("suspend"):

@@ -1,14 +1,14 @@
 """Job."""
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.internal_json import shown_internal, shown_selector
+from kube_sandbox.registry.builtin.internal_json import format_internal, format_selector
 from kube_sandbox.registry.builtin.jobs.status_validation import check_job_status
 from kube_sandbox.registry.builtin.jobs.validation import check_job_spec
 from kube_sandbox.registry.builtin.pods.defaults import default_template
 from kube_sandbox.registry.builtin.pods.template_strategy import (
-    Templated,
+    TemplateStrategy,
     hostname_warnings,
-    is_readable,
+    is_valid_selector,
     same_selector,
     selects,
 )
@@ -16,7 +16,7 @@ from kube_sandbox.registry.builtin.pods.warnings import template_warnings
 from kube_sandbox.registry.field_errors import FieldError, invalid, required
 from kube_sandbox.registry.name_validation import dns_label
 from kube_sandbox.registry.object_meta import IMMUTABLE, immutable, label_selector
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _UID = "batch.kubernetes.io/controller-uid"
 _NAME = "batch.kubernetes.io/job-name"
@@ -51,7 +51,7 @@ def default_conditions(spec: KubeObject) -> None:
             pattern["status"] = pattern.get("status") or "True"
 
 
-class Jobs(Templated):
+class Jobs(TemplateStrategy):
     """Pods that run to an end."""
 
     def default(self, obj: KubeObject) -> None:
@@ -62,7 +62,7 @@ class Jobs(Templated):
         default_template(spec.setdefault("template", {}))
         _label(obj)
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Begin with labels and a selector that only this job has."""
         spec = obj["spec"]
         if not spec.get("manualSelector"):
@@ -143,9 +143,9 @@ def _generated(obj: KubeObject) -> Errors:
     labels = spec["template"].get("metadata", {}).get("labels", {})
     wanted = {"controller-uid": uid, "job-name": name, _UID: uid, _NAME: name}
     found = [error for key, value in wanted.items() for error in _has_label(labels, key, value)]
-    if is_readable(selector) and not selects(selector, wanted):
+    if is_valid_selector(selector) and not selects(selector, wanted):
         told = "`selector` not auto-generated"
-        found.append(invalid("spec.selector", shown_selector(selector), told))
+        found.append(invalid("spec.selector", format_selector(selector), told))
     return found
 
 
@@ -164,7 +164,7 @@ def _spec(spec: KubeObject) -> Errors:
     else:
         found += label_selector(selector, "spec.selector")
     labels = spec["template"].get("metadata", {}).get("labels")
-    if is_readable(selector) and not selects(selector, labels or {}):
+    if is_valid_selector(selector) and not selects(selector, labels or {}):
         found.append(invalid("spec.template.metadata.labels", labels, _MISMATCH))
     return found
 
@@ -184,20 +184,22 @@ def _hostnames(obj: KubeObject) -> Errors:
 def _changes(new: KubeObject, old: KubeObject) -> Errors:
     spec, before = new["spec"], old["spec"]
     found = _completions(spec, before) + same_selector(new, old) + _template(new, old)
-    found += _same(spec, before, "completionMode")
-    found += _same_policy(spec, before, "podFailurePolicy", "batch.PodFailurePolicy")
-    found += _same(spec, before, "backoffLimitPerIndex") + _same(spec, before, "managedBy")
-    return found + _same_policy(spec, before, "successPolicy", "batch.SuccessPolicy")
+    found += _check_unchanged(spec, before, "completionMode")
+    found += _check_policy_unchanged(spec, before, "podFailurePolicy", "batch.PodFailurePolicy")
+    found += _check_unchanged(spec, before, "backoffLimitPerIndex") + _check_unchanged(
+        spec, before, "managedBy"
+    )
+    return found + _check_policy_unchanged(spec, before, "successPolicy", "batch.SuccessPolicy")
 
 
-def _same(spec: KubeObject, before: KubeObject, key: str) -> Errors:
+def _check_unchanged(spec: KubeObject, before: KubeObject, key: str) -> Errors:
     return immutable(spec.get(key), before.get(key), f"spec.{key}")
 
 
-def _same_policy(spec: KubeObject, before: KubeObject, key: str, name: str) -> Errors:
+def _check_policy_unchanged(spec: KubeObject, before: KubeObject, key: str, name: str) -> Errors:
     if spec.get(key) == before.get(key):
         return []
-    return [invalid(f"spec.{key}", shown_internal(spec.get(key), name), IMMUTABLE)]
+    return [invalid(f"spec.{key}", format_internal(spec.get(key), name), IMMUTABLE)]
 
 
 def _completions(spec: KubeObject, before: KubeObject) -> Errors:
@@ -214,14 +216,14 @@ def _completions(spec: KubeObject, before: KubeObject) -> Errors:
 def _template(new: KubeObject, old: KubeObject) -> Errors:
     template, before = new["spec"]["template"], old["spec"]["template"]
     if old["spec"].get("suspend") and "startTime" not in old.get("status", {}):
-        before = _rescheduled(template, before)
+        before = _with_scheduling_fields(template, before)
     if template == before:
         return []
-    shown = shown_internal(template, "core.PodTemplateSpec")
+    shown = format_internal(template, "core.PodTemplateSpec")
     return [invalid("spec.template", shown, IMMUTABLE)]
 
 
-def _rescheduled(template: KubeObject, before: KubeObject) -> KubeObject:
+def _with_scheduling_fields(template: KubeObject, before: KubeObject) -> KubeObject:
     """Return the former template with what may change of one that has not started."""
     spec = {key: value for key, value in before["spec"].items() if key not in _SCHEDULING}
     spec |= {key: template["spec"][key] for key in _SCHEDULING if key in template["spec"]}

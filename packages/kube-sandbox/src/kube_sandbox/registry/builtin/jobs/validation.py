@@ -13,12 +13,12 @@ from kube_sandbox.registry.builtin.field_validation import (
     nonnegative,
     nonnegatives,
 )
-from kube_sandbox.registry.builtin.internal_json import shown_internal
+from kube_sandbox.registry.builtin.internal_json import format_internal
 from kube_sandbox.registry.builtin.jobs.completion_indexes import WrongIndexesError, count_indexes
 from kube_sandbox.registry.builtin.pods.validation import check_template
 from kube_sandbox.registry.field_errors import (
+    ErrorType,
     FieldError,
-    Sort,
     duplicate,
     invalid,
     not_supported,
@@ -35,10 +35,10 @@ _NUMBERS = (
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _STATES = ("False", "True", "Unknown")
 _MOST_AT_ONCE = _MOST_FAILED = _MANY_COMPLETIONS = 100_000
-_MOST_OF_MANY = 10_000
+_MAX_PARALLELISM_FOR_MANY = 10_000
 _MOST_RULES, _MOST_CODES, _MOST_PATTERNS = 20, 255, 20
-_MOST_IN_MANAGER = 63
-_MOST_IN_INDEXES = 64 * 1024
+_MAX_MANAGER_LENGTH = 63
+_MAX_INDEXES_LENGTH = 64 * 1024
 _NEEDS_INDEXES = "requires indexed completion mode"
 
 
@@ -76,8 +76,8 @@ def _manager(name: str, at: str) -> Errors:
     else:
         found = [invalid(at, domain, each) for each in dns_subdomain(domain)]
         found += [invalid(at, path, each) for each in http_path(path)]
-    if len(name) > _MOST_IN_MANAGER:
-        found.append(too_long(at, _MOST_IN_MANAGER))
+    if len(name) > _MAX_MANAGER_LENGTH:
+        found.append(too_long(at, _MAX_MANAGER_LENGTH))
     return found
 
 
@@ -97,22 +97,22 @@ def _indexed(spec: KubeObject, at: str) -> Errors:
         told = f"must be less than or equal to {_MOST_FAILED}"
         found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
     if (completions or 0) > _MANY_COMPLETIONS and "backoffLimitPerIndex" in spec:
-        found += _many(at_once, failed, at)
+        found += _check_large_job(at_once, failed, at)
     return found
 
 
-def _many(at_once: int, failed: int | None, at: str) -> Errors:
+def _check_large_job(at_once: int, failed: int | None, at: str) -> Errors:
     found: Errors = []
     told = (
-        f"must be less than or equal to {_MOST_OF_MANY} when completions are above "
+        f"must be less than or equal to {_MAX_PARALLELISM_FOR_MANY} when completions are above "
         f"{_MANY_COMPLETIONS} and used with backoff limit per index"
     )
     if failed is None:
         text = f"must be specified when completions is above {_MANY_COMPLETIONS}"
         found.append(required(f"{at}.maxFailedIndexes", text))
-    if at_once > _MOST_OF_MANY:
+    if at_once > _MAX_PARALLELISM_FOR_MANY:
         found.append(invalid(f"{at}.parallelism", at_once, told))
-    if failed is not None and failed > _MOST_OF_MANY:
+    if failed is not None and failed > _MAX_PARALLELISM_FOR_MANY:
         found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
     return found
 
@@ -123,7 +123,7 @@ def _policies(spec: KubeObject, at: str) -> Errors:
     if failure is not None:
         found += _failure_policy(spec, failure.get("rules") or (), f"{at}.podFailurePolicy.rules")
     if success is not None and spec.get("completionMode") != "Indexed":
-        shown = shown_internal(success, "batch.SuccessPolicy")
+        shown = format_internal(success, "batch.SuccessPolicy")
         found.append(invalid(f"{at}.successPolicy", shown, _NEEDS_INDEXES))
     elif success is not None:
         rules = success.get("rules") or ()
@@ -167,10 +167,10 @@ def _failure_rule(rule: Mapping[str, Any], names: Collection[str], at: str) -> E
         found += _conditions(conditions, f"{at}.onPodConditions")
     if codes is not None and conditions:
         told = "specifying both OnExitCodes and OnPodConditions is not supported"
-        found.append(FieldError(Sort.INVALID, at, detail=told))
+        found.append(FieldError(ErrorType.INVALID, at, detail=told))
     elif codes is None and not conditions:
         told = "specifying one of OnExitCodes and OnPodConditions is required"
-        found.append(FieldError(Sort.INVALID, at, detail=told))
+        found.append(FieldError(ErrorType.INVALID, at, detail=told))
     return found
 
 
@@ -234,8 +234,8 @@ def _success_rule(rule: Mapping[str, Any], completions: int, at: str) -> Errors:
         found.append(required(at, told))
     if indexes is not None:
         where = f"{at}.succeededIndexes"
-        if len(indexes) > _MOST_IN_INDEXES:
-            found.append(too_long(where, _MOST_IN_INDEXES))
+        if len(indexes) > _MAX_INDEXES_LENGTH:
+            found.append(too_long(where, _MAX_INDEXES_LENGTH))
         try:
             total = count_indexes(indexes, completions)
         except WrongIndexesError as error:

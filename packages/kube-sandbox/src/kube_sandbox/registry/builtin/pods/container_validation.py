@@ -10,9 +10,9 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import (
     Errors,
     by_rule,
+    check_name,
     choice,
-    named,
-    needed_choice,
+    required_choice,
 )
 from kube_sandbox.registry.builtin.pods.env_validation import check_env, check_env_from
 from kube_sandbox.registry.builtin.pods.probe_validation import check_lifecycle, check_probes
@@ -33,7 +33,7 @@ from kube_sandbox.registry.name_validation import dns_label, port_name, port_num
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
-_NEVER_EPHEMERAL = (
+_FORBIDDEN_IN_EPHEMERAL = (
     *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
     *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
 )
@@ -41,7 +41,7 @@ _MOST_RULES, _MOST_CODES = 20, 255
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PodContext:
     """What the checks of a container must know of its pod."""
 
     volumes: Mapping[str, KubeObject]
@@ -51,7 +51,7 @@ class Surroundings:
     users_of_host: bool
 
 
-def check_containers(containers: Sequence[KubeObject], pod: Surroundings, at: str) -> Errors:
+def check_containers(containers: Sequence[KubeObject], pod: PodContext, at: str) -> Errors:
     """Return what is wrong with the containers that do a pod's work."""
     if not containers:
         return [required(at)]
@@ -70,7 +70,7 @@ def check_containers(containers: Sequence[KubeObject], pod: Surroundings, at: st
 
 
 def check_init_containers(
-    containers: Sequence[KubeObject], regular: Iterable[KubeObject], pod: Surroundings, at: str
+    containers: Sequence[KubeObject], regular: Iterable[KubeObject], pod: PodContext, at: str
 ) -> Errors:
     """Return what is wrong with the containers that prepare a pod."""
     found: Errors = []
@@ -95,7 +95,7 @@ def check_init_containers(
     return found
 
 
-def _sidecar(container: KubeObject, pod: Surroundings, at: str) -> Errors:
+def _sidecar(container: KubeObject, pod: PodContext, at: str) -> Errors:
     lifecycle = container.get("lifecycle")
     found = check_lifecycle(lifecycle, pod.grace, f"{at}.lifecycle") if lifecycle else []
     return found + check_probes(container, pod.grace, at)
@@ -107,7 +107,7 @@ def _no_sidecar(container: KubeObject, at: str) -> Errors:
 
 
 def check_ephemeral_containers(
-    containers: Sequence[KubeObject], others: Iterable[KubeObject], pod: Surroundings, at: str
+    containers: Sequence[KubeObject], others: Iterable[KubeObject], pod: PodContext, at: str
 ) -> Errors:
     """Return what is wrong with the containers that look into a running pod."""
     found: Errors = []
@@ -124,7 +124,7 @@ def check_ephemeral_containers(
             found.append(not_found(f"{where}.targetContainerName", target))
         found += [
             forbidden(f"{where}.{key}", _NOT_EPHEMERAL)
-            for key in _NEVER_EPHEMERAL
+            for key in _FORBIDDEN_IN_EPHEMERAL
             if container.get(key)
         ]
         for at_mount, mount in enumerate(container.get("volumeMounts", ())):
@@ -143,20 +143,20 @@ def check_image(container: KubeObject, at: str) -> Errors:
     return [invalid(f"{at}.image", image, "must not have leading or trailing whitespace")]
 
 
-def _common(container: KubeObject, pod: Surroundings, at: str) -> Errors:
-    found = named(container.get("name", ""), f"{at}.name", dns_label)
+def _common(container: KubeObject, pod: PodContext, at: str) -> Errors:
+    found = check_name(container.get("name", ""), f"{at}.name", dns_label)
     if not container.get("image"):
         found.append(required(f"{at}.image"))
     policy = container.get("terminationMessagePolicy")
     policies = ("File", "FallbackToLogsOnError")
-    found += needed_choice(policy, policies, f"{at}.terminationMessagePolicy")
+    found += required_choice(policy, policies, f"{at}.terminationMessagePolicy")
     for key, check in _LISTS.items():
         if values := container.get(key):
             found += check(values, f"{at}.{key}")
     found += check_mounts(container, pod.volumes, f"{at}.volumeMounts")
     found += check_devices(container, pod.volumes, f"{at}.volumeDevices")
     pull = container.get("imagePullPolicy")
-    found += needed_choice(pull, PULL_POLICIES, f"{at}.imagePullPolicy")
+    found += required_choice(pull, PULL_POLICIES, f"{at}.imagePullPolicy")
     resources = container.get("resources", {})
     found += check_container_resources(resources, pod.claims, f"{at}.resources")
     found += _resizes(container.get("resizePolicy", ()), pod.restart_policy, f"{at}.resizePolicy")
@@ -183,7 +183,7 @@ def _ports(ports: Sequence[Mapping[str, Any]], at: str) -> Errors:
             found += [invalid(f"{where}.containerPort", number, e) for e in port_number(number)]
         if host := port.get("hostPort"):
             found += [invalid(f"{where}.hostPort", host, each) for each in port_number(host)]
-        found += needed_choice(port.get("protocol"), _PROTOCOLS, f"{where}.protocol")
+        found += required_choice(port.get("protocol"), _PROTOCOLS, f"{where}.protocol")
     return found
 
 
@@ -209,8 +209,8 @@ def _resizes(policies: Iterable[Mapping[str, Any]], restart_policy: str, at: str
         if name in seen:
             found.append(duplicate(f"{at}[{index}]", name))
         seen.add(name)
-        found += needed_choice(name, ("cpu", "memory"), at)
-        found += needed_choice(restart, ("NotRequired", "RestartContainer"), at)
+        found += required_choice(name, ("cpu", "memory"), at)
+        found += required_choice(restart, ("NotRequired", "RestartContainer"), at)
         if restart_policy == "Never" and restart != "NotRequired":
             told = "must be 'NotRequired' when `restartPolicy` is 'Never'"
             found.append(invalid(at, restart, told))

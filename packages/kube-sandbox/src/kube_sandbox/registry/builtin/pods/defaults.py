@@ -52,7 +52,7 @@ def default_pod(pod: KubeObject) -> None:
     default_addresses(pod.setdefault("status", {}))
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
-    for container in _working(spec):
+    for container in _containers_and_init_containers(spec):
         _request_limits(container["resources"])
     if resources := spec.get("resources"):
         _request_for_all(spec, resources)
@@ -60,13 +60,13 @@ def default_pod(pod: KubeObject) -> None:
     if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
     if spec.get("hostNetwork"):
-        for container in _working(spec):
+        for container in _containers_and_init_containers(spec):
             for port in container.get("ports", ()):
                 if not port.get("hostPort") and "containerPort" in port:
                     port["hostPort"] = port["containerPort"]
 
 
-def _working(spec: KubeObject) -> list[KubeObject]:
+def _containers_and_init_containers(spec: KubeObject) -> list[KubeObject]:
     return [*(spec.get("containers") or ()), *spec.get("initContainers", ())]
 
 

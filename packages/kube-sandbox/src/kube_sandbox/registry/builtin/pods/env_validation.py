@@ -10,9 +10,9 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import (
     Errors,
     by_rule,
+    check_name,
+    check_no_parent_steps,
     choice,
-    named,
-    no_backsteps,
 )
 from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.field_errors import invalid, not_supported, required
@@ -60,7 +60,7 @@ def check_env(variables: Iterable[KubeObject], at: str) -> Errors:
     found: Errors = []
     for index, variable in enumerate(variables):
         where = f"{at}[{index}]"
-        found += named(variable.get("name", ""), f"{where}.name", relaxed_env_var_name)
+        found += check_name(variable.get("name", ""), f"{where}.name", relaxed_env_var_name)
         if (source := variable.get("valueFrom")) is not None:
             found += _value_from(source, bool(variable.get("value")), f"{where}.valueFrom")
     return found
@@ -75,7 +75,7 @@ def _value_from(source: Mapping[str, Any], has_value: bool, at: str) -> Errors:
     for name in ("configMapKeyRef", "secretKeyRef"):
         if (key := source.get(name)) is not None:
             found += by_rule(key.get("name", ""), f"{at}.{name}.name", dns_subdomain)
-            found += named(key.get("key", ""), f"{at}.{name}.key", config_key)
+            found += check_name(key.get("key", ""), f"{at}.{name}.key", config_key)
     if (file := source.get("fileKeyRef")) is not None:
         found += _file_key(file, f"{at}.fileKeyRef")
     if not source:
@@ -88,10 +88,10 @@ def _value_from(source: Mapping[str, Any], has_value: bool, at: str) -> Errors:
 
 
 def _file_key(file: Mapping[str, Any], at: str) -> Errors:
-    found = named(file.get("key", ""), f"{at}.key", relaxed_env_var_name)
-    found += named(file.get("volumeName", ""), f"{at}.volumeName", dns_label)
+    found = check_name(file.get("key", ""), f"{at}.key", relaxed_env_var_name)
+    found += check_name(file.get("volumeName", ""), f"{at}.volumeName", dns_label)
     path = file.get("path", "")
-    return found + (no_backsteps(path, f"{at}.path") if path else [required(f"{at}.path")])
+    return found + (check_no_parent_steps(path, f"{at}.path") if path else [required(f"{at}.path")])
 
 
 def field_reference(field: Mapping[str, Any], supported: Iterable[str], at: str) -> Errors:
@@ -106,7 +106,7 @@ def field_reference(field: Mapping[str, Any], supported: Iterable[str], at: str)
         told = f"error converting fieldPath: unsupported pod version: {field['apiVersion']}"
         return [invalid(where, path, told)]
     if match:
-        return _subscripted(path, match[1], match[2], at)
+        return _check_subscript(path, match[1], match[2], at)
     if path == "spec.host":
         path = "spec.nodeName"
     if path not in _POD_FIELDS:
@@ -115,7 +115,7 @@ def field_reference(field: Mapping[str, Any], supported: Iterable[str], at: str)
     return choice(path, supported, where)
 
 
-def _subscripted(path: str, base: str, key: str, at: str) -> Errors:
+def _check_subscript(path: str, base: str, key: str, at: str) -> Errors:
     if base not in ("metadata.annotations", "metadata.labels"):
         told = f"error converting fieldPath: field label does not support subscript: {path}"
         return [invalid(f"{at}.fieldPath", path, told)]
@@ -159,7 +159,7 @@ def check_env_from(sources: Iterable[KubeObject], at: str) -> Errors:
             found += by_rule(prefix, f"{where}.prefix", relaxed_env_var_name)
         given = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
         for name in given:
-            found += named(source[name].get("name", ""), f"{where}.{name}.name", _as_prefix)
+            found += check_name(source[name].get("name", ""), f"{where}.{name}.name", _as_prefix)
         if not given:
             found.append(invalid(at, "", "must specify one of: `configMapRef` or `secretRef`"))
         elif len(given) > 1:

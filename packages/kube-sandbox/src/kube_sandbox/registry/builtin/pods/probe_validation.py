@@ -23,7 +23,9 @@ def check_probes(container: Mapping[str, Any], grace: int, at: str) -> Errors:
     """Return what is wrong with the three probes of a container."""
     found: Errors = []
     if (probe := container.get("livenessProbe")) is not None:
-        found += _probe(probe, grace, f"{at}.livenessProbe") + _once(probe, f"{at}.livenessProbe")
+        found += _probe(probe, grace, f"{at}.livenessProbe") + _check_success_threshold(
+            probe, f"{at}.livenessProbe"
+        )
     if (probe := container.get("readinessProbe")) is not None:
         where = f"{at}.readinessProbe"
         found += _probe(probe, grace, where)
@@ -31,11 +33,13 @@ def check_probes(container: Mapping[str, Any], grace: int, at: str) -> Errors:
             told = "must not be set for readinessProbes"
             found.append(invalid(f"{where}.{_GRACE}", probe[_GRACE], told))
     if (probe := container.get("startupProbe")) is not None:
-        found += _probe(probe, grace, f"{at}.startupProbe") + _once(probe, f"{at}.startupProbe")
+        found += _probe(probe, grace, f"{at}.startupProbe") + _check_success_threshold(
+            probe, f"{at}.startupProbe"
+        )
     return found
 
 
-def _once(probe: Mapping[str, Any], at: str) -> Errors:
+def _check_success_threshold(probe: Mapping[str, Any], at: str) -> Errors:
     successes = probe.get(_SUCCESSES, 0)
     return [] if successes == 1 else [invalid(f"{at}.{_SUCCESSES}", successes, "must be 1")]
 

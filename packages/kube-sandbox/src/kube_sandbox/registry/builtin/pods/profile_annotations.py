@@ -19,8 +19,8 @@ _POD = "seccomp.security.alpha.kubernetes.io/pod"
 _CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _LOCAL = "localhost/"
-_SORTS = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
-_SECCOMP_SORTS = {**_SORTS, "docker/default": "RuntimeDefault"}
+_PROFILE_TYPES = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
+_SECCOMP_PROFILE_TYPES = {**_PROFILE_TYPES, "docker/default": "RuntimeDefault"}
 
 Profile = Mapping[str, Any]
 
@@ -40,14 +40,14 @@ def check_profile_annotations(
         name = key.removeprefix(_APP_ARMOR)
         if name not in names:
             found.append(invalid(f"{at}[{key}]", name, "container not found"))
-        if value and value not in _SORTS and not value.startswith(_LOCAL):
+        if value and value not in _PROFILE_TYPES and not value.startswith(_LOCAL):
             told = f"invalid AppArmor profile name: {quoted(value)}"
             found.append(invalid(f"{at}[{key}]", value, told))
     return found
 
 
 def _check_seccomp(value: str, at: str) -> Errors:
-    if value in _SECCOMP_SORTS:
+    if value in _SECCOMP_PROFILE_TYPES:
         return []
     if value.startswith(_LOCAL):
         return descending(value.removeprefix(_LOCAL), at)
@@ -85,7 +85,7 @@ def _compare(profile: Profile | None, value: str | None, at: str, system: str) -
         return []
     is_seccomp = system == "seccomp"
     where = f"{at}.{'seccompProfile' if is_seccomp else 'appArmorProfile'}"
-    sorts = _SECCOMP_SORTS if is_seccomp else _SORTS
+    sorts = _SECCOMP_PROFILE_TYPES if is_seccomp else _PROFILE_TYPES
     sort = "Localhost" if value.startswith(_LOCAL) else sorts.get(value)
     if sort != profile.get("type"):
         told = f"{system} type in annotation and field must match"
@@ -114,7 +114,7 @@ def check_profile_changes(after: Mapping[str, str], before: Mapping[str, str], a
     ]
 
 
-def take_profiles(pod: KubeObject) -> None:
+def set_app_armor_from_annotations(pod: KubeObject) -> None:
     """Give containers of a new pod the AppArmor profiles that annotations name."""
     values, spec = pod["metadata"].get("annotations") or {}, pod["spec"]
     if not values or (spec.get("os") or {}).get("name") == "windows":
@@ -131,8 +131,8 @@ def take_profiles(pod: KubeObject) -> None:
 
 def _named(value: str) -> KubeObject | None:
     """Return the profile that an annotation names, if it is one."""
-    if value in _SORTS:
-        return {"type": _SORTS[value]}
+    if value in _PROFILE_TYPES:
+        return {"type": _PROFILE_TYPES[value]}
     profile = {"type": "Localhost", "localhostProfile": value.removeprefix(_LOCAL)}
     is_one = value.startswith(_LOCAL) and not check_app_armor(profile, "")
     return profile if is_one else None
@@ -143,7 +143,7 @@ def pod_profile_warnings(
 ) -> Iterator[str]:
     """Warn of an annotation for the whole pod that does nothing."""
     if _POD in (meta.get("annotations") or ()) and _profile(spec, "seccompProfile") is None:
-        yield _does_nothing(prefix, _POD)
+        yield _no_effect_warning(prefix, _POD)
 
 
 def container_profile_warnings(
@@ -153,7 +153,7 @@ def container_profile_warnings(
     values, name = meta.get("annotations") or {}, container.get("name")
     key = f"{_CONTAINER}{name}"
     if key in values and _profile(container, "seccompProfile") is None:
-        yield _does_nothing(prefix, key)
+        yield _no_effect_warning(prefix, key)
     key = f"{_APP_ARMOR}{name}"
     if not prefix or key not in values or _profile(container, "appArmorProfile") is not None:
         return  # a pod has got its profile
@@ -163,6 +163,6 @@ def container_profile_warnings(
         yield f"{prefix}metadata.annotations[{key}]: {told}"
 
 
-def _does_nothing(prefix: str, key: str) -> str:
+def _no_effect_warning(prefix: str, key: str) -> str:
     told = 'non-functional in v1.27+; use the "seccompProfile" field instead'
     return f"{prefix}metadata.annotations[{key}]: {told}"

@@ -58,7 +58,7 @@ def check_resize(new: KubeObject, old: KubeObject, qos: str) -> Errors:
     wrong = _order(spec, before)
     if wrong:
         return found + wrong
-    found += _removed(spec, before) + _others(spec, before)
+    found += _check_removed(spec, before) + _check_other_fields(spec, before)
     return found
 
 
@@ -87,7 +87,7 @@ def _order(spec: KubeObject, before: KubeObject) -> Errors:
     return found
 
 
-def _removed(spec: KubeObject, before: KubeObject) -> Errors:
+def _check_removed(spec: KubeObject, before: KubeObject) -> Errors:
     found: Errors = []
     for name in reversed(_LISTS):
         former = before.get(name) or []
@@ -102,7 +102,7 @@ def _removed(spec: KubeObject, before: KubeObject) -> Errors:
     return found
 
 
-def _others(spec: KubeObject, before: KubeObject) -> Errors:
+def _check_other_fields(spec: KubeObject, before: KubeObject) -> Errors:
     found: Errors = []
     for name, told in ((_LISTS[0], _ONLY), (_LISTS[1], _ONLY_OF_SIDECARS)):
         former = before.get(name) or []
@@ -111,12 +111,12 @@ def _others(spec: KubeObject, before: KubeObject) -> Errors:
                 if one != two:
                     text = "resources for non-sidecar init containers are immutable"
                     found.append(forbidden("spec", text))
-            elif _undone(one, two) != two:
+            elif _without_resize(one, two) != two:
                 found.append(forbidden("spec", told))
     return found
 
 
-def _undone(container: KubeObject, before: KubeObject) -> KubeObject:
+def _without_resize(container: KubeObject, before: KubeObject) -> KubeObject:
     """Return a container with the processors and the memory that it had."""
     resources: dict[str, Any] = {}
     for part in ("limits", "requests"):

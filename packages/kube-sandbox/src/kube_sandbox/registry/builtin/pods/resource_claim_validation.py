@@ -5,8 +5,8 @@ What is wrong with the devices that pods claim.
 from collections.abc import Sequence
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.field_validation import Errors, by_rule, named
-from kube_sandbox.registry.builtin.internal_json import shown_internal
+from kube_sandbox.registry.builtin.field_validation import Errors, by_rule, check_name
+from kube_sandbox.registry.builtin.internal_json import format_internal
 from kube_sandbox.registry.field_errors import duplicate, invalid
 from kube_sandbox.registry.name_validation import dns_label, dns_subdomain
 
@@ -20,7 +20,7 @@ def check_resource_claims(claims: Sequence[KubeObject], at: str) -> Errors:
         if name and name in seen:
             found.append(duplicate(f"{where}.name", name))
         else:
-            found += named(name, f"{where}.name", dns_label)
+            found += check_name(name, f"{where}.name", dns_label)
             seen.add(name)
         given = [
             key for key in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(key)
@@ -31,7 +31,7 @@ def check_resource_claims(claims: Sequence[KubeObject], at: str) -> Errors:
                 if given
                 else "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
             )
-            found.append(invalid(where, shown_internal(claim, "core.PodResourceClaim"), told))
+            found.append(invalid(where, format_internal(claim, "core.PodResourceClaim"), told))
         for key in given:
             found += by_rule(claim[key], f"{where}.{key}", dns_subdomain)
     return found

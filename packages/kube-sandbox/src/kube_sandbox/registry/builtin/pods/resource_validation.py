@@ -15,8 +15,8 @@ from kube_sandbox.registry.builtin.resource_lists import (
     name_errors,
 )
 from kube_sandbox.registry.field_errors import (
+    ErrorType,
     FieldError,
-    Sort,
     duplicate,
     forbidden,
     invalid,
@@ -47,7 +47,7 @@ def _pod_name(name: str, at: str) -> Errors:
     return [not_supported(at, name, ("cpu", _HUGE, "memory"))]
 
 
-def _pages(name: str, text: str, at: str) -> Errors:
+def _check_huge_pages(name: str, text: str, at: str) -> Errors:
     if not name.startswith(_HUGE):
         return []
     size = nanos(name.removeprefix(_HUGE))
@@ -64,12 +64,16 @@ def _requirements(
     for name, text in limits.items():
         where = f"{at}.limits[{name}]"
         found += (
-            name_check(name, where) + amount_errors(name, text, where) + _pages(name, text, where)
+            name_check(name, where)
+            + amount_errors(name, text, where)
+            + _check_huge_pages(name, text, where)
         )
     for name, text in requests.items():
         where = f"{at}.requests[{name}]"
         found += name_check(name, where) + amount_errors(name, text, where)
-        found += _against_limit(name, text, limits.get(name), at) + _pages(name, text, where)
+        found += _against_limit(name, text, limits.get(name), at) + _check_huge_pages(
+            name, text, where
+        )
     names = limits.keys() | requests.keys()
     if not names & _COMPUTE and any(name.startswith(_HUGE) for name in names):
         found.append(forbidden(at, "HugePages require cpu or memory"))
@@ -111,7 +115,7 @@ def _claims(claims: Iterable[Mapping[str, Any]], known: list[str], at: str) -> E
         if name not in known:
             listed = f": {', '.join(known)}" if known else " which is empty"
             told = f"must be one of the names in pod.spec.resourceClaims{listed}"
-            found.append(FieldError(Sort.NOT_FOUND, where, name, told))
+            found.append(FieldError(ErrorType.NOT_FOUND, where, name, told))
     return found
 
 

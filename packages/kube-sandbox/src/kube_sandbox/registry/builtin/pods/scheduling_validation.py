@@ -204,7 +204,7 @@ def check_spreading(constraints: Sequence[KubeObject], at: str) -> Errors:
         actions = ("DoNotSchedule", "ScheduleAnyway")
         found += choice(action, actions, f"{where}.whenUnsatisfiable")
         for other in constraints[index + 1 :]:
-            if _pair(other) == (topology, action):
+            if _spread_key(other) == (topology, action):
                 pair = f"{{{topology}, {action}}}"
                 found.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", pair))
                 break
@@ -216,7 +216,7 @@ def check_spreading(constraints: Sequence[KubeObject], at: str) -> Errors:
     return found
 
 
-def _pair(constraint: Mapping[str, Any]) -> tuple[str, str]:
+def _spread_key(constraint: Mapping[str, Any]) -> tuple[str, str]:
     return constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
 
 

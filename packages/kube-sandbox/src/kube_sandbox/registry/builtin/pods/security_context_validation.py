@@ -13,10 +13,10 @@ from kube_sandbox.registry.builtin.field_validation import (
     Errors,
     choice,
     descending,
-    needed_choice,
+    required_choice,
     user_or_group,
 )
-from kube_sandbox.registry.builtin.internal_json import shown_internal
+from kube_sandbox.registry.builtin.internal_json import format_internal
 from kube_sandbox.registry.builtin.pods.defaults import CONTAINER_LISTS
 from kube_sandbox.registry.field_errors import (
     duplicate,
@@ -31,8 +31,8 @@ _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = rf"^({_SYSCTL_SEGMENT}[\./])*{_SYSCTL_SEGMENT}$"
 _SYSCTL_FORM = re.compile(_SYSCTL)
-_MOST_IN_SYSCTL = 253
-_MOST_IN_PROFILE = 4095
+_MAX_SYSCTL_LENGTH = 253
+_MAX_PROFILE_LENGTH = 4095
 _IPC_SYSCTLS = ("kernel.shm", "kernel.msg", "fs.mqueue.")
 _NOT_FOR_WINDOWS = "cannot be set for a windows pod"
 _POD_FIELDS_OF_LINUX = (
@@ -85,8 +85,8 @@ def _sysctls(sysctls: list[Mapping[str, Any]], spec: KubeObject, at: str) -> Err
         name, where = sysctl.get("name", ""), f"{at}[{index}].name"
         if not name:
             found.append(required(where))
-        elif len(name) > _MOST_IN_SYSCTL or not _SYSCTL_FORM.match(name):
-            told = f"must have at most {_MOST_IN_SYSCTL} characters and match regex {_SYSCTL}"
+        elif len(name) > _MAX_SYSCTL_LENGTH or not _SYSCTL_FORM.match(name):
+            told = f"must have at most {_MAX_SYSCTL_LENGTH} characters and match regex {_SYSCTL}"
             found.append(invalid(where, name, told))
         elif name in seen:
             found.append(duplicate(where, name))
@@ -114,7 +114,7 @@ def _seccomp(profile: Mapping[str, Any] | None, at: str) -> Errors:
             return [*found, required(where, "must be set when seccomp type is Localhost")]
         return found + descending(local, where)
     if local is not None:
-        shown = shown_internal(profile, "core.SeccompProfile")
+        shown = format_internal(profile, "core.SeccompProfile")
         found.append(invalid(where, shown, "can only be set when seccomp type is Localhost"))
     return found
 
@@ -141,8 +141,8 @@ def _app_armor_profile(profile: str | None, at: str) -> Errors:
     found: Errors = []
     if profile != profile.strip():
         found.append(invalid(at, profile, "must not be padded with whitespace"))
-    if len(profile.encode()) > _MOST_IN_PROFILE:
-        found.append(too_long(at, _MOST_IN_PROFILE))
+    if len(profile.encode()) > _MAX_PROFILE_LENGTH:
+        found.append(too_long(at, _MAX_PROFILE_LENGTH))
     return found
 
 
@@ -167,7 +167,7 @@ def check_container_security(
 
 
 def _escalation(context: Mapping[str, Any], at: str) -> Errors:
-    shown = shown_internal(context, "core.SecurityContext")
+    shown = format_internal(context, "core.SecurityContext")
     opening = "cannot set `allowPrivilegeEscalation` to false and"
     found: Errors = []
     if context.get("privileged"):
@@ -197,7 +197,7 @@ def check_os(spec: KubeObject, at: str) -> Errors:
         return []
     name = system.get("name", "")
     if not name:
-        return needed_choice(name, (), f"{at}.os.name")
+        return required_choice(name, (), f"{at}.os.name")
     if name not in ("linux", "windows"):
         return [not_supported(f"{at}.os", name, ("linux", "windows"))]
     return _on_linux(spec, at) if name == "linux" else _on_windows(spec, at)

@@ -5,14 +5,14 @@ from copy import deepcopy
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
 from kube_sandbox.registry.builtin.internal_json import difference
 from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.builtin.pods.container_validation import check_image
 from kube_sandbox.registry.builtin.pods.defaults import default_pod
 from kube_sandbox.registry.builtin.pods.profile_annotations import (
     check_same_profiles,
-    take_profiles,
+    set_app_armor_from_annotations,
 )
 from kube_sandbox.registry.builtin.pods.resize import RESIZE, check_resize, resized_spec
 from kube_sandbox.registry.builtin.pods.update_validation import (
@@ -27,9 +27,9 @@ from kube_sandbox.registry.name_validation import dns_label
 from kube_sandbox.registry.strategy import (
     Errors,
     Fields,
-    Occasion,
+    RequestContext,
     counts_generation,
-    keep,
+    restore_field,
     set_generation,
 )
 
@@ -48,20 +48,20 @@ _COMPUTE = ("cpu", "memory")
 _META_OF_MAIN = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
-class Pods(Plain):
+class Pods(BaseStrategy):
     """A pod; two subresources reach what nobody else may change of one that runs."""
 
     def default(self, obj: KubeObject) -> None:
         """Fill in what is left out."""
         default_pod(obj)
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Begin pending, with what its own labels add to it."""
         super().prepare_create(obj, occasion)
         _merge_label_keys(obj)
-        take_profiles(obj)
+        set_app_armor_from_annotations(obj)
 
-    def first_status(self, obj: KubeObject, occasion: Occasion) -> KubeObject:
+    def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
         """Return the status of a new pod."""
         given = obj.get("status", {}).get("qosClass")
         found: KubeObject = {"phase": "Pending", "qosClass": given or qos_class(obj["spec"])}
@@ -71,20 +71,20 @@ class Pods(Plain):
         return found
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep what this write does not reach, and count changes of the spec."""
         if subresource == "status":
             self._prepare_status(new, old)
             return
         if subresource in (EPHEMERAL, RESIZE):
-            _keep_others(new, old, subresource)
-        keep(new, old, "status")
+            _keep_other_fields(new, old, subresource)
+        restore_field(new, old, "status")
         counts_generation(new, old, "spec")
 
     def _prepare_status(self, new: KubeObject, old: KubeObject) -> None:
-        keep(new, old, "spec")
-        keep(new["metadata"], old["metadata"], "ownerReferences")
+        restore_field(new, old, "spec")
+        restore_field(new["metadata"], old["metadata"], "ownerReferences")
         set_generation(new, old["metadata"].get("generation", 0))
         status, before = new.setdefault("status", {}), old.get("status", {})
         for key in ("qosClass", "observedGeneration"):
@@ -97,13 +97,13 @@ class Pods(Plain):
         found = check_pod_annotations(meta.get("annotations"), spec, "metadata.annotations")
         found += check_pod_spec(spec, "spec", is_pod=True, pod_name=meta.get("name", ""))
         if not spec.get("serviceAccountName"):
-            found += _tokens(spec)
+            found += _check_token_volumes(spec)
         for name in ("containers", "initContainers"):
             for index, container in enumerate(spec.get(name) or ()):
                 found += check_image(container, f"spec.{name}[{index}]")
         return found
 
-    def validate_create(self, obj: KubeObject, occasion: Occasion) -> Errors:
+    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
         """Return what is wrong with a new pod."""
         found = self.checked_meta(obj) + self.check(obj)
         spec = obj["spec"]
@@ -115,7 +115,7 @@ class Pods(Plain):
         return found + check_same_profiles(obj["metadata"], spec, "spec")
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed pod."""
         found = self.changed_meta(new, old)
@@ -156,7 +156,7 @@ def qos_class(spec: KubeObject) -> str:
     else:
         containers = (*(spec.get("containers") or ()), *spec.get("initContainers", ()))
         parts = [each.get("resources", {}) for each in containers]
-    requests, limits = _sums(parts, "requests"), _sums(parts, "limits")
+    requests, limits = _total_resources(parts, "requests"), _total_resources(parts, "limits")
     if not requests and not limits:
         return "BestEffort"
     for part in parts:
@@ -166,7 +166,7 @@ def qos_class(spec: KubeObject) -> str:
     return "Guaranteed" if requests == limits else "Burstable"
 
 
-def _sums(parts: Iterable[dict[str, Any]], key: str) -> dict[str, int]:
+def _total_resources(parts: Iterable[dict[str, Any]], key: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for part in parts:
         for name in _COMPUTE:
@@ -176,7 +176,7 @@ def _sums(parts: Iterable[dict[str, Any]], key: str) -> dict[str, int]:
     return found
 
 
-def _tokens(spec: KubeObject) -> Errors:
+def _check_token_volumes(spec: KubeObject) -> Errors:
     told = "must not be specified when serviceAccountName is not set"
     return [
         forbidden(f"spec.volumes[{index}].projected.sources[{at}].serviceAccountToken", told)
@@ -186,7 +186,7 @@ def _tokens(spec: KubeObject) -> Errors:
     ]
 
 
-def _keep_others(new: KubeObject, old: KubeObject, subresource: str) -> None:
+def _keep_other_fields(new: KubeObject, old: KubeObject, subresource: str) -> None:
     """Keep all but what a lesser subresource is for."""
     if subresource == RESIZE:
         spec = resized_spec(new["spec"], old["spec"])
@@ -198,7 +198,7 @@ def _keep_others(new: KubeObject, old: KubeObject, subresource: str) -> None:
             spec[_EPHEMERAL_FIELD] = added
     new["spec"] = spec
     for key in _META_OF_MAIN:
-        keep(new["metadata"], old["metadata"], key)
+        restore_field(new["metadata"], old["metadata"], key)
 
 
 def _ephemeral_changes(new: KubeObject, old: KubeObject) -> Errors:

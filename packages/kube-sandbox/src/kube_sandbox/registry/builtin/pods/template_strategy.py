@@ -7,8 +7,8 @@ from typing import Any
 
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.base_strategy import Plain
-from kube_sandbox.registry.builtin.internal_json import shown_selector
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
+from kube_sandbox.registry.builtin.internal_json import format_selector
 from kube_sandbox.registry.builtin.pods.defaults import default_template
 from kube_sandbox.registry.builtin.pods.validation import check_template
 from kube_sandbox.registry.builtin.pods.warnings import template_warnings
@@ -20,7 +20,7 @@ from kube_sandbox.registry.strategy import Errors
 _MISMATCH = "`selector` does not match template `labels`"
 
 
-class Templated(Plain):
+class TemplateStrategy(BaseStrategy):
     """A kind whose spec has a template; its own checks come before those of changes."""
 
     def validate_update(
@@ -40,7 +40,7 @@ class Templated(Plain):
         return found + template_warnings(obj["spec"]["template"], "spec.template")
 
 
-class PodTemplates(Templated):
+class PodTemplates(TemplateStrategy):
     """A template that nothing is made of by itself."""
 
     def default(self, obj: KubeObject) -> None:
@@ -74,11 +74,11 @@ def check_selector(selector: Mapping[str, Any] | None, kind: str, at: str) -> Er
     found = label_selector(selector, at)
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
         told = f"empty selector is invalid for {kind}"
-        found.append(invalid(at, shown_selector(selector), told))
+        found.append(invalid(at, format_selector(selector), told))
     return found
 
 
-def is_readable(selector: Mapping[str, Any] | None) -> bool:
+def is_valid_selector(selector: Mapping[str, Any] | None) -> bool:
     """Say whether a selector can be asked at all."""
     return not label_selector(selector, "")
 
@@ -96,7 +96,7 @@ def check_match(selector: Mapping[str, Any] | None, template: Mapping[str, Any],
     return [invalid(f"{at}.metadata.labels", labels, _MISMATCH)]
 
 
-def check_lasting(template: Mapping[str, Any], kind: str, at: str) -> Errors:
+def check_restart_policy_always(template: Mapping[str, Any], kind: str, at: str) -> Errors:
     """Return what a template cannot have whose pods are to run for ever."""
     spec = template.get("spec", {})
     found: Errors = []
@@ -112,11 +112,15 @@ def check_lasting(template: Mapping[str, Any], kind: str, at: str) -> Errors:
 def check_selected_template(spec: KubeObject, at: str) -> Errors:
     """Return what is wrong with the template of a kind that keeps a number of pods."""
     selector, template = spec.get("selector"), spec.get("template", {})
-    if not is_readable(selector):
-        return [invalid(f"{at}.selector", shown_selector(selector), "invalid label selector")]
+    if not is_valid_selector(selector):
+        return [invalid(f"{at}.selector", format_selector(selector), "invalid label selector")]
     where = f"{at}.template"
     found = check_match(selector, template, where)
-    return found + check_template(template, where) + check_lasting(template, "ReplicaSet", where)
+    return (
+        found
+        + check_template(template, where)
+        + check_restart_policy_always(template, "ReplicaSet", where)
+    )
 
 
 def same_selector(new: KubeObject, old: KubeObject) -> Errors:
@@ -124,7 +128,7 @@ def same_selector(new: KubeObject, old: KubeObject) -> Errors:
     selector = new["spec"].get("selector")
     if selector == old["spec"].get("selector"):
         return []
-    return [invalid("spec.selector", shown_selector(selector), IMMUTABLE)]
+    return [invalid("spec.selector", format_selector(selector), IMMUTABLE)]
 
 
 def not_decremented(new: KubeObject, old: KubeObject) -> Errors:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import Errors, by_rule
-from kube_sandbox.registry.builtin.internal_json import difference, shown_internal
+from kube_sandbox.registry.builtin.internal_json import difference, format_internal
 from kube_sandbox.registry.builtin.ip_validation import ip_errors, parse_ip
 from kube_sandbox.registry.builtin.pods.container_validation import check_image
 from kube_sandbox.registry.builtin.pods.profile_annotations import check_profile_changes
@@ -19,7 +19,7 @@ from kube_sandbox.registry.object_meta import IMMUTABLE
 
 _DEADLINE = "activeDeadlineSeconds"
 _GRACE = "terminationGracePeriodSeconds"
-_MOST_SECONDS = 2**31 - 1
+_MAX_SECONDS = 2**31 - 1
 _MIRROR = "kubernetes.io/config.mirror"
 _SYSTEM_CONDITIONS = frozenset(("PodScheduled", "Ready", "Initialized"))
 _CHANGEABLE = ",".join(
@@ -68,8 +68,10 @@ def check_spec_changes(new: KubeObject, old: KubeObject) -> Errors:
     if not goes_on:
         return found
     found += _tolerations(spec.get("tolerations", ()), before.get("tolerations", ()))
-    found += _gates(spec.get("schedulingGates", ()), before.get("schedulingGates", ()))
-    return found if spec == before else found + _others(spec, before)
+    found += _check_scheduling_gates(
+        spec.get("schedulingGates", ()), before.get("schedulingGates", ())
+    )
+    return found if spec == before else found + _check_other_fields(spec, before)
 
 
 def _deadline(deadline: int | None, before: int | None) -> tuple[Errors, bool]:
@@ -79,7 +81,7 @@ def _deadline(deadline: int | None, before: int | None) -> tuple[Errors, bool]:
         if before is None:
             return [], True
         return [invalid(at, None, "must not update from a positive integer to nil value")], True
-    wrong = in_range(deadline, 0, _MOST_SECONDS)
+    wrong = in_range(deadline, 0, _MAX_SECONDS)
     if wrong:
         return [invalid(at, deadline, wrong[0])], False
     if before is not None and before < deadline:
@@ -89,17 +91,17 @@ def _deadline(deadline: int | None, before: int | None) -> tuple[Errors, bool]:
 
 
 def _tolerations(after: Sequence[KubeObject], before: Sequence[KubeObject]) -> Errors:
-    kept = [_timeless(each) for each in after]
-    if any(_timeless(each) not in kept for each in before):
+    kept = [_without_seconds(each) for each in after]
+    if any(_without_seconds(each) not in kept for each in before):
         return [forbidden("spec.tolerations", _TOLERATION)]
     return check_tolerations(after, "spec.tolerations")
 
 
-def _timeless(toleration: KubeObject) -> KubeObject:
+def _without_seconds(toleration: KubeObject) -> KubeObject:
     return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
 
 
-def _gates(after: Sequence[KubeObject], before: Sequence[KubeObject]) -> Errors:
+def _check_scheduling_gates(after: Sequence[KubeObject], before: Sequence[KubeObject]) -> Errors:
     known = {each.get("name") for each in before}
     # One that stands twice is told once, where it stands last.
     added = {each.get("name", ""): index for index, each in enumerate(after)}
@@ -113,7 +115,7 @@ def _gates(after: Sequence[KubeObject], before: Sequence[KubeObject]) -> Errors:
     ]
 
 
-def _others(spec: KubeObject, before: KubeObject) -> Errors:
+def _check_other_fields(spec: KubeObject, before: KubeObject) -> Errors:
     """Refuse other changes; those that are allowed are undone for a comparison."""
     undone = dict(spec)
     for name in ("containers", "initContainers"):
@@ -149,7 +151,7 @@ def _undo_scheduling(undone: KubeObject, before: KubeObject) -> Errors:
     node, its_node = ((each or {}).get("nodeAffinity") for each in (affinity, known))
     if node == its_node:
         return found
-    found += _narrower(node or {}, its_node or {})
+    found += _is_narrower(node or {}, its_node or {})
     others = {key: value for key, value in (affinity or {}).items() if key != "nodeAffinity"}
     if its_node is not None:
         others["nodeAffinity"] = its_node
@@ -159,14 +161,14 @@ def _undo_scheduling(undone: KubeObject, before: KubeObject) -> Errors:
     return found
 
 
-def _narrower(node: Mapping[str, Any], before: Mapping[str, Any]) -> Errors:
+def _is_narrower(node: Mapping[str, Any], before: Mapping[str, Any]) -> Errors:
     """Refuse what would let a pod run on more nodes than it could."""
     key = "requiredDuringSchedulingIgnoredDuringExecution"
     at = f"spec.affinity.nodeAffinity.{key}.nodeSelectorTerms"
     terms, former = (
         (each.get(key) or {}).get("nodeSelectorTerms") or [] for each in (node, before)
     )
-    shown = [shown_internal(each, "core.NodeSelectorTerm") for each in terms]
+    shown = [format_internal(each, "core.NodeSelectorTerm") for each in terms]
     if former and len(former) != len(terms):
         told = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
         return [invalid(at, shown or None, told)]

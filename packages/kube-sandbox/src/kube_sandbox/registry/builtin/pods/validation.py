@@ -10,11 +10,11 @@ from kube_sandbox.registry.builtin.field_validation import (
     Errors,
     by_rule,
     choice,
-    needed_choice,
+    required_choice,
 )
 from kube_sandbox.registry.builtin.ip_validation import ip_errors
 from kube_sandbox.registry.builtin.pods.container_validation import (
-    Surroundings,
+    PodContext,
     check_containers,
     check_ephemeral_containers,
     check_init_containers,
@@ -60,8 +60,8 @@ from kube_sandbox.registry.object_meta import annotations, labels
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MOST_NAMESERVERS, _MOST_SEARCHES, _MOST_IN_SEARCHES = 3, 32, 2048
-_MOST_IN_HOSTNAME = 64
-_MOST_SECONDS = 2**31 - 1
+_MAX_HOSTNAME_LENGTH = 64
+_MAX_SECONDS = 2**31 - 1
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _MIRROR = "kubernetes.io/config.mirror"
 # Fields that are names, and the rule each must follow.
@@ -97,12 +97,12 @@ def check_pod_annotations(
         told = "must set spec.nodeName if mirror pod annotation is set"
         found.append(invalid(f"{at}[{_MIRROR}]", values[_MIRROR], told))
     cost = values.get(_DELETION_COST)
-    if cost is not None and not _is_cost(cost):
+    if cost is not None and not _is_valid_deletion_cost(cost):
         found.append(invalid(f"{at}[{_DELETION_COST}]", cost, "must be a 32bit integer"))
     return found + check_profile_annotations(values, spec, at)
 
 
-def _is_cost(text: str) -> bool:
+def _is_valid_deletion_cost(text: str) -> bool:
     digits = text.removeprefix("-")
     if not digits.isdecimal() or not digits.isascii() or (len(digits) > 1 and digits[0] == "0"):
         return False
@@ -116,7 +116,7 @@ def check_pod_spec(spec: KubeObject, at: str, *, is_pod: bool, pod_name: str = "
     )
     claims = spec.get("resourceClaims", ())
     found += check_resource_claims(claims, f"{at}.resourceClaims")
-    pod = Surroundings(
+    pod = PodContext(
         volumes=volumes,
         claims=[each["name"] for each in claims if each.get("name")],
         grace=spec.get("terminationGracePeriodSeconds", 0),
@@ -132,7 +132,7 @@ def check_pod_spec(spec: KubeObject, at: str, *, is_pod: bool, pod_name: str = "
     return found
 
 
-def _all_containers(spec: KubeObject, pod: Surroundings, at: str) -> Errors:
+def _all_containers(spec: KubeObject, pod: PodContext, at: str) -> Errors:
     regular, initial = spec.get("containers") or (), spec.get("initContainers", ())
     found = check_containers(regular, pod, f"{at}.containers")
     if initial:
@@ -157,8 +157,8 @@ def _ports_of_host(spec: KubeObject, at: str, *, is_pod: bool) -> Errors:
 
 def _policies(spec: KubeObject, at: str) -> Errors:
     policy = spec.get("restartPolicy")
-    found = needed_choice(policy, RESTART_POLICIES, f"{at}.restartPolicy")
-    found += needed_choice(spec.get("dnsPolicy"), _DNS_POLICIES, f"{at}.dnsPolicy")
+    found = required_choice(policy, RESTART_POLICIES, f"{at}.restartPolicy")
+    found += required_choice(spec.get("dnsPolicy"), _DNS_POLICIES, f"{at}.dnsPolicy")
     return found + labels(spec.get("nodeSelector"), f"{at}.nodeSelector")
 
 
@@ -204,7 +204,7 @@ def _dns_config(config: Mapping[str, Any], at: str) -> Errors:
     return found
 
 
-def _gates(spec: KubeObject, at: str) -> Errors:
+def _check_scheduling_gates(spec: KubeObject, at: str) -> Errors:
     found: Errors = []
     for index, gate in enumerate(spec.get("readinessGates", ())):
         where = f"{at}.readinessGates[{index}].conditionType"
@@ -232,8 +232,8 @@ def _hostname_override(spec: KubeObject, at: str) -> Errors:
     for key in ("setHostnameAsFQDN", "hostNetwork"):
         if spec.get(key):
             found.append(forbidden(where, f"may not be specified when {key} is true"))
-    if len(name) > _MOST_IN_HOSTNAME:
-        found.append(too_long(where, _MOST_IN_HOSTNAME))
+    if len(name) > _MAX_HOSTNAME_LENGTH:
+        found.append(too_long(where, _MAX_HOSTNAME_LENGTH))
     return found + by_rule(name, where, dns_subdomain)
 
 
@@ -241,7 +241,7 @@ def _names(spec: KubeObject, at: str) -> Errors:
     found = _by_rules(spec, _NAMES, at)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None:
-        wrong = in_range(deadline, 1, _MOST_SECONDS)
+        wrong = in_range(deadline, 1, _MAX_SECONDS)
         found += [invalid(f"{at}.activeDeadlineSeconds", deadline, each) for each in wrong]
     return found + _by_rules(spec, _MORE_NAMES, at)
 
@@ -301,7 +301,7 @@ _CHECKS: tuple[Callable[[KubeObject, str], Errors], ...] = (
     check_pod_security,
     _affinity,
     _dns,
-    _gates,
+    _check_scheduling_gates,
     _spreading,
     check_host_users,
     _hostname_override,

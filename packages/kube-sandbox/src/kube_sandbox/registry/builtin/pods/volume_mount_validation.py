@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.field_validation import Errors, choice, descending, no_backsteps
+from kube_sandbox.registry.builtin.field_validation import (
+    Errors,
+    check_no_parent_steps,
+    choice,
+    descending,
+)
 from kube_sandbox.registry.field_errors import (
     forbidden,
     invalid,
@@ -103,7 +108,7 @@ def check_devices(container: KubeObject, volumes: Mapping[str, KubeObject], at: 
         found += [] if path else [required(at_path)]
         if path in paths:
             found.append(invalid(at_path, path, "must be unique"))
-        if path and no_backsteps(path, at):
+        if path and check_no_parent_steps(path, at):
             found.append(invalid(at_path, path, "can not contain backsteps ('..')"))
         else:
             paths.add(path)

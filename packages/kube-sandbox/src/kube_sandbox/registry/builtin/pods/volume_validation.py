@@ -11,11 +11,11 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import (
     Errors,
     by_rule,
+    check_name,
+    check_no_parent_steps,
     choice,
     descending,
-    named,
-    needed_choice,
-    no_backsteps,
+    required_choice,
     unreserved,
 )
 from kube_sandbox.registry.builtin.nano_amounts import nanos
@@ -52,7 +52,7 @@ def check_volumes(
     for index, volume in enumerate(volumes):
         where, name = f"{at}[{index}]", volume.get("name", "")
         errors = _source(volume, where, pod_name, is_pod=is_pod)
-        errors += named(name, f"{where}.name", dns_label)
+        errors += check_name(name, f"{where}.name", dns_label)
         if name in usable:
             errors.append(duplicate(f"{where}.name", name))
         if not errors:
@@ -103,7 +103,7 @@ def _host_path(source: Mapping[str, Any], at: str) -> Errors:
     path = source.get("path", "")
     if not path:
         return [required(f"{at}.path")]
-    found = no_backsteps(path, f"{at}.path")
+    found = check_no_parent_steps(path, f"{at}.path")
     return found + choice(source.get("type"), _HOST_PATH_TYPES, f"{at}.type")
 
 
@@ -258,10 +258,10 @@ def _ephemeral(source: Mapping[str, Any], at: str) -> Errors:
 
 
 def _image(source: Mapping[str, Any], at: str) -> Errors:
-    return needed_choice(source.get("pullPolicy"), PULL_POLICIES, f"{at}.pullPolicy")
+    return required_choice(source.get("pullPolicy"), PULL_POLICIES, f"{at}.pullPolicy")
 
 
-def _anything(source: Mapping[str, Any], at: str) -> Errors:
+def _accept_any(source: Mapping[str, Any], at: str) -> Errors:
     return []
 
 
@@ -270,30 +270,30 @@ _CHECKS: Mapping[str, Check] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
     "gitRepo": _git_repo,
-    "gcePersistentDisk": _anything,
-    "awsElasticBlockStore": _anything,
+    "gcePersistentDisk": _accept_any,
+    "awsElasticBlockStore": _accept_any,
     "secret": _with_items("secretName"),
     "nfs": _nfs,
-    "iscsi": _anything,
-    "glusterfs": _anything,
-    "flocker": _anything,
+    "iscsi": _accept_any,
+    "glusterfs": _accept_any,
+    "flocker": _accept_any,
     "persistentVolumeClaim": _claim,
-    "rbd": _anything,
-    "cinder": _anything,
-    "cephfs": _anything,
-    "quobyte": _anything,
+    "rbd": _accept_any,
+    "cinder": _accept_any,
+    "cephfs": _accept_any,
+    "quobyte": _accept_any,
     "downwardAPI": _downward,
-    "fc": _anything,
-    "flexVolume": _anything,
+    "fc": _accept_any,
+    "flexVolume": _accept_any,
     "configMap": _with_items("name"),
-    "azureFile": _anything,
-    "vsphereVolume": _anything,
-    "photonPersistentDisk": _anything,
-    "portworxVolume": _anything,
-    "azureDisk": _anything,
-    "storageos": _anything,
+    "azureFile": _accept_any,
+    "vsphereVolume": _accept_any,
+    "photonPersistentDisk": _accept_any,
+    "portworxVolume": _accept_any,
+    "azureDisk": _accept_any,
+    "storageos": _accept_any,
     "projected": _projected,
-    "scaleIO": _anything,
+    "scaleIO": _accept_any,
     "csi": _csi,
     "ephemeral": _ephemeral,
     "image": _image,

@@ -20,7 +20,7 @@ _DEPRECATED = {
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
 # How some of them are spelled in warnings, and nowhere else.
-_SPELLED = {"storageos": "storageOS"}
+_DISPLAY_NAMES = {"storageos": "storageOS"}
 
 File = tuple[str, str]  # its path, and whose it is
 
@@ -29,7 +29,7 @@ def volume_warnings(volumes: Iterable[KubeObject], at: str) -> list[str]:
     """Return warnings about volumes."""
     given = list(volumes)
     found = [
-        f"{at}.volumes[{index}].{_SPELLED.get(name, name)}: {told}"
+        f"{at}.volumes[{index}].{_DISPLAY_NAMES.get(name, name)}: {told}"
         for index, volume in enumerate(given)
         for name, told in _DEPRECATED.items()
         if name in volume
@@ -85,7 +85,7 @@ def _collisions(files: Iterable[File]) -> Iterator[str]:
         file = path.rstrip("/"), owner
         for other in seen:
             if _collide(file, other):
-                yield f"{_shown(file)} with {_shown(other)}"
+                yield f"{_format_path(file)} with {_format_path(other)}"
         seen.append(file)
 
 
@@ -96,6 +96,6 @@ def _collide(file: File, other: File) -> bool:
     return path.startswith(its_path) or its_path.startswith(path)
 
 
-def _shown(file: File) -> str:
+def _format_path(file: File) -> str:
     path, owner = file
     return f"{quoted(path)} ({owner})" if owner else quoted(path)

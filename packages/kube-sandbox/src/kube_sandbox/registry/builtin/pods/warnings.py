@@ -73,13 +73,13 @@ def _warnings(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> list[st
             if key in meta.get("annotations", ())
         ),
         *volume_warnings(spec.get("volumes", ()), at),
-        *_doubles(spec, at),
-        *_fractions({"overhead": spec.get("overhead", {})}, at, ("overhead",)),
+        *_duplicate_warnings(spec, at),
+        *_fractional_byte_warnings({"overhead": spec.get("overhead", {})}, at, ("overhead",)),
         *pod_profile_warnings(meta, spec, prefix),
         *_containers(meta, spec, prefix),
         *_ports(spec, at),
         *_port_names(spec, at),
-        *_grace(spec, at),
+        *_grace_period_warnings(spec, at),
         *_affinities(spec, at),
         *_addresses(spec, at),
     ]
@@ -117,7 +117,7 @@ def _spreading(spec: KubeObject, at: str) -> Iterator[str]:
             yield f"{where}.labelSelector: {_NULL_SELECTOR}"
 
 
-def _doubles(spec: KubeObject, at: str) -> Iterator[str]:
+def _duplicate_warnings(spec: KubeObject, at: str) -> Iterator[str]:
     seen: set[str] = set()
     for index, alias in enumerate(spec.get("hostAliases", ())):
         ip = alias.get("ip", "")
@@ -136,7 +136,7 @@ def _doubles(spec: KubeObject, at: str) -> Iterator[str]:
             yield f'{at}.imagePullSecrets[{index}].name: invalid empty name ""'
 
 
-def _fractions(
+def _fractional_byte_warnings(
     amounts: Mapping[str, Mapping[str, str]], at: str, parts: Iterable[str]
 ) -> Iterator[str]:
     for name in _BYTES:
@@ -151,7 +151,9 @@ def _containers(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> Itera
     for container, where in containers_of(spec, f"{prefix}spec"):
         yield from container_profile_warnings(container, meta, spec, prefix)
         resources = container.get("resources", {})
-        yield from _fractions(resources, f"{where}.resources", ("limits", "requests"))
+        yield from _fractional_byte_warnings(
+            resources, f"{where}.resources", ("limits", "requests")
+        )
         seen: set[str] = set()
         for index, variable in enumerate(container.get("env", ())):
             name, value = variable.get("name", ""), variable.get("value", "")
@@ -212,7 +214,7 @@ def _port_names(spec: KubeObject, at: str) -> Iterator[str]:
         known.setdefault(name, where)
 
 
-def _grace(spec: KubeObject, at: str) -> Iterator[str]:
+def _grace_period_warnings(spec: KubeObject, at: str) -> Iterator[str]:
     if spec.get("terminationGracePeriodSeconds", 0) < 0:
         told = "must be >= 0; negative values are invalid and will be treated as 1"
         yield f"{at}.terminationGracePeriodSeconds: {told}"

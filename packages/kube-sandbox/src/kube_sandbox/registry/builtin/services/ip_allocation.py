@@ -1,9 +1,9 @@
 """
 The addresses and node ports of Services: what is in use, what is given next.
 
-An `AddressBook` knows what each Service holds; whoever keeps the Services tells it. Which free
-address a Service is given depends on nothing but its name and what is in use, so that it is the
-same each time.
+An `ServiceAllocations` knows what each Service holds; whoever keeps the Services tells it. Which
+free address a Service is given depends on nothing but its name and what is in use, so that it is
+the same each time.
 """
 
 import ipaddress
@@ -20,7 +20,7 @@ _OUT_OF_PORTS = (
 )
 
 
-class AddressBook:
+class ServiceAllocations:
     """What Services hold."""
 
     def __init__(self) -> None:

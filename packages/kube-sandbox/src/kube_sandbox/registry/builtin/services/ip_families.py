@@ -30,7 +30,7 @@ def refusal(obj: KubeObject, errors: list[FieldError]) -> StatusError:
     return refused("", "Service", obj["metadata"].get("name", ""), errors)
 
 
-def prefers_both_as_before(spec: Spec, before: Spec) -> bool:
+def keeps_prefer_dual_stack(spec: Spec, before: Spec) -> bool:
     """Say whether nothing is to be done for one that would take both families if it could."""
     same = ("type", "clusterIPs", "ipFamilies")
     return (
@@ -41,7 +41,7 @@ def prefers_both_as_before(spec: Spec, before: Spec) -> bool:
     )
 
 
-def settle_families(obj: KubeObject, old: KubeObject | None) -> None:
+def default_ip_families(obj: KubeObject, old: KubeObject | None) -> None:
     """Fill in families of addresses and their policy, or refuse what cannot be."""
     spec = obj["spec"]
     if is_external_name(spec):

@@ -1,19 +1,19 @@
 """
 Service: its defaults, and what it is given when it is written.
 
-Addresses and node ports come from an `AddressBook`.
+Addresses and node ports come from an `ServiceAllocations`.
 """
 
 from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import internal_error
-from kube_sandbox.registry.builtin.base_strategy import Plain, Ways
-from kube_sandbox.registry.builtin.services.ip_allocation import AddressBook
+from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
+from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin.services.ip_families import (
-    prefers_both_as_before,
+    default_ip_families,
+    keeps_prefer_dual_stack,
     refusal,
-    settle_families,
 )
 from kube_sandbox.registry.builtin.services.spec_predicates import (
     HEADLESS,
@@ -30,18 +30,18 @@ from kube_sandbox.registry.builtin.services.update_validation import service_war
 from kube_sandbox.registry.builtin.services.validation import service_errors, status_errors
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.name_validation import name_is_1035_label
-from kube_sandbox.registry.strategy import Errors, Occasion
+from kube_sandbox.registry.strategy import Errors, RequestContext
 
 Spec = dict[str, Any]
 _AFFINITY_SECONDS = 10800
 
 
-class Services(Plain):
+class Services(BaseStrategy):
     """An address for some Pods."""
 
-    def __init__(self, book: AddressBook) -> None:
+    def __init__(self, book: ServiceAllocations) -> None:
         super().__init__(
-            Ways(name_rule=name_is_1035_label, has_status=True, creates_on_update=True)
+            KindOptions(name_rule=name_is_1035_label, has_status=True, creates_on_update=True)
         )
         self._book = book
 
@@ -64,12 +64,12 @@ class Services(Plain):
                 if each.get("ip"):
                     each.setdefault("ipMode", "VIP")
 
-    def prepare_create(self, obj: KubeObject, occasion: Occasion) -> None:
+    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Give it addresses and ports."""
         spec = obj["spec"]
         if spec.get("clusterIP") and not spec.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]
-        settle_families(obj, None)
+        default_ip_families(obj, None)
         self._allot_addresses(obj, occasion)
         taken: set[int] = set()
         if spec["type"] in (NODE_PORT, LOAD_BALANCER):
@@ -77,27 +77,27 @@ class Services(Plain):
         if has_health_port(spec):
             self._allot_health_port(obj, taken, occasion)
         obj["status"] = {"loadBalancer": {}}
-        _drop_inner_policy(spec)
+        _drop_internal_traffic_policy(spec)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> None:
         """Keep what it was given, and give what it needs now."""
         if subresource != "status":
             self._reallot(new, old, occasion)
         super().prepare_update(new, old, subresource, occasion)
         if subresource != "status":
-            _drop_what_went_with_the_type(new["spec"], old["spec"])
-            _drop_inner_policy(new["spec"])
+            _drop_fields_of_old_type(new["spec"], old["spec"])
+            _drop_internal_traffic_policy(new["spec"])
             if new["spec"]["type"] != LOAD_BALANCER:
                 new["status"] = {**new.get("status", {}), "loadBalancer": {}}
 
-    def _reallot(self, new: KubeObject, old: KubeObject, occasion: Occasion) -> None:
+    def _reallot(self, new: KubeObject, old: KubeObject, occasion: RequestContext) -> None:
         spec, before = new["spec"], old["spec"]
-        _keep_allotted(spec, before)
+        _keep_allocated(spec, before)
         _normalize_addresses(spec, before)
-        if not prefers_both_as_before(spec, before):
-            settle_families(new, old)
+        if not keeps_prefer_dual_stack(spec, before):
+            default_ip_families(new, old)
             if is_external_name(before) and not is_external_name(spec):
                 self._allot_addresses(new, occasion)
         taken: set[int] = set()
@@ -106,7 +106,7 @@ class Services(Plain):
         if has_health_port(spec) and not has_health_port(before):
             self._allot_health_port(new, taken, occasion)
 
-    def _allot_addresses(self, obj: KubeObject, occasion: Occasion) -> None:
+    def _allot_addresses(self, obj: KubeObject, occasion: RequestContext) -> None:
         spec, meta = obj["spec"], obj["metadata"]
         addresses = spec.get("clusterIPs", [])
         if is_external_name(spec) or addresses[:1] == [HEADLESS]:
@@ -123,7 +123,7 @@ class Services(Plain):
             raise refusal(obj, [invalid("spec.clusterIPs", addresses, told)])
         spec["clusterIP"] = addresses[0]
 
-    def _allot_ports(self, obj: KubeObject, taken: set[int], occasion: Occasion) -> None:
+    def _allot_ports(self, obj: KubeObject, taken: set[int], occasion: RequestContext) -> None:
         spec = obj["spec"]
         given: dict[int, int] = {}
         for index, port in enumerate(spec.get("ports", ())):
@@ -133,7 +133,7 @@ class Services(Plain):
             number = port.get("port", 0)
             known = given.get(number, 0)
             if not known:
-                asked = _asked_for(number, spec["ports"])
+                asked = _requested(number, spec["ports"])
                 port["nodePort"] = self._port(obj, index, asked, taken, occasion)
                 given[number] = port["nodePort"]
             elif not wanted:
@@ -142,7 +142,7 @@ class Services(Plain):
                 self._port(obj, index, wanted, taken, occasion)
 
     def _reallot_ports(
-        self, new: KubeObject, old: KubeObject, taken: set[int], occasion: Occasion
+        self, new: KubeObject, old: KubeObject, taken: set[int], occasion: RequestContext
     ) -> None:
         spec = new["spec"]
         held = {port.get("nodePort") for port in old["spec"].get("ports", ())}
@@ -154,7 +154,7 @@ class Services(Plain):
                 self._port(new, index, wanted, taken, occasion)
 
     def _port(
-        self, obj: KubeObject, index: int, wanted: int, taken: set[int], occasion: Occasion
+        self, obj: KubeObject, index: int, wanted: int, taken: set[int], occasion: RequestContext
     ) -> int:
         if wanted:
             why = self._book.port_error(wanted, taken, occasion.dry_run)
@@ -172,7 +172,9 @@ class Services(Plain):
             raise internal_error(f"failed to allocate a {word}: range is full")
         return found
 
-    def _allot_health_port(self, obj: KubeObject, taken: set[int], occasion: Occasion) -> None:
+    def _allot_health_port(
+        self, obj: KubeObject, taken: set[int], occasion: RequestContext
+    ) -> None:
         wanted = obj["spec"].get("healthCheckNodePort", 0)
         if wanted:
             why = self._book.port_error(wanted, taken, occasion.dry_run)
@@ -188,7 +190,7 @@ class Services(Plain):
         return service_errors(obj, None)
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: Occasion
+        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
         """Judge a change."""
         found = self.changed_meta(new, old)
@@ -211,13 +213,13 @@ def _default_affinity(spec: Spec) -> None:
             spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
 
 
-def _drop_inner_policy(spec: Spec) -> None:
+def _drop_internal_traffic_policy(spec: Spec) -> None:
     # Another name has no traffic of its own; a policy that there is not is left to be refused.
     if is_external_name(spec) and spec.get("internalTrafficPolicy") in ("Cluster", "Local"):
         del spec["internalTrafficPolicy"]
 
 
-def _asked_for(number: int, ports: list[Spec]) -> int:
+def _requested(number: int, ports: list[Spec]) -> int:
     """Return the node port that some entry for the same port asks for, or zero."""
     asked = (
         each["nodePort"] for each in ports if each.get("port") == number and each.get("nodePort")
@@ -226,7 +228,7 @@ def _asked_for(number: int, ports: list[Spec]) -> int:
     return found
 
 
-def _keep_allotted(spec: Spec, before: Spec) -> None:
+def _keep_allocated(spec: Spec, before: Spec) -> None:
     if has_cluster_ip(spec) and has_cluster_ip(before):
         if not spec.get("clusterIP"):
             set_or_drop(spec, "clusterIP", before.get("clusterIP"))
@@ -260,14 +262,14 @@ def _normalize_addresses(spec: Spec, before: Spec) -> None:
         set_or_drop(spec, "clusterIPs", [new] if new else None)
 
 
-def _drop_what_went_with_the_type(spec: Spec, before: Spec) -> None:
+def _drop_fields_of_old_type(spec: Spec, before: Spec) -> None:
     """Drop what only made sense for the former type, unless it was changed as well."""
     if has_cluster_ip(before) and not has_cluster_ip(spec):
         if all(spec.get(part) == before.get(part) for part in ("clusterIP", "clusterIPs")):
             spec.pop("clusterIP", None)
             spec.pop("clusterIPs", None)
-        _drop_same(spec, before, "ipFamilies")
-        _drop_same(spec, before, "ipFamilyPolicy")
+        _drop_unchanged(spec, before, "ipFamilies")
+        _drop_unchanged(spec, before, "ipFamilyPolicy")
     had_ports = before["type"] in (NODE_PORT, LOAD_BALANCER)
     if had_ports and spec["type"] not in (NODE_PORT, LOAD_BALANCER):
         held = {port.get("nodePort") for port in before.get("ports", ())} | {None}
@@ -275,14 +277,14 @@ def _drop_what_went_with_the_type(spec: Spec, before: Spec) -> None:
             for port in spec.get("ports", ()):
                 port.pop("nodePort", None)
     if has_health_port(before) and not has_health_port(spec):
-        _drop_same(spec, before, "healthCheckNodePort")
+        _drop_unchanged(spec, before, "healthCheckNodePort")
     if before["type"] == LOAD_BALANCER and spec["type"] != LOAD_BALANCER:
-        _drop_same(spec, before, "allocateLoadBalancerNodePorts")
-        _drop_same(spec, before, "loadBalancerClass")
+        _drop_unchanged(spec, before, "allocateLoadBalancerNodePorts")
+        _drop_unchanged(spec, before, "loadBalancerClass")
     if is_reachable(before) and not is_reachable(spec):
-        _drop_same(spec, before, "externalTrafficPolicy")
+        _drop_unchanged(spec, before, "externalTrafficPolicy")
 
 
-def _drop_same(spec: Spec, before: Spec, part: str) -> None:
+def _drop_unchanged(spec: Spec, before: Spec, part: str) -> None:
     if spec.get(part) == before.get(part):
         spec.pop(part, None)

@@ -14,7 +14,7 @@ from kube_sandbox.registry.builtin.services.validation import HINTS, MODE, class
 from kube_sandbox.registry.field_errors import forbidden, invalid
 from kube_sandbox.registry.strategy import Errors
 
-_ONCE = "may not change once set"
+_IMMUTABLE_MESSAGE = "may not change once set"
 
 
 def update_errors(new: KubeObject, old: KubeObject) -> Errors:
@@ -24,7 +24,7 @@ def update_errors(new: KubeObject, old: KubeObject) -> Errors:
     balanced = spec["type"] == before["type"] == LOAD_BALANCER
     wanted = spec.get("loadBalancerClass")
     if balanced and wanted != before.get("loadBalancerClass"):
-        found.append(invalid("spec.loadBalancerClass", wanted, _ONCE))
+        found.append(invalid("spec.loadBalancerClass", wanted, _IMMUTABLE_MESSAGE))
     found += class_errors(spec)
     part = "healthCheckNodePort"
     both_have = has_health_port(spec) and has_health_port(before)
@@ -42,7 +42,7 @@ def _changed_address_errors(spec: Spec, before: Spec) -> Errors:
     field = "spec.clusterIPs"
     if len(now) == len(then):
         return [
-            invalid(f"{field}[{index}]", now, _ONCE)
+            invalid(f"{field}[{index}]", now, _IMMUTABLE_MESSAGE)
             for index, address in enumerate(then)
             if address != now[index]
         ]
@@ -50,7 +50,7 @@ def _changed_address_errors(spec: Spec, before: Spec) -> Errors:
         return [invalid(f"{field}[0]", None, "primary clusterIP can not be unset")]
     found: Errors = []
     if then and now[0] != then[0]:
-        found.append(invalid(f"{field}[0]", now, _ONCE))
+        found.append(invalid(f"{field}[0]", now, _IMMUTABLE_MESSAGE))
     policy = spec.get("ipFamilyPolicy")
     if len(now) < len(then) and policy != "SingleStack":
         told = "must be set to 'SingleStack' when releasing the secondary clusterIP"
@@ -67,10 +67,10 @@ def _changed_family_errors(spec: Spec, before: Spec) -> Errors:
     field = "spec.ipFamilies[0]"
     if len(now) == len(then):
         pairs = zip(now, then, strict=True)
-        return [invalid(field, now, _ONCE) for new, old in pairs if new != old]
+        return [invalid(field, now, _IMMUTABLE_MESSAGE) for new, old in pairs if new != old]
     found: Errors = []
     if now and then and now[0] != then[0]:
-        found.append(invalid(field, spec.get("clusterIPs"), _ONCE))
+        found.append(invalid(field, spec.get("clusterIPs"), _IMMUTABLE_MESSAGE))
     policy = spec.get("ipFamilyPolicy")
     if len(now) == 1 and len(then) == 2 and policy != "SingleStack":
         told = "must be set to 'SingleStack' when releasing the secondary ipFamily"

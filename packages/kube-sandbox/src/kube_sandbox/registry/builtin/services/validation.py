@@ -239,12 +239,12 @@ def _repeated_ports(spec: Spec) -> Errors:
     for index, port in ports:
         key = port.get("protocol", ""), port.get("port", 0)
         if key in seen:
-            found.append(duplicate(f"spec.ports[{index}]", _shown_port(*key)))
+            found.append(duplicate(f"spec.ports[{index}]", _format_port(*key)))
         seen.add(key)
     return found
 
 
-def _shown_port(protocol: str, number: int) -> orjson.Fragment:
+def _format_port(protocol: str, number: int) -> orjson.Fragment:
     """Return a port as a message shows it: the API server's inner form, all of its fields."""
     empty = {"AppProtocol": None, "Port": number, "TargetPort": 0, "NodePort": 0}
     return orjson.Fragment(orjson.dumps({"Name": "", "Protocol": protocol, **empty}))

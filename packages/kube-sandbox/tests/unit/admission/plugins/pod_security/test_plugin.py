@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.admission.attributes import Deed
-from kube_sandbox.admission.plugins.interface import Surroundings
+from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.admission.plugins.interface import AdmissionContext
 from kube_sandbox.admission.plugins.pod_security.plugin import TEMPLATES, PodSecurity
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.request_info import Asker
+from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry.builtin.registry import strategies
-from kube_sandbox.registry.builtin.services.ip_allocation import AddressBook
+from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin_resources import served_builtins
 
-SERVED = {each.bucket: each for each in served_builtins(strategies(AddressBook()))}
+SERVED = {each.bucket: each for each in served_builtins(strategies(ServiceAllocations()))}
 PREFIX = "pod-security.kubernetes.io/"
 POD: KubeObject = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 ON_HOST: KubeObject = {**POD, "spec": {**POD["spec"], "hostNetwork": True}}
@@ -41,12 +41,14 @@ def asked(
     pods: tuple[KubeObject, ...] = (),
 ) -> list[str]:
     """Return the warnings for a write."""
-    plugin = PodSecurity(Surroundings(lambda *place: town, lambda *place: pods))
+    plugin = PodSecurity(AdmissionContext(lambda *place: town, lambda *place: pods))
     served = SERVED[bucket]
     operation = "CREATE" if old is None else "UPDATE"
     place = "town" if served.namespaced else ""
     name = obj["metadata"]["name"]
-    return plugin.validate(Deed(operation, served, place, name, part, obj, old, Asker("jane")))
+    return plugin.validate(
+        AdmissionAttributes(operation, served, place, name, part, obj, old, UserInfo("jane"))
+    )
 
 
 def made_from(pod: KubeObject, bucket: str) -> KubeObject:

@@ -3,7 +3,7 @@
 import pytest
 
 from kube_objects.refs import Kind, KubeObject
-from kube_sandbox.registry.builtin.go_codec.round_trip import typed_form
+from kube_sandbox.registry.builtin.go_codec.round_trip import round_trip_of
 
 MISFITS: list[tuple[str, KubeObject, str]] = [
     ("v1 Event", {"count": "x"}, "unrecognized type: int32"),
@@ -28,6 +28,6 @@ MISFITS: list[tuple[str, KubeObject, str]] = [
 
 @pytest.mark.parametrize(("kind", "body", "told"), MISFITS)
 def test_the_first_misfit_is_told(kind: str, body: KubeObject, told: str) -> None:
-    form = typed_form(Kind.of(*kind.split()))
+    form = round_trip_of(Kind.of(*kind.split()))
     assert form is not None
-    assert form.conversion_misfit(body) == told
+    assert form.conversion_error(body) == told

@@ -8,12 +8,16 @@ import pytest
 from kube_objects.builtins.catalog import catalog
 from kube_objects.refs import Kind
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.registry.builtin.go_codec.round_trip import TypedForm, strict_refusal, typed_form
+from kube_sandbox.registry.builtin.go_codec.round_trip import (
+    GoRoundTrip,
+    round_trip_of,
+    strict_refusal,
+)
 from kube_sandbox.registry.builtin.go_codec.strict_decoding import duplicate_fields, has_duplicates
 
 
-def form(api_version: str, kind: str) -> TypedForm:
-    found = typed_form(Kind.of(api_version, kind))
+def form(api_version: str, kind: str) -> GoRoundTrip:
+    found = round_trip_of(Kind.of(api_version, kind))
     assert found is not None
     return found
 
@@ -21,7 +25,7 @@ def form(api_version: str, kind: str) -> TypedForm:
 DEPLOYMENT = form("apps/v1", "Deployment")
 
 
-def refused(body: dict[str, Any], by: TypedForm = DEPLOYMENT) -> str:
+def refused(body: dict[str, Any], by: GoRoundTrip = DEPLOYMENT) -> str:
     with pytest.raises(StatusError) as caught:
         by.read(body)
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
@@ -31,7 +35,7 @@ def refused(body: dict[str, Any], by: TypedForm = DEPLOYMENT) -> str:
 
 
 def test_every_kind_of_the_catalogue_has_a_form() -> None:
-    assert [kind for kind in catalog.kinds() if typed_form(kind) is None] == []
+    assert [kind for kind in catalog.kinds() if round_trip_of(kind) is None] == []
 
 
 def test_structs_that_are_no_pointers_are_always_there() -> None:

@@ -11,10 +11,10 @@ from kube_sandbox.registry.builtin.jobs.completion_indexes import (
     overlap,
 )
 from kube_sandbox.registry.builtin.workload_strategies import WORKLOADS
-from kube_sandbox.registry.strategy import Occasion
+from kube_sandbox.registry.strategy import RequestContext
 
 JOBS = WORKLOADS["jobs.batch"]
-OCCASION = Occasion(datetime(2026, 1, 2, tzinfo=UTC))
+OCCASION = RequestContext(datetime(2026, 1, 2, tzinfo=UTC))
 
 
 def job(**metadata: object) -> KubeObject:

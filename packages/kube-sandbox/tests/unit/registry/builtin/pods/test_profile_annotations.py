@@ -9,10 +9,10 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.pods.validation import check_template
 from kube_sandbox.registry.builtin.pods.warnings import template_warnings
 from kube_sandbox.registry.builtin.workload_strategies import WORKLOADS
-from kube_sandbox.registry.strategy import Occasion
+from kube_sandbox.registry.strategy import RequestContext
 
 PODS = WORKLOADS["pods"]
-OCCASION = Occasion(datetime(2026, 1, 2, tzinfo=UTC))
+OCCASION = RequestContext(datetime(2026, 1, 2, tzinfo=UTC))
 OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP = "container.seccomp.security.alpha.kubernetes.io/c"
 ARMOR = "container.apparmor.security.beta.kubernetes.io/c"

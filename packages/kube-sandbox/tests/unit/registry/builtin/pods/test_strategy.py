@@ -7,10 +7,10 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.pods.defaults import pull_policy
 from kube_sandbox.registry.builtin.pods.strategy import EPHEMERAL, qos_class
 from kube_sandbox.registry.builtin.workload_strategies import WORKLOADS
-from kube_sandbox.registry.strategy import Occasion
+from kube_sandbox.registry.strategy import RequestContext
 
 PODS = WORKLOADS["pods"]
-OCCASION = Occasion(datetime(2026, 1, 2, tzinfo=UTC))
+OCCASION = RequestContext(datetime(2026, 1, 2, tzinfo=UTC))
 
 
 def pod(**spec: Any) -> KubeObject:

@@ -9,14 +9,14 @@ from kube_sandbox.registry.builtin.services.ip_allocation import (
     FIRST_PORT,
     LAST_PORT,
     RANGE,
-    AddressBook,
+    ServiceAllocations,
 )
 
 NAMES = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
 
 
 def test_an_address_is_given_once() -> None:
-    book = AddressBook()
+    book = ServiceAllocations()
     first = book.next_address("default", "web")
     assert first == book.next_address("default", "web")
     book.put("default", "web", {"spec": {"clusterIPs": [first]}})
@@ -25,7 +25,7 @@ def test_an_address_is_given_once() -> None:
 
 
 def test_an_address_is_free_when_its_service_is_gone() -> None:
-    book = AddressBook()
+    book = ServiceAllocations()
     book.put("a", "web", {"spec": {"clusterIPs": ["10.0.0.9"], "ports": [{"nodePort": 30001}]}})
     book.put("a", "web", {"spec": {"clusterIPs": ["10.0.0.10"]}})
     assert not book.has_address("10.0.0.9")
@@ -36,13 +36,13 @@ def test_an_address_is_free_when_its_service_is_gone() -> None:
 
 
 def test_ports_of_health_checks_are_in_use_too() -> None:
-    book = AddressBook()
+    book = ServiceAllocations()
     book.put("a", "web", {"spec": {"healthCheckNodePort": 30002}})
     assert book.port_error(30002, set()) == "provided port is already allocated"
 
 
 def test_what_is_outside_the_ranges_is_refused() -> None:
-    book = AddressBook()
+    book = ServiceAllocations()
     assert book.address_error("192.168.0.1") == (
         "the provided IP (192.168.0.1) is not in the valid range. "
         "The range of valid IPs is 10.0.0.0/16"
@@ -54,7 +54,7 @@ def test_what_is_outside_the_ranges_is_refused() -> None:
 
 @given(st.lists(st.tuples(NAMES, NAMES), unique=True, max_size=40))
 def test_all_that_is_given_differs_and_is_in_range(keys: list[tuple[str, str]]) -> None:
-    book = AddressBook()
+    book = ServiceAllocations()
     addresses, ports = set(), set()
     for namespace, name in keys:
         address, port = book.next_address(namespace, name), book.next_port(namespace, name, set())

@@ -7,12 +7,12 @@ import pytest
 
 from kube_objects.refs import Kind
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.registry.builtin.go_codec.round_trip import typed_form
-from kube_sandbox.registry.builtin.services.ip_allocation import AddressBook
+from kube_sandbox.registry.builtin.go_codec.round_trip import round_trip_of
+from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin.services.strategy import Services
-from kube_sandbox.registry.strategy import Occasion
+from kube_sandbox.registry.strategy import RequestContext
 
-NOW = Occasion(datetime(2026, 1, 1, tzinfo=UTC))
+NOW = RequestContext(datetime(2026, 1, 1, tzinfo=UTC))
 Json = dict[str, Any]
 
 
@@ -20,11 +20,11 @@ class Cluster:
     """Services that know of each other."""
 
     def __init__(self) -> None:
-        self.book = AddressBook()
+        self.book = ServiceAllocations()
         self.services = Services(self.book)
 
     def read(self, name: str, spec: Json) -> Json:
-        form = typed_form(Kind("", "v1", "Service"))
+        form = round_trip_of(Kind("", "v1", "Service"))
         assert form is not None
         body = {"metadata": {"name": name, "namespace": "default"}, "spec": spec}
         obj = form.normal(body)
