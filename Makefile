@@ -12,7 +12,7 @@ WORKSPACE := $(PACKAGES:%=--editable packages/%) --editable .
 KUBE_BUILD := tools/kube/build.sh etcd kube-apiserver kube-controller-manager kubectl helm
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo dev check format test test-full test-kro kube-bin kube-bin-if-go kro-bin kro-bin-if-go \
+.PHONY: help install demo dev check style format test test-full test-kro kube-bin kube-bin-if-go kro-bin kro-bin-if-go \
         cluster golden bench fuzz clean
 
 help:  ## list the targets
@@ -44,6 +44,9 @@ check: $(VENV)/.dev  ## format, lint, import contracts, types
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	for package in $(PACKAGES); do (cd packages/$$package && ../../$(BIN)/mypy) || exit 1; done
+
+style: $(VENV)/.dev  ## print how the code is cut: lengths, single-use helpers, local imports
+	$(BIN)/python -m tools.style
 
 format: $(VENV)/.dev  ## put the code in order
 	$(BIN)/ruff format .
