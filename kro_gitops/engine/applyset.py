@@ -171,7 +171,7 @@ def refuse_foreign_member(current: KubeObject, parent: ObjectRef) -> None:
         "foreign-applyset",
         f"resource belongs to a different ApplySet: {ref.place} ({kind}) "
         f"belongs to ApplySet {quote(theirs)}, cannot reassign to {quote(ours)}",
-        hint="another instance made this object: give the child another name",
+        hint="another instance created this object: give the child another name",
     )
 
 
@@ -228,8 +228,8 @@ def _refused(text: str) -> RefusedError:
     return RefusedError(
         "invalid-inventory",
         text,
-        hint="put back what the instance's apply set metadata said, or remove its finalizer "
-        "once its children are gone",
+        hint="restore the apply set metadata of the instance, or remove its finalizer after its "
+        "children are deleted",
     )
 
 

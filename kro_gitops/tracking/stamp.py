@@ -321,9 +321,9 @@ def _reject_claim(child: Child) -> None:
     if found is not None and found.names(child.ref):
         raise RefusedError(
             "KG-T01",
-            f"{child.ref}: its template sets the tracking id {written!r}, which names it as an "
-            "object in git; it is not, and nothing owns it, so Argo CD would prune it",
-            hint=f"leave {ARGOCD_TRACKING_ID} out of the template: the instance's id is copied",
+            f"{child.ref}: the template sets the tracking id {written!r}, which names the child as "
+            "an object in git; it has no owner reference, so Argo CD would prune it",
+            hint=f"remove {ARGOCD_TRACKING_ID} from the template: the instance's id is copied",
         )
 
 

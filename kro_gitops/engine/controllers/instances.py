@@ -265,7 +265,7 @@ class Instances:
 
     def _tell_repair(self, account: Account, step: Apply) -> None:
         if step.live is not None and is_same_desire(step.live, step.object):
-            text = f"{step.ref} was changed by somebody else, and put right"
+            text = f"{step.ref} was changed by another field manager and was applied again"
             self._hands.reporter.tell(account, "Normal", "Repaired", text)
 
     # Concluding

@@ -150,9 +150,9 @@ def _name_problems(crd: KubeObject | None, definition: Definition) -> Iterator[P
         yield Problem(
             "unusable-plural",
             f"the plural of '{definition.schema.kind}' would be '{plural}', "
-            "which the API server refuses",
+            "which the API server rejects",
             Spot(("spec", "schema", "kind")),
-            hint="choose another kind; one more word in front is enough",
+            hint="choose another kind; a prefix is enough",
         )
 
 

@@ -191,7 +191,7 @@ def _bad_separator(line: BadSeparator) -> ParseError:
 def _control_character(match: re.Match[str]) -> ParseError:
     problem = Problem(
         "control-character",
-        f"the control character U+{ord(match[0]):04X} may not stand in a manifest",
+        f"the control character U+{ord(match[0]):04X} is not allowed in a manifest",
         hint="remove it, or write it as an escape in double quotes",
     )
     return ParseError(problem, match.start(), match.end())

@@ -47,7 +47,7 @@ class Aliases:
         """Return a copy of what `name` stands for, to be put `depth` levels deep."""
         limits = self._limits
         if not limits.aliases:
-            raise _refusal("alias", f"'*{name}' is an alias, and aliases are not read")
+            raise _refusal("alias", f"'*{name}' is an alias, and aliases are not supported")
         self._repeated += 1
         if self._repeated > limits.aliases:
             raise _refusal(
@@ -55,7 +55,9 @@ class Aliases:
             )
         named = self._named.get(name)
         if named is None:
-            raise _refusal("alias", f"'*{name}' repeats a value that is not complete or not there")
+            raise _refusal(
+                "alias", f"'*{name}' refers to an anchor that is incomplete or undefined"
+            )
         self._nodes += named.nodes
         if self._nodes > limits.expanded_nodes:
             most = f"{limits.expanded_nodes:,}"

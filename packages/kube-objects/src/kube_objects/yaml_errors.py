@@ -43,7 +43,7 @@ _INDENT = "check the indentation against the lines above"
 _RULES = (
     _Rule(
         "found a tab character that violates indentation",
-        "a tab stands where only spaces may indent",
+        "tabs are not allowed for indentation",
         "indent with spaces",
     ),
     _Rule(
@@ -62,12 +62,12 @@ _RULES = (
     ),
     _Rule(
         "mapping values are not allowed in this context",
-        "a ': ' stands where no key can be",
+        "a mapping is not allowed here: unexpected ': '",
         "quote a value that contains ': ', or check the indentation",
     ),
     _Rule(
         "block sequence entries are not allowed in this context",
-        "a list item '- ' stands where no list can begin",
+        "a list item '- ' is not allowed here",
         "begin the list on the line after the key, or check the indentation",
     ),
     _Rule(
@@ -95,12 +95,12 @@ _RULES = (
     ),
     _Rule(
         "did not find expected ',' or ']'",
-        "the list in brackets goes on where ',' or ']' is expected",
+        "expected ',' or ']' in the list in brackets",
         "separate items with ',', close with ']', and quote items with special characters",
     ),
     _Rule(
         "did not find expected ',' or '}'",
-        "the mapping in braces goes on where ',' or '}' is expected",
+        "expected ',' or '}' in the mapping in braces",
         "separate fields with ',', close with '}'; quote a value that begins with '{'",
     ),
     _Rule(
@@ -110,15 +110,15 @@ _RULES = (
     ),
     _Rule(
         "found unknown escape character",
-        "a backslash in double quotes is followed by a letter that means nothing there",
+        "unknown escape sequence in double quotes",
         "write '\\\\' for a backslash, or use single quotes",
     ),
     _Rule(
         "found invalid Unicode character escape code",
-        "an escape in double quotes names no character",
+        "invalid Unicode escape in double quotes",
         "write the character itself",
     ),
-    _Rule("found undefined tag handle", "a tag uses a prefix that nobody defined", _QUOTE),
+    _Rule("found undefined tag handle", "a tag uses an undefined prefix", _QUOTE),
     _Rule(
         "did not find expected <document start>",
         "the document ended before this line, but something follows",
@@ -135,12 +135,12 @@ def explain(error: yaml.YAMLError, text: str) -> ParseError:
     where = min(error.problem_mark.index, max(0, len(text.rstrip()) - 1))
     begun = error.context_mark.index if error.context_mark else where
     if text.lstrip().startswith("%"):
-        summary = "a line that begins with '%' is a directive, which kubectl does not read"
+        summary = "a line that begins with '%' is a directive, which kubectl does not support"
         return _parse_error(summary, text.index("%"), "remove the line")
     if "cannot start any token" in (error.problem or ""):
         return _unexpected_character(text, where)
     if text[begun : begun + 1] in ("[", "{") and where < error.problem_mark.index:
-        return _parse_error(f"the '{text[begun]}' that stands here is not closed", begun)
+        return _parse_error(f"the '{text[begun]}' here is not closed", begun)
     for rule in _RULES:
         if rule.problem in (error.problem or "") and rule.context in (error.context or ""):
             return _parse_error(rule.summary, begun if rule.from_context else where, rule.hint)
@@ -151,9 +151,7 @@ def explain(error: yaml.YAMLError, text: str) -> ParseError:
 def _unexpected_character(text: str, where: int) -> ParseError:
     character = text[where : where + 1]
     if character == "\t":
-        return _parse_error(
-            "a tab stands where only spaces may indent", where, "indent with spaces"
-        )
+        return _parse_error("tabs are not allowed for indentation", where, "indent with spaces")
     return _parse_error(f"a value cannot begin with '{character}'", where, _QUOTE)
 
 

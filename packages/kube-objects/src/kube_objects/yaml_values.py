@@ -178,14 +178,14 @@ class _Builder:
 
     def _begin_merge(self, event: ScalarEvent) -> None:
         if not self._may_merge:
-            text = "'<<' merges another mapping, which is not read"
+            text = "'<<' merges another mapping, which is not supported"
             raise self._refusal(event, "merge-key", text, "write its fields out")
         self._top.key = _Key.MERGE
 
     def _merge(self, value: Any, event: Event) -> None:
         for part in reversed(value) if isinstance(value, list) else [value]:
             if not isinstance(part, dict):
-                raise self._refusal(event, "merge-key", "'<<' merges something that is no mapping")
+                raise self._refusal(event, "merge-key", "'<<' merges a value that is not a mapping")
             # Kubernetes' parser lets a merge win over keys that stand before it.
             self._top.container.update(part)
 
@@ -226,8 +226,8 @@ class _Builder:
             return self._not_finite(event)
 
     def _not_finite(self, event: ScalarEvent) -> str:
-        text = f"'{event.value}' is no number that JSON knows"
-        self._complain(event, "not-finite", text, "put it in quotes if text is meant")
+        text = f"'{event.value}' is not a number that JSON can represent"
+        self._complain(event, "not-finite", text, "put it in quotes if you mean text")
         return event.value
 
     def _tagged(self, event: ScalarEvent) -> Scalar:

@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="IMAGE=OUTCOME",
-        help=f"how the pods of an image fare: {', '.join(OUTCOMES)}",
+        help=f"outcome of the Pods of an image: {', '.join(OUTCOMES)}",
     )
     parser.add_argument("--guarded", action="store_true", help="end when standard input does")
     parser.add_argument("--audit-log", type=Path, help="note there who asked for what")
@@ -111,7 +111,7 @@ def _explained(chosen: argparse.Namespace) -> Iterator[None]:
             text = f"'{place}' cannot be used: {why}"
             raise InvalidError("folder-unusable", text) from error
         if error.errno == errno.EADDRINUSE:
-            why = "somebody listens there already"
+            why = "the address is already in use"
         text = f"cannot listen at {chosen.host} port {chosen.port}: {why}"
         raise InvalidError("address-unavailable", text) from error
 

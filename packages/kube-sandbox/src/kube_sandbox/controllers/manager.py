@@ -399,6 +399,6 @@ def _set(metadata: dict[str, Any], name: str, values: list[Any]) -> None:
 def _log_refusal(error: StatusError, bucket: str, name: str) -> None:
     if error.code not in _PASSED:
         log.warning(
-            "background step refused",
+            "background step rejected",
             extra={"bucket": bucket, "object": name, "refusal": error.message},
         )

@@ -51,7 +51,7 @@ def decoded(body: bytes) -> KubeObject:
 def _envelope(body: bytes) -> tuple[str, str, bytes]:
     """Take apart what is around every object: its kind, and its content."""
     if not body.startswith(_MAGIC):
-        raise _MalformedError("it does not begin with «k8s»")
+        raise _MalformedError("it does not begin with k8s")
     parts = {number: value for number, _, value in _fields(memoryview(body)[len(_MAGIC) :])}
     kind = {number: bytes(value).decode() for number, _, value in _fields(_view(parts.get(1)))}
     return kind.get(1, ""), kind.get(2, ""), bytes(_view(parts.get(2)))
