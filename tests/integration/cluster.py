@@ -170,7 +170,9 @@ class InProcessCluster:
                     raise
                 await asyncio.sleep(every)
 
-    async def in_state(self, obj: KubeObject, state: str, within: float = 60.0) -> KubeObject:
+    async def in_state(
+        self, obj: KubeObject, state: str, within: float = 60.0, every: float = 0.05
+    ) -> KubeObject:
         """Return an instance or a definition once its state is this one."""
 
         async def check() -> KubeObject:
@@ -178,7 +180,7 @@ class InProcessCluster:
             assert found["status"]["state"] == state, found["status"]
             return found
 
-        return await self.eventually(check, within)
+        return await self.eventually(check, within, every)
 
     async def gone(self, obj: KubeObject | ObjectRef, within: float = 60.0) -> None:
         """Return once an object is deleted."""

@@ -216,7 +216,7 @@ def test_an_outage_of_an_hour_is_survived(play: Play) -> None:
             assert (await cluster.get(config_map_ref("corner")))["data"] == {"x": "2"}
 
         # Retries are at most 1,000 seconds apart, which is kro's own limit.
-        await cluster.eventually(changed, within=1_100)
+        await cluster.eventually(changed, within=1_100, every=1)
 
     play(scene)
 
@@ -241,6 +241,6 @@ def test_a_kind_that_cannot_be_listed_makes_its_definition_inactive_until_it_can
         found = await cluster.in_state(made, "Inactive", within=120)
         assert "cache sync timeout for v1 Service" in str(found["status"]["conditions"])
         cluster.transport.fault = no_fault
-        await cluster.in_state(made, "Active", within=20_000)
+        await cluster.in_state(made, "Active", within=20_000, every=10)
 
     play(scene)
