@@ -97,6 +97,8 @@ def _count(path: Path, figures: Figures) -> None:
                 uses[name] += 1
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 functions.append(node)
+            case _:
+                pass
         if isinstance(node, ast.Module | ast.ClassDef | Function):
             docstring = ast.get_docstring(node, clean=False)
             if docstring is not None:
