@@ -20,7 +20,6 @@ from kro_gitops.engine.plan.resolve import Evaluate, complete, fill, is_included
 from kro_gitops.preview.offline_values import child_data, instance_data, merged, with_defaults
 from kro_gitops.preview.sample_data import LiveData
 from kube_cel.budget import DEFAULT_BUDGET, Budget
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import (
     ConversionError,
@@ -29,7 +28,7 @@ from kube_cel.errors import (
     UnknownValue,
 )
 from kube_cel.interpolation import Text
-from kube_cel.program import Program
+from kube_cel.program import Program, compile_text
 from kube_cel.values import is_list
 from kube_objects.errors import RefusedError
 from kube_objects.refs import KubeObject, ObjectRef

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment, Schema
 from kube_cel.errors import ExpressionError
 from kube_cel.parser import parse
-from kube_cel.program import Program
+from kube_cel.program import Program, compile_text
 from kube_cel.references import find_references
 from kube_cel.types import BOOL, STRING
 from kube_objects.paths import format_path

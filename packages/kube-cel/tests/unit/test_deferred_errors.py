@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from kube_cel.deferred_errors import DeferredError, defer_error, raise_if_deferred
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import (
     ConversionError,
@@ -14,6 +13,7 @@ from kube_cel.errors import (
     MissingData,
     UnknownValue,
 )
+from kube_cel.program import compile_text
 
 TEXTS = {"type": "array", "items": {"type": "string"}}
 PLACES = {
