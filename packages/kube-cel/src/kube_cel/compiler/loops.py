@@ -19,6 +19,7 @@ from typing import Any
 from kube_cel.budget import FREE_SIZE, Frame, charge_created, charge_loop
 from kube_cel.compiler.access import local_variable
 from kube_cel.compiler.field_paths import FieldPath, find_path, raw_step, step_of
+from kube_cel.compiler.operators import undecided
 from kube_cel.compiler.scope import Builder, Place, Step
 from kube_cel.containers import LISTS, MAPS, MixedMap
 from kube_cel.deferred_errors import DeferredError, defer_error
@@ -148,22 +149,21 @@ def _quantifier(decisive: bool) -> Callable[[Loop], Step]:
     def build(loop: Loop) -> Step:
         slot, items, body = loop.slot, loop.items, loop.body
 
-        def decide(frame: Frame) -> Any:
+        def decide(frame: Frame) -> bool:
+            # The loop of `operators.build_logic` once more: sharing it through a generator of
+            # steps makes `exists` over three elements a third slower.
             failure: EvaluationError | None = None
             found = items(frame)
             for frame[slot] in found:
                 try:
                     verdict = body(frame)
+                    if verdict is decisive:
+                        return decisive
+                    if type(verdict) is not bool:
+                        raise no_such_overload()
                 except EvaluationError as error:
                     failure = merge_errors(failure, error)
-                    continue
-                if verdict is decisive:
-                    return decisive
-                if type(verdict) is not bool:
-                    failure = merge_errors(failure, no_such_overload())
-            if failure is not None:
-                raise failure
-            return not decisive
+            return undecided(failure, decisive)
 
         return decide
 

@@ -58,23 +58,27 @@ def build_logic(builder: Builder, node: Call) -> Step:
     decisive = node.function == "_||_"
     terms = tuple(map(builder.build, _terms(node, node.function)))
 
-    def decide(frame: Frame) -> Any:
+    def decide(frame: Frame) -> bool:
         failure: EvaluationError | None = None
         for term in terms:
             try:
                 verdict = term(frame)
+                if verdict is decisive:
+                    return decisive
+                if type(verdict) is not bool:
+                    raise no_such_overload()
             except EvaluationError as error:
                 failure = merge_errors(failure, error)
-                continue
-            if verdict is decisive:
-                return decisive
-            if type(verdict) is not bool:
-                failure = merge_errors(failure, no_such_overload())
-        if failure is not None:
-            raise failure
-        return not decisive
+        return undecided(failure, decisive)
 
     return decide
+
+
+def undecided(failure: EvaluationError | None, decisive: bool) -> bool:
+    """Return the result of boolean steps of which none was decisive; raise if one failed."""
+    if failure is not None:
+        raise failure
+    return not decisive
 
 
 def build_conditional(builder: Builder, node: Call) -> Step:
