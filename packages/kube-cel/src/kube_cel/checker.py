@@ -2,8 +2,8 @@
 From a tree to a typed tree, or to everything that is wrong with it.
 
 `check` walks the tree once, bottom up, and writes each node's type into it. The rules are in
-`inference` and, for macros, in `macro_rules`; what types cannot express about literals is
-looked at afterwards (`formatting`, `literal_rules`).
+`inference`; what types cannot express about literals is
+checked afterwards (`literal_checks`).
 
 Frames are dear: an expression may be hundreds of levels deep and Python's stack is not. A
 level costs one frame here (two on Python 3.11), a chain of selections costs none.
@@ -13,11 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kube_cel.environment import Environment
-from kube_cel.format_check import check_format_calls
-from kube_cel.inference import Inference
+from kube_cel.inference import Inference, bind_variables, result_type
 from kube_cel.issues import CheckError, Issue
-from kube_cel.literal_rules import check_literals
-from kube_cel.macro_types import bind_variables, result_type
+from kube_cel.literal_checks import check_format_calls, check_literals
 from kube_cel.syntax_tree import (
     Call,
     Has,

@@ -17,8 +17,13 @@ the map as a whole, raises `UnknownValue`.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from kube_cel.deferred_errors import DeferredError, defer_error, raise_if_deferred
-from kube_cel.errors import EvaluationError, UnknownValue
+from kube_cel.errors import (
+    DeferredError,
+    EvaluationError,
+    UnknownValue,
+    defer_error,
+    raise_if_deferred,
+)
 from kube_cel.scalars import Duration, Timestamp, TypeValue, UInt
 
 Converter = Callable[[Any], Any]

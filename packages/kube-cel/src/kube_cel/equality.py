@@ -9,8 +9,7 @@ a map is equal whatever the order, if it stands on the left.
 from typing import Any
 
 from kube_cel.containers import ABSENT, LISTS, MAPS, ListView, find_key
-from kube_cel.deferred_errors import raise_if_deferred
-from kube_cel.errors import EvaluationError
+from kube_cel.errors import EvaluationError, raise_if_deferred
 from kube_cel.scalars import (
     OMIT,
     Duration,

@@ -18,8 +18,8 @@ is noted and parsing goes on; the tree is returned only if nothing was noted.
 
 from collections.abc import Callable, Mapping
 
-from kube_cel import syntax_errors as expect
-from kube_cel.cursor import Cursor, ParseAborted
+from kube_cel import cursor as expect
+from kube_cel.cursor import Cursor, ParseAborted, Repair
 from kube_cel.issues import MAX_ISSUES, NO_OFFSET, Issue, ParseError
 from kube_cel.lexer import (
     BYTES,
@@ -30,14 +30,16 @@ from kube_cel.lexer import (
     INT,
     STRING,
     UINT,
+    InvalidLiteral,
     Tokens,
+    literal_value,
     tokenize,
 )
-from kube_cel.literals import InvalidLiteral, literal_value
 from kube_cel.macros import expand
-from kube_cel.nesting import MAX_DEPTH, TOO_DEEP, TOO_NESTED, depth
-from kube_cel.syntax_errors import Repair
 from kube_cel.syntax_tree import (
+    MAX_DEPTH,
+    TOO_DEEP,
+    TOO_NESTED,
     Call,
     Entry,
     Ident,
@@ -47,6 +49,7 @@ from kube_cel.syntax_tree import (
     Message,
     Node,
     Select,
+    depth,
 )
 
 MAX_EXPRESSION_LENGTH = 100_000

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube_cel.containers import Converter, ListView, MapView, ObjectView, PartialMap
-from kube_cel.deferred_errors import DeferredError
-from kube_cel.errors import EvaluationError
+from kube_cel.errors import DeferredError, EvaluationError
 from kube_cel.escaping import escape, unescape
 from kube_cel.go_numbers import format_double
 from kube_cel.scalars import Duration

@@ -152,3 +152,37 @@ def dotted(node: Node) -> str | None:
         return None
     parts.append(node.name)
     return ".".join(reversed(parts))
+
+
+MAX_DEPTH = 250
+TOO_NESTED = f"expression recursion limit exceeded: {MAX_DEPTH}"
+TOO_DEEP = "max recursion depth exceeded"
+
+# Operations that add no level: chains of && and || are balanced, the others do not repeat.
+_FLAT = frozenset(("!_", "-_", "_&&_", "_||_"))
+
+
+def depth(tree: Node) -> int:
+    """
+    Count the levels of selections, methods and operations, as cel-go does.
+
+    cel-go limits two things to `MAX_DEPTH`. How deep brackets, operators and conditionals are
+    nested is counted while parsing. How many levels the finished tree has is counted here: a long
+    chain of selections or additions is not nested, but deep.
+    """
+    deepest = 0
+    waiting = [(tree, 0)]
+    while waiting:
+        node, level = waiting.pop()
+        if _adds_level(node):
+            level += 1
+        deepest = max(deepest, level)
+        waiting += [(child, level) for child in children(node)]
+    return deepest
+
+
+def _adds_level(node: Node) -> bool:
+    if isinstance(node, Call) and node.target is None:
+        is_operation = not node.function.removeprefix(".").isidentifier()
+        return is_operation and node.function not in _FLAT
+    return isinstance(node, Call | Select | Has | Macro)

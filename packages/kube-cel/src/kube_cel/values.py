@@ -6,6 +6,7 @@ for data seen through a schema. `equality` compares them, `convert` turns them i
 `failures` are the errors they raise. Library code imports from here.
 """
 
+from kube_cel.budget import MAX_PARTS, MAX_SIZE, check_size
 from kube_cel.containers import (
     ABSENT,
     LISTS,
@@ -22,11 +23,11 @@ from kube_cel.containers import (
     new_map,
     partial,
 )
-from kube_cel.deferred_errors import DeferredError
 from kube_cel.equality import NUMBERS, compare, equals
 from kube_cel.errors import (
     BuildError,
     ConversionError,
+    DeferredError,
     EvaluationError,
     EvaluationStopped,
     MissingData,
@@ -45,7 +46,6 @@ from kube_cel.scalars import (
     TypeValue,
     UInt,
 )
-from kube_cel.size_limits import MAX_PARTS, MAX_SIZE, check_size
 from kube_cel.type_names import conversion_failed, kind_of, no_such_key, no_such_overload
 
 __all__ = [

@@ -16,10 +16,8 @@ from typing import Any
 
 from kube_objects.positions import Places, SourceText
 from kube_objects.problems import Finding, Origin, Problem, Spot
-from kube_objects.yaml_errors import ParseError
-from kube_objects.yaml_events import BadSeparator, Part, split
-from kube_objects.yaml_limits import DEFAULT_LIMITS, Limits
-from kube_objects.yaml_values import build
+from kube_objects.yaml_parser import BadSeparator, ParseError, Part, split
+from kube_objects.yaml_values import DEFAULT_LIMITS, Limits, build
 
 _BOM = "\ufeff"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")

@@ -24,7 +24,7 @@ from yaml.events import (
 
 from kube_objects.problems import Spot
 from kube_objects.scalar_positions import offsets
-from kube_objects.yaml_events import end_of, events, start_of
+from kube_objects.yaml_parser import end_of, events, start_of
 from kube_objects.yaml_values import MERGE_KEY
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")

@@ -1,13 +1,16 @@
 """
-Parser events of one document → its value as JSON data, or why it is refused.
+Parser events of one document → its value as JSON data, or why it is rejected.
 
-Repositories are hostile: nesting, aliases and tags are judged event by event, before anything
-is built from them. What makes a document meaningless ends it (`_Rejected`). What only makes it
-doubtful, such as a key given twice, is reported and read on, so that everything else that is
-wrong with the document is found in the same run.
+Input is untrusted: nesting, aliases and tags are checked event by event, before anything is built
+from them. What makes a document meaningless ends it (`_Rejected`). What only makes it doubtful,
+such as a duplicate key, is reported and parsing goes on, so that one run finds everything.
+
+A few hundred bytes of aliases to aliases expand to billions of nodes. So the size of an anchored
+value is counted when it is complete, and charged to the limits before each copy.
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -25,11 +28,95 @@ from yaml.events import (
 )
 
 from kube_objects.problems import Path, Problem, Spot
-from kube_objects.yaml_aliases import AliasError, Aliases
-from kube_objects.yaml_errors import ParseError, explain
-from kube_objects.yaml_events import end_of, events, start_of
-from kube_objects.yaml_limits import Limits
+from kube_objects.yaml_parser import ParseError, end_of, events, explain, start_of
 from kube_objects.yaml_scalars import NotFiniteError, Scalar, resolve, resolve_as
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """
+    Bounds for one file.
+
+    `aliases` is how many may be repeated in one document (above zero, merge keys are read too),
+    `expanded_nodes` what they may add to it.
+    """
+
+    file_bytes: int = 1 << 20
+    documents: int = 20_000
+    depth: int = 64
+    aliases: int = 0
+    expanded_nodes: int = 100_000
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class AliasError(Exception):
+    """An alias that is not repeated, and why."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.summary)
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchor:
+    value: Any
+    nodes: int
+    depth: int
+
+
+class Aliases:
+    """The named values of one document."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._named: dict[str, _Anchor] = {}
+        self._repeated = 0
+        self._nodes = 0
+
+    def name(self, name: str, value: Any) -> None:
+        """Remember a complete value."""
+        if self._limits.aliases:
+            self._named[name] = _Anchor(value, *_size(value))
+
+    def repeat(self, name: str, depth: int) -> Any:
+        """Return a copy of what `name` stands for, to be put `depth` levels deep."""
+        limits = self._limits
+        if not limits.aliases:
+            raise _refusal("alias", f"'*{name}' is an alias, and aliases are not read")
+        self._repeated += 1
+        if self._repeated > limits.aliases:
+            raise _refusal(
+                "alias", f"'*{name}' is one alias more than the {limits.aliases} allowed"
+            )
+        named = self._named.get(name)
+        if named is None:
+            raise _refusal("alias", f"'*{name}' repeats a value that is not complete or not there")
+        self._nodes += named.nodes
+        if self._nodes > limits.expanded_nodes:
+            most = f"{limits.expanded_nodes:,}"
+            raise _refusal("alias-bomb", f"'*{name}' brings the document beyond {most} nodes")
+        if depth + named.depth > limits.depth:
+            raise _refusal("too-deep", f"'*{name}' nests deeper than {limits.depth} levels")
+        return deepcopy(named.value)
+
+
+def _refusal(code: str, summary: str) -> AliasError:
+    return AliasError(Problem(code, summary, hint="write the value out"))
+
+
+def _size(value: Any) -> tuple[int, int]:
+    """Count the nodes of a value and its levels of nesting."""
+    if isinstance(value, dict):
+        parts = [_size(part) for part in value.values()]
+    elif isinstance(value, list):
+        parts = [_size(part) for part in value]
+    else:
+        return 1, 0
+    nodes = 1 + sum(nodes for nodes, _ in parts)
+    return nodes, 1 + max((depth for _, depth in parts), default=0)
+
 
 MERGE_KEY = "<<"
 

@@ -23,8 +23,7 @@ from kube_cel.containers import (
     ObjectView,
     PartialMap,
 )
-from kube_cel.deferred_errors import DeferredError
-from kube_cel.errors import MissingVariable
+from kube_cel.errors import DeferredError, MissingVariable
 from kube_cel.escaping import unescape
 from kube_cel.library.operators import find_at, list_position, select
 from kube_cel.scalars import NONE, RUNTIME, Condition, OptionalValue, Runtime, TypeValue

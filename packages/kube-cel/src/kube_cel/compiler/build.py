@@ -19,11 +19,10 @@ from kube_cel.compiler.access import (
     is_optional,
     unbox,
 )
-from kube_cel.compiler.bindings import build_bind, build_optional_map
 from kube_cel.compiler.calls import build_call, build_or, build_or_value
 from kube_cel.compiler.field_paths import find_path, step_of
 from kube_cel.compiler.literals import build_list, build_literal, build_map
-from kube_cel.compiler.loops import build_loop
+from kube_cel.compiler.macros import build_bind, build_loop, build_optional_map
 from kube_cel.compiler.operators import (
     build_binary,
     build_conditional,

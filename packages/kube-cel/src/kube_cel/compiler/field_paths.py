@@ -13,8 +13,13 @@ from typing import Any
 from kube_cel.budget import Frame
 from kube_cel.compiler.scope import Place, Scope, Step
 from kube_cel.containers import ABSENT, PartialMap
-from kube_cel.deferred_errors import DeferredError, raise_if_deferred
-from kube_cel.errors import EvaluationError, MissingData, MissingVariable
+from kube_cel.errors import (
+    DeferredError,
+    EvaluationError,
+    MissingData,
+    MissingVariable,
+    raise_if_deferred,
+)
 from kube_cel.escaping import unescape
 from kube_cel.schema_views import NULL, PLAIN, Schema, Shape, properties_of, shape_of
 from kube_cel.syntax_tree import Call, Ident, Literal, Node, Select

@@ -58,7 +58,7 @@ def build_logic(builder: Builder, node: Call) -> Step:
     decisive = node.function == "_||_"
     terms = tuple(map(builder.build, _terms(node, node.function)))
 
-    def decide(frame: Frame) -> bool:
+    def decide(frame: Frame) -> Any:
         failure: EvaluationError | None = None
         for term in terms:
             try:

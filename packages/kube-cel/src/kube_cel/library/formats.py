@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kube_cel.library.dispatch import global_functions, member_functions
-from kube_cel.library.url_parser import UrlError, check_request_uri
+from kube_cel.library.urls import UrlError, check_request_uri
 from kube_cel.time_formats import parse_date
 from kube_cel.values import NONE, Opaque, OptionalValue
 from kube_objects import go_text

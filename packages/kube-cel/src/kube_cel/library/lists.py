@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from kube_cel.deferred_errors import raise_if_deferred
+from kube_cel.errors import raise_if_deferred
 from kube_cel.library.dispatch import global_functions, member_functions
 from kube_cel.library.operators import add, not_equal
-from kube_cel.library.value_set import ValueSet
+from kube_cel.library.sets import ValueSet
 from kube_cel.values import (
     LISTS,
     NONE,

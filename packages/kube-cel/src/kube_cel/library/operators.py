@@ -21,9 +21,14 @@ from kube_cel.containers import (
     ObjectView,
     find_key,
 )
-from kube_cel.deferred_errors import DeferredError, raise_if_deferred
 from kube_cel.equality import NUMBERS, compare, equals, merge_key
-from kube_cel.errors import EvaluationError, MissingData, UnknownValue
+from kube_cel.errors import (
+    DeferredError,
+    EvaluationError,
+    MissingData,
+    UnknownValue,
+    raise_if_deferred,
+)
 from kube_cel.go_numbers import format_double
 from kube_cel.scalars import NONE, Condition, Duration, OptionalValue, Timestamp, UInt
 from kube_cel.time_formats import MAX_SECONDS, MIN_SECONDS, SECOND

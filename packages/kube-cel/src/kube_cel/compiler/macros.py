@@ -1,15 +1,15 @@
 """
-Loops over lists and maps.
+Macros: loops over lists and maps, and names for values (`cel.bind`, `optMap`, `optFlatMap`).
 
-A loop pays for all its rounds before the first, by their number and the length of its body.
-Where the range is a list of typed objects, read straight from the data, the loop variable
-holds raw JSON and its fields are read by walks.
+A loop is charged for all its rounds before the first, by their number and the length of its body.
+Where the range is a list of typed objects, read straight from the data, the loop variable holds raw
+JSON and its fields are read by `field_paths`.
 
-In `all` and `exists` an error does not matter if another round decides. An element that cannot
-be read matters only to a body that reads it.
+In `all` and `exists` an error does not matter if another round decides. An element that cannot be
+read matters only to a body that reads it.
 
-`for frame[slot] in items` is the whole binding of a loop variable: Python assigns the next
-item to the slot, and the body reads it from there.
+`for frame[slot] in items` is the whole binding of a loop variable: Python assigns the next item to
+the slot, and the body reads it from there.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,13 +17,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube_cel.budget import FREE_SIZE, Frame, charge_created, charge_loop
-from kube_cel.compiler.access import local_variable
+from kube_cel.compiler.access import is_optional, local_variable, unbox
 from kube_cel.compiler.field_paths import FieldPath, find_path, raw_step, step_of
 from kube_cel.compiler.operators import undecided
 from kube_cel.compiler.scope import Builder, Place, Step
-from kube_cel.containers import LISTS, MAPS, MixedMap
-from kube_cel.deferred_errors import DeferredError, defer_error
-from kube_cel.errors import EvaluationError, merge_errors
+from kube_cel.containers import ABSENT, LISTS, MAPS, MixedMap
+from kube_cel.errors import (
+    DeferredError,
+    EvaluationError,
+    EvaluationStopped,
+    defer_error,
+    merge_errors,
+)
 from kube_cel.library.lists import sort_by
 from kube_cel.schema_views import Schema, properties_of
 from kube_cel.syntax_tree import Macro
@@ -149,7 +154,7 @@ def _quantifier(decisive: bool) -> Callable[[Loop], Step]:
     def build(loop: Loop) -> Step:
         slot, items, body = loop.slot, loop.items, loop.body
 
-        def decide(frame: Frame) -> bool:
+        def decide(frame: Frame) -> Any:
             # The loop of `operators.build_logic` once more: sharing it through a generator of
             # steps makes `exists` over three elements a third slower.
             failure: EvaluationError | None = None
@@ -277,3 +282,51 @@ _LOOPS: Mapping[str, Callable[[Loop], Step]] = {
     "transformMap": _transform_map,
     "transformMapEntry": _transform_entries,
 }
+
+
+def build_bind(builder: Builder, node: Macro) -> Step:
+    """
+    Compile `cel.bind(name, value, body)`; data with a schema is bound as it is.
+
+    A value that fails is an error only where the body reads it.
+    """
+    walk = find_path(node.operand, builder.scope)
+    if walk is not None and walk.schema is not None:
+        value = raw_step(walk)
+        place = builder.scope.reserve(node.variables[0], walk.schema)
+    else:
+        value = builder.build(node.operand)
+        place = builder.scope.reserve(node.variables[0])
+    with builder.scope.binding(place):
+        body = builder.build(node.bodies[0])
+    slot = place.slot
+
+    def bind(frame: Frame) -> Any:
+        try:
+            frame[slot] = value(frame)
+        except EvaluationStopped:
+            raise
+        except EvaluationError as error:
+            frame[slot] = DeferredError(error)
+        return body(frame)
+
+    return bind
+
+
+def build_optional_map(builder: Builder, node: Macro) -> Step:
+    """Compile `optional.optMap(name, body)` to a step that returns the value or `ABSENT`."""
+    if is_optional(node.operand):
+        optional = builder.build_optional(node.operand)
+    else:
+        optional = unbox(builder.build(node.operand), "hasValue")
+    place = builder.scope.reserve(node.variables[0])
+    with builder.scope.binding(place):
+        is_flat = node.name == "optFlatMap"
+        body = (builder.build_optional if is_flat else builder.build)(node.bodies[0])
+    slot = place.slot
+
+    def bind(frame: Frame) -> Any:
+        frame[slot] = value = optional(frame)
+        return value if value is ABSENT else body(frame)
+
+    return bind

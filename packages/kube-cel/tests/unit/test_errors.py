@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 
-from kube_cel.deferred_errors import DeferredError, defer_error, raise_if_deferred
 from kube_cel.environment import Environment
 from kube_cel.errors import (
     ConversionError,
+    DeferredError,
     EvaluationError,
     EvaluationStopped,
     MissingData,
     UnknownValue,
+    defer_error,
+    raise_if_deferred,
 )
 from kube_cel.program import compile_text
 
