@@ -3,7 +3,7 @@ YAML and JSON text → documents that know the line and column of every field.
 
 `load` never raises for what is in a file. It returns every document that can be used and a
 finding for everything that is wrong, each with its place. Values are plain JSON data, read as
-Kubernetes reads them; files, folders and git are none of this module's business.
+Kubernetes reads them. The module opens no file: the text and the name of the file are arguments.
 
 A document that can be read but should not be trusted (a key given twice, a number as a key) is
 returned with `is_valid` false, so that later checks can still say what else is wrong with it.

@@ -1,8 +1,8 @@
 """
 Strings as Go sees them: UTF-8 bytes, and its way of quoting.
 
-kro's texts come from Go, where a string is bytes: hashes are taken of them, positions in
-messages count them, and messages quote the user's words by Go's rules.
+Kubernetes and its tools are written in Go, where a string is bytes: hashes are taken of them,
+positions in messages count them, and messages quote the user's text by Go's rules.
 """
 
 import re
