@@ -74,9 +74,20 @@ def explain_mismatch(output: Type, expected: Type, env: Environment) -> str | No
         case "object", "map":
             return _explain_map_for_object(output, expected, env)
         case "map", "object" if output.name not in OPAQUE_NAMES:
-            return _explain_object_for_map(output, expected, env)
+            declaration = _declaration(output, env)
+            if declaration is None:
+                return None
+            for name, field in declaration.fields.items():
+                reason = explain_mismatch(field, expected.parameters[1], env)
+                if reason:
+                    return f'struct field "{name}" incompatible with map value type: {reason}'
+            return None
         case "list", _:
-            return _explain_list(output, expected, env)
+            # A map has parameters as well: its keys are compared with the list's elements.
+            if not output.parameters:
+                return "list parameter count mismatch: got 0, expected 1"
+            reason = explain_mismatch(output.parameters[0], expected.parameters[0], env)
+            return reason and f"list element type incompatible: {reason}"
         case "map", _:
             return _explain_map(output, expected, env)
         case "object", _:
@@ -86,14 +97,6 @@ def explain_mismatch(output: Type, expected: Type, env: Environment) -> str | No
             return 'type kind mismatch: got "{}", expected "{}"'.format(*shown)
         case _:
             return None
-
-
-def _explain_list(output: Type, expected: Type, env: Environment) -> str | None:
-    # A map has parameters as well: its keys are compared with the list's elements.
-    if not output.parameters:
-        return "list parameter count mismatch: got 0, expected 1"
-    reason = explain_mismatch(output.parameters[0], expected.parameters[0], env)
-    return reason and f"list element type incompatible: {reason}"
 
 
 def _explain_map(output: Type, expected: Type, env: Environment) -> str | None:
@@ -119,17 +122,6 @@ def _explain_map_for_object(output: Type, expected: Type, env: Environment) -> s
         reason = explain_mismatch(value, field, env)
         if reason:
             return f'map value incompatible with struct field "{name}": {reason}'
-    return None
-
-
-def _explain_object_for_map(output: Type, expected: Type, env: Environment) -> str | None:
-    declaration = _declaration(output, env)
-    if declaration is None:
-        return None
-    for name, field in declaration.fields.items():
-        reason = explain_mismatch(field, expected.parameters[1], env)
-        if reason:
-            return f'struct field "{name}" incompatible with map value type: {reason}'
     return None
 
 

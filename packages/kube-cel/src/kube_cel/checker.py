@@ -79,14 +79,11 @@ class _Checker:
         _VISITS[tree.__class__](self, tree)
         if self.inference.issues:
             return self.inference.issues
-        self._settle()
-        return [*check_format_calls(self.format_calls, self.env), *check_literals(tree, self.env)]
-
-    def _settle(self) -> None:
-        """Write what type variables have come to mean into the nodes that depend on them."""
+        # Write what type variables have come to mean into the nodes that depend on them.
         for node in self._open:
             if node.type is not None:
                 node.type = self.inference.substitution.close(node.type)
+        return [*check_format_calls(self.format_calls, self.env), *check_literals(tree, self.env)]
 
     def _typed(self, node: Node, found: Type) -> Type:
         node.type = found
@@ -121,26 +118,25 @@ class _Checker:
         while isinstance(operand, Select):
             chain.append(operand)
             operand = operand.operand
-        found = self._dotted_type(chain, operand)
+        # Find the type that a chain, outermost selection first, names.
+        if not isinstance(operand, Ident) or (
+            operand.name in self.env.variables or operand.name in self._scope
+        ):
+            found = None
+        else:
+            for place, selection in enumerate(chain):
+                dotted_found = self._type_name(dotted(selection) or "")
+                if dotted_found is not None:
+                    del chain[place:]
+                    found = self._typed(selection, dotted_found)
+                    break
+            else:
+                found = None
         if found is None:
             found = _VISITS[operand.__class__](self, operand)
         for selection in reversed(chain):
             found = self._typed(selection, self.inference.field(selection, found, selection.name))
         return found
-
-    def _dotted_type(self, chain: list[Select], root: Node) -> Type | None:
-        """Find the type that a chain, outermost selection first, names; leave what is behind."""
-        if not isinstance(root, Ident) or self._is_variable(root):
-            return None
-        for place, selection in enumerate(chain):
-            found = self._type_name(dotted(selection) or "")
-            if found is not None:
-                del chain[place:]
-                return self._typed(selection, found)
-        return None
-
-    def _is_variable(self, node: Ident) -> bool:
-        return node.name in self.env.variables or node.name in self._scope
 
     def has(self, node: Has) -> Type:
         """A presence test still demands that the type knows the field."""
@@ -156,7 +152,12 @@ class _Checker:
             return self._optional_select(node)
         arguments = [_VISITS[argument.__class__](self, argument) for argument in node.arguments]
         if function in _LOGICAL:
-            return self._logical(node, arguments)
+            logical = BOOL
+            for argument, given in zip(node.arguments, arguments, strict=True):
+                if not self.inference.require_bool(argument, given):
+                    logical = ERROR
+            node.type = logical
+            return logical
         target = node.target
         if isinstance(target, Ident) and f"{target.name}.{function}" in self._functions:
             # A namespace wins over a variable of that name. All namespaces are one word long.
@@ -171,19 +172,16 @@ class _Checker:
         found = self.inference.call(node, function, tuple(arguments), is_member=target is not None)
         return self._typed(node, found)
 
-    def _logical(self, node: Call, arguments: list[Type]) -> Type:
-        found = BOOL
-        for argument, given in zip(node.arguments, arguments, strict=True):
-            if not self.inference.require_bool(argument, given):
-                found = ERROR
-        node.type = found
-        return found
-
     def _optional_select(self, node: Call) -> Type:
         operand, name = node.arguments
         owner = _VISITS[operand.__class__](self, operand)
         name.type = STRING
-        found = self.inference.field(node, owner, _text_of(name), is_optional=True)
+        found = self.inference.field(
+            node,
+            owner,
+            name.value if isinstance(name, Literal) and isinstance(name.value, str) else "",
+            is_optional=True,
+        )
         return self._typed(node, found)
 
     def list_literal(self, node: ListLiteral) -> Type:
@@ -224,10 +222,6 @@ class _Checker:
         bodies = [_VISITS[body.__class__](self, body) for body in node.bodies]
         self._scope = outside
         return self._typed(node, result_type(self.inference, node, operand, bound, bodies))
-
-
-def _text_of(node: Node) -> str:
-    return node.value if isinstance(node, Literal) and isinstance(node.value, str) else ""
 
 
 _LOGICAL = frozenset({"_&&_", "_||_"})

@@ -180,11 +180,7 @@ def _may_follow(tokens: Tokens, at: int, expected: Expected) -> frozenset[str]:
         return OPERAND.kinds
     if len(expected.kinds) > 1 or not expected.kinds <= _CLOSERS:
         return frozenset()
-    frames = _open_frames(tokens.kinds[:at])
-    return _CONTINUATIONS | (frames[-2] if len(frames) > 1 else frames[0]).enders()
-
-
-def _open_frames(kinds: list[str]) -> list[_Frame]:
+    kinds = tokens.kinds[:at]
     frames = [_Frame()]
     before = ""
     for kind in kinds:
@@ -197,7 +193,7 @@ def _open_frames(kinds: list[str]) -> list[_Frame]:
         elif not (kind == "?" and before in (".", "[", "{", ",")):  # that one marks an optional
             frames[-1].pass_token(kind)
         before = kind
-    return frames
+    return _CONTINUATIONS | (frames[-2] if len(frames) > 1 else frames[0]).enders()
 
 
 class ParseAborted(Exception):  # noqa: N818 - control flow between a parser and its start

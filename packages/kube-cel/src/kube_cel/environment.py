@@ -225,11 +225,38 @@ class SchemaTypes:
         """Make the type of a schema, or None where expressions cannot see such a value."""
         if schema.get(INT_OR_STRING) is True or schema.get("format") == "int-or-string":
             return DYN
-        match _kind_of(schema):
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            kind = kind[0] if kind else None
+        match kind if isinstance(kind, str) else "":
             case "object":
-                return self._derive_object(schema, name)
+                additional = schema.get("additionalProperties")
+                if isinstance(additional, dict):
+                    value = self.derive(additional, f"{name}.@elem")
+                    if value is None and not self.exposes_unknown:
+                        return None
+                    return map_of(STRING, value or DYN)
+                if schema.get(EMBEDDED_RESOURCE) is True:
+                    # Add what every embedded resource has, unless all of it is declared.
+                    properties = schema.get("properties") or {}
+                    metadata = properties.get("metadata") or {}
+                    named = (metadata.get("properties") or {}).keys() >= {"name", "generateName"}
+                    if named and {"apiVersion", "kind"} <= properties.keys():
+                        schema = schema
+                    else:
+                        names = {"name": _STRING_SCHEMA, "generateName": _STRING_SCHEMA}
+                        added = {
+                            "apiVersion": _STRING_SCHEMA,
+                            "kind": _STRING_SCHEMA,
+                            "metadata": {"type": "object", "properties": names},
+                        }
+                        schema = {**schema, "properties": {**properties, **added}}
+                self.declarations[name] = ObjectDeclaration(name, schema, self)
+                return object_of(name)
             case "array":
-                return self._derive_list(schema, name)
+                items = schema.get("items")
+                element = self.derive(items, f"{name}.@idx") if isinstance(items, dict) else None
+                return None if element is None else list_of(element)
             case "string":
                 return _STRING_FORMATS.get(schema.get("format", ""), STRING)
             case kind:
@@ -249,46 +276,6 @@ class SchemaTypes:
                 return None
         return found
 
-    def _derive_list(self, schema: Schema, name: str) -> Type | None:
-        items = schema.get("items")
-        element = self.derive(items, f"{name}.@idx") if isinstance(items, dict) else None
-        return None if element is None else list_of(element)
-
-    def _derive_object(self, schema: Schema, name: str) -> Type | None:
-        additional = schema.get("additionalProperties")
-        if isinstance(additional, dict):
-            value = self.derive(additional, f"{name}.@elem")
-            if value is None and not self.exposes_unknown:
-                return None
-            return map_of(STRING, value or DYN)
-        if schema.get(EMBEDDED_RESOURCE) is True:
-            schema = _with_object_meta(schema)
-        self.declarations[name] = ObjectDeclaration(name, schema, self)
-        return object_of(name)
-
-
-def _kind_of(schema: Schema) -> str:
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        kind = kind[0] if kind else None
-    return kind if isinstance(kind, str) else ""
-
-
-def _with_object_meta(schema: Schema) -> Schema:
-    """Add what every embedded resource has, unless all of it is declared."""
-    properties = schema.get("properties") or {}
-    metadata = properties.get("metadata") or {}
-    named = (metadata.get("properties") or {}).keys() >= {"name", "generateName"}
-    if named and {"apiVersion", "kind"} <= properties.keys():
-        return schema
-    names = {"name": _STRING_SCHEMA, "generateName": _STRING_SCHEMA}
-    added = {
-        "apiVersion": _STRING_SCHEMA,
-        "kind": _STRING_SCHEMA,
-        "metadata": {"type": "object", "properties": names},
-    }
-    return {**schema, "properties": {**properties, **added}}
-
 
 class Environment:
     """Variables and object types in sight, and the profile's functions."""
@@ -306,14 +293,38 @@ class Environment:
         self._schema_types = schema_types  # by the first part of the type names they made
 
     @staticmethod
+    @cache
     def kro() -> "Environment":
-        """Return what every expression of a definition sees; the same object each time."""
-        return _kro_environment()
+        """Return the functions and variables of kro's expressions; the same object each time."""
+        profile = Profile(
+            Library(read_tables(KRO_TABLES)),
+            Library(read_tables(KRO_TABLES_AFTER_MACRO)),
+            type_names={**_TYPE_NAMES, CONDITION.name: CONDITION},
+            type_names_beside_schemas=_TYPE_NAMES_BESIDE_SCHEMAS,
+            exposes_unknown_fields=True,
+            mixes_literals=True,
+            has_bindings=True,
+            strings_version=5,
+        )
+        conditions = SchemaTypes(CONDITION.name, _CONDITION_SCHEMA)
+        return Environment(profile, {"runtime": RUNTIME}, {"kro": conditions})
 
     @staticmethod
+    @cache
     def rules() -> "Environment":
-        """Return what every validation rule of a CustomResourceDefinition sees."""
-        return _rules_environment()
+        """Return the functions of validation rules in a CRD; the same object each time."""
+        library = Library(read_tables(RULES_TABLES))
+        profile = Profile(
+            library,
+            library,
+            type_names=_TYPE_NAMES,
+            type_names_beside_schemas=_EMPTY,
+            exposes_unknown_fields=False,
+            mixes_literals=False,
+            has_bindings=False,
+            strings_version=2,
+        )
+        return Environment(profile, {}, {})
 
     @property
     def functions(self) -> Mapping[str, tuple[Overload, ...]]:
@@ -365,35 +376,3 @@ class Environment:
         """Find a type made from a schema by its full name, `__type_pod.spec.containers.@idx`."""
         types = self._schema_types.get(name.partition(".")[0])
         return types.find(name) if types is not None else None
-
-
-@cache
-def _kro_environment() -> Environment:
-    profile = Profile(
-        Library(read_tables(KRO_TABLES)),
-        Library(read_tables(KRO_TABLES_AFTER_MACRO)),
-        type_names={**_TYPE_NAMES, CONDITION.name: CONDITION},
-        type_names_beside_schemas=_TYPE_NAMES_BESIDE_SCHEMAS,
-        exposes_unknown_fields=True,
-        mixes_literals=True,
-        has_bindings=True,
-        strings_version=5,
-    )
-    conditions = SchemaTypes(CONDITION.name, _CONDITION_SCHEMA)
-    return Environment(profile, {"runtime": RUNTIME}, {"kro": conditions})
-
-
-@cache
-def _rules_environment() -> Environment:
-    library = Library(read_tables(RULES_TABLES))
-    profile = Profile(
-        library,
-        library,
-        type_names=_TYPE_NAMES,
-        type_names_beside_schemas=_EMPTY,
-        exposes_unknown_fields=False,
-        mixes_literals=False,
-        has_bindings=False,
-        strings_version=2,
-    )
-    return Environment(profile, {}, {})

@@ -85,7 +85,11 @@ def hint_for_call(env: Environment, function: str, arguments: tuple[Type, ...]) 
     left, right = arguments
     if function == "_+_" and STRING in arguments:
         other = right if left == STRING else left
-        return f"convert the {format_type(other)} with string(…)" if _has_text(other) else ""
+        return (
+            f"convert the {format_type(other)} with string(…)"
+            if (not other.parameters and other.kind not in ("object", "null_type", "type"))
+            else ""
+        )
     if left in _NUMBERS and right in _NUMBERS:
         return (
             f"{_OPERATOR_SYMBOLS[function]} takes numbers of one type; convert one with {left}(…)"
@@ -97,11 +101,6 @@ def hint_for_call(env: Environment, function: str, arguments: tuple[Type, ...]) 
 
 def _did_you_mean(found: str | None) -> str:
     return f"did you mean {found!r}?" if found else ""
-
-
-def _has_text(examined: Type) -> bool:
-    """Say whether string(…) takes values of a type."""
-    return not examined.parameters and examined.kind not in ("object", "null_type", "type")
 
 
 def _declaration(env: Environment, owner: Type) -> ObjectDeclaration | None:

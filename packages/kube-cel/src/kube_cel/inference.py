@@ -14,8 +14,6 @@ cel-go expands macros into loops and types those; its messages therefore mention
 author wrote a filter. The messages and positions here are the same, without the loops.
 """
 
-from collections.abc import Callable, Mapping
-
 from kube_cel.environment import Environment
 from kube_cel.hints import (
     hint_for_call,
@@ -78,7 +76,16 @@ class Inference:
             return self._undeclared(node, function, hint)
         result = self._resolve(function, arguments, is_member)
         if result is None:
-            return self._no_overload(node, function, arguments, is_member)
+            closed = tuple(map(self.substitution.close, arguments))
+            shown = [format_for_message(argument) for argument in closed]
+            receiver = f"{shown.pop(0)}." if is_member else ""
+            return self.report(
+                node,
+                f"found no matching overload for '{function}' applied to"
+                f" '{receiver}({', '.join(shown)})'",
+                hint_for_call(self.environment, function, closed),
+                "no-matching-overload",
+            )
         self._library.remember(call, result)
         return result
 
@@ -95,27 +102,10 @@ class Inference:
             returned = substitution.resolve(declared)
             result = returned if result is None or result == returned else DYN
         if result is not None and result.is_open:
-            return self._unguessed(result, arguments)
+            if any(is_dynamic(self.substitution.resolve(argument)) for argument in arguments):
+                return self.substitution.close(result)
+            return result
         return result
-
-    def _unguessed(self, result: Type, arguments: tuple[Type, ...]) -> Type:
-        if any(is_dynamic(self.substitution.resolve(argument)) for argument in arguments):
-            return self.substitution.close(result)
-        return result
-
-    def _no_overload(
-        self, node: Node, function: str, arguments: tuple[Type, ...], is_member: bool
-    ) -> Type:
-        closed = tuple(map(self.substitution.close, arguments))
-        shown = [format_for_message(argument) for argument in closed]
-        receiver = f"{shown.pop(0)}." if is_member else ""
-        return self.report(
-            node,
-            f"found no matching overload for '{function}' applied to"
-            f" '{receiver}({', '.join(shown)})'",
-            hint_for_call(self.environment, function, closed),
-            "no-matching-overload",
-        )
 
     def undeclared_name(self, node: Node, name: str, in_scope: dict[str, Type]) -> Type:
         """Report a name that is no variable."""
@@ -150,7 +140,14 @@ class Inference:
 
     def _field(self, node: Node, owner: Type, name: str) -> Type:
         if owner.kind == "object" and owner.name not in OPAQUE_NAMES:
-            return self._object_field(node, owner, name)
+            declaration = self.environment.fields(owner)
+            if declaration is None:
+                return self.report(node, f"unexpected failed resolution of '{format_type(owner)}'")
+            found = declaration.find(name)
+            if found is not None:
+                return found
+            hint = hint_for_field(self.environment, owner, name)
+            return self.report(node, f"undefined field '{name}'", hint, "undefined-field")
         if owner.kind == "map":
             return owner.parameters[1]
         if owner.kind == "var":
@@ -160,16 +157,6 @@ class Inference:
             message = f"type '{shown}' does not support field selection"
             self.report(node, message, code="no-field-selection")
         return DYN
-
-    def _object_field(self, node: Node, owner: Type, name: str) -> Type:
-        declaration = self.environment.fields(owner)
-        if declaration is None:
-            return self.report(node, f"unexpected failed resolution of '{format_type(owner)}'")
-        found = declaration.find(name)
-        if found is not None:
-            return found
-        hint = hint_for_field(self.environment, owner, name)
-        return self.report(node, f"undefined field '{name}'", hint, "undefined-field")
 
     def join(self, previous: Type | None, current: Type) -> Type:
         """Find what the elements of a literal have in common so far."""
@@ -191,127 +178,82 @@ class Inference:
 
 
 Scope = dict[str, Type]
-Bodies = list[Type]
 
 
 def bind_variables(inference: Inference, node: Macro, operand: Type) -> Scope:
-    """Say what the names a macro binds are."""
+    """Return the types of the variables a macro binds."""
     if node.name == "cel.bind":
         return {node.variables[0]: operand}
     if node.name in ("optMap", "optFlatMap"):
-        return {node.variables[0]: _value_of_optional(inference, node, operand)}
-    return dict(zip(node.variables, _range(inference, node, operand), strict=True))
-
-
-def _value_of_optional(inference: Inference, node: Macro, operand: Type) -> Type:
-    if inference.call(node, "hasValue", (operand,), is_member=True) == ERROR:
-        return ERROR  # `value` would only fail for the same reason
-    return inference.call(node, "value", (operand,), is_member=True)
-
-
-def _range(inference: Inference, node: Macro, operand: Type) -> list[Type]:
-    """Say what a loop runs over: elements or keys, or with two variables also their places."""
+        found = inference.call(node, "hasValue", (operand,), is_member=True)
+        if found != ERROR:  # `value` would only fail for the same reason
+            found = inference.call(node, "value", (operand,), is_member=True)
+        return {node.variables[0]: found}
+    # A loop runs over elements or keys; with two variables, also over their indices or values.
     has_two = len(node.variables) == 2
     ranged = inference.substitution.resolve(operand)
     if ranged.kind == "list":
-        return [INT, ranged.parameters[0]] if has_two else [ranged.parameters[0]]
-    if ranged.kind == "map":
-        return list(ranged.parameters if has_two else ranged.parameters[:1])
-    variable = DYN
-    if ranged.kind == "var":
-        inference.substitution.unify(DYN, ranged)
-    elif not is_dynamic(ranged):
-        variable = inference.report(
-            node if node.name == "sortBy" else node.operand,
-            f"expression of type '{inference.show(ranged)}' cannot be range of a comprehension"
-            " (must be list, map, or dynamic)",
-            code="not-iterable",
-        )
-    return [variable, variable] if has_two else [variable]
+        types = [INT, ranged.parameters[0]] if has_two else [ranged.parameters[0]]
+    elif ranged.kind == "map":
+        types = list(ranged.parameters if has_two else ranged.parameters[:1])
+    else:
+        variable = DYN
+        if ranged.kind == "var":
+            inference.substitution.unify(DYN, ranged)
+        elif not is_dynamic(ranged):
+            variable = inference.report(
+                node if node.name == "sortBy" else node.operand,
+                f"expression of type '{inference.show(ranged)}' cannot be range of a comprehension"
+                " (must be list, map, or dynamic)",
+                code="not-iterable",
+            )
+        types = [variable, variable] if has_two else [variable]
+    return dict(zip(node.variables, types, strict=True))
 
 
 def result_type(
-    inference: Inference, node: Macro, operand: Type, scope: Scope, bodies: Bodies
+    inference: Inference, node: Macro, operand: Type, scope: Scope, bodies: list[Type]
 ) -> Type:
-    """Say what a macro returns, its operand, variables and bodies being known."""
-    if node.name == "sortBy":
-        keys = list_of(bodies[0])
-        return inference.call(node, "@sortByAssociatedKeys", (operand, keys), is_member=True)
-    return _RESULT_TYPES[node.name](inference, node, scope, bodies)
-
-
-def _quantified(inference: Inference, node: Macro, scope: Scope, bodies: Bodies) -> Type:
-    inference.require_bool(node.bodies[0], bodies[0])
-    return BOOL
-
-
-def _counted(inference: Inference, node: Macro, scope: Scope, bodies: Bodies) -> Type:
-    _require_test(inference, node, bodies[0], (INT, INT))
-    return BOOL
-
-
-def _kept(inference: Inference, node: Macro, scope: Scope, bodies: Bodies) -> Type:
-    result = list_of(scope[node.variables[0]])
-    _require_test(inference, node, bodies[0], (result, result))
-    return result
-
-
-def _listed(inference: Inference, node: Macro, scope: Scope, bodies: Bodies) -> Type:
-    result = list_of(bodies[-1])
-    if len(bodies) == 2:
+    """Return the type of a macro whose operand, variables (`scope`) and bodies are typed."""
+    match node.name:
+        case "sortBy":
+            keys = list_of(bodies[0])
+            return inference.call(node, "@sortByAssociatedKeys", (operand, keys), is_member=True)
+        case "cel.bind":
+            return bodies[0]
+        case "optMap":
+            return optional_of(bodies[0])
+        case "optFlatMap":
+            if scope[node.variables[0]] == ERROR:
+                return ERROR
+            none = optional_of(inference.substitution.fresh())
+            return inference.call(node, "_?_:_", (BOOL, bodies[0], none), is_member=False)
+        case "all" | "exists":
+            inference.require_bool(node.bodies[0], bodies[0])
+            return BOOL
+        case "exists_one" | "existsOne":
+            _require_test(inference, node, bodies[0], (INT, INT))
+            return BOOL
+        case "transformMapEntry":
+            empty = map_of(inference.substitution.fresh(), inference.substitution.fresh())
+            filled = inference.call(node, "cel.@mapInsert", (empty, bodies[-1]), is_member=False)
+            if len(bodies) == 2:
+                _require_test(inference, node, bodies[0], (filled, empty))
+            return empty if filled == ERROR else filled
+        case "filter":
+            result = list_of(scope[node.variables[0]])
+        case "transformMap":
+            result = map_of(scope[node.variables[0]], bodies[-1])
+        case _:  # map, transformList
+            result = list_of(bodies[-1])
+    if node.name == "filter" or len(bodies) == 2:
         _require_test(inference, node, bodies[0], (result, result))
     return result
-
-
-def _mapped(inference: Inference, node: Macro, scope: Scope, bodies: Bodies) -> Type:
-    result = map_of(scope[node.variables[0]], bodies[-1])
-    if len(bodies) == 2:
-        _require_test(inference, node, bodies[0], (result, result))
-    return result
-
-
-def _merged(inference: Inference, node: Macro, scope: Scope, bodies: Bodies) -> Type:
-    empty = map_of(inference.substitution.fresh(), inference.substitution.fresh())
-    filled = inference.call(node, "cel.@mapInsert", (empty, bodies[-1]), is_member=False)
-    if len(bodies) == 2:
-        _require_test(inference, node, bodies[0], (filled, empty))
-    return empty if filled == ERROR else filled
-
-
-def _bound(inference: Inference, node: Macro, scope: Scope, bodies: Bodies) -> Type:
-    return bodies[0]
-
-
-def _wrapped(inference: Inference, node: Macro, scope: Scope, bodies: Bodies) -> Type:
-    return optional_of(bodies[0])
-
-
-def _flattened(inference: Inference, node: Macro, scope: Scope, bodies: Bodies) -> Type:
-    if scope[node.variables[0]] == ERROR:
-        return ERROR
-    none = optional_of(inference.substitution.fresh())
-    return inference.call(node, "_?_:_", (BOOL, bodies[0], none), is_member=False)
 
 
 def _require_test(
     inference: Inference, node: Macro, test: Type, branches: tuple[Type, Type]
 ) -> None:
-    """Require that the test of a filter is a bool; complain as the expansion would."""
+    """Require that the test of a filter is a bool; report it as for the macro's expansion."""
     if test is not BOOL:
         inference.call(node, "_?_:_", (test, *branches), is_member=False)
-
-
-_RESULT_TYPES: Mapping[str, Callable[[Inference, Macro, Scope, Bodies], Type]] = {
-    "all": _quantified,
-    "exists": _quantified,
-    "exists_one": _counted,
-    "existsOne": _counted,
-    "filter": _kept,
-    "map": _listed,
-    "transformList": _listed,
-    "transformMap": _mapped,
-    "transformMapEntry": _merged,
-    "cel.bind": _bound,
-    "optMap": _wrapped,
-    "optFlatMap": _flattened,
-}

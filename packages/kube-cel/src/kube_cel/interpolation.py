@@ -133,7 +133,12 @@ def _expression_ends(text: str, marks: list[re.Match[str]]) -> list[int]:
         if mark == '"':
             outside[index], quoted[index] = quoted[index + 1], outside[index + 1]
         elif mark == "\\":
-            quoted[index] = quoted[index + 1 + _is_escaped(marks, index + 1, place)]
+            escaped_index = index + 1
+            quoted[index] = quoted[
+                index
+                + 1
+                + (escaped_index < len(marks) and marks[escaped_index].start() == place + 1)
+            ]
         elif mark == "}":
             outside[index] = index
         elif mark == _OPENING and text[place - 1 : place] != '"':
@@ -147,10 +152,6 @@ def _expression_ends(text: str, marks: list[re.Match[str]]) -> list[int]:
 def _nested(index: int) -> int:
     """Turn the index of a nested opening into an end below `_UNCLOSED`, and back."""
     return -2 - index
-
-
-def _is_escaped(marks: list[re.Match[str]], index: int, backslash: int) -> bool:
-    return index < len(marks) and marks[index].start() == backslash + 1
 
 
 def concatenation(template: Template) -> str:
@@ -191,19 +192,15 @@ def _built_pieces(template: Template) -> Iterator[tuple[Piece, str]]:
 
 def _locate_in_piece(piece: Piece, inside: int, *, standalone: bool) -> int:
     if isinstance(piece, Text):
-        return _locate_in_quoted(piece, inside)
+        built_length = 1  # the opening quote
+        for index, character in enumerate(piece.text):
+            built_length += len(_quote_character(character))
+            if inside < built_length:
+                return piece.start + index
+        return piece.start + len(piece.text)
     if standalone:
         return piece.start + max(inside, 0)
     return piece.start + inside - 1 if inside > 0 else piece.start - len(_OPENING)
-
-
-def _locate_in_quoted(piece: Text, inside: int) -> int:
-    built_length = 1  # the opening quote
-    for index, character in enumerate(piece.text):
-        built_length += len(_quote_character(character))
-        if inside < built_length:
-            return piece.start + index
-    return piece.start + len(piece.text)
 
 
 def go_quote(text: str) -> str:

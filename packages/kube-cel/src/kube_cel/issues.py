@@ -74,31 +74,29 @@ class CheckError(_TextError):
 def format_issues(text: str, issues: Iterable[Issue]) -> str:
     """Print issues in cel-go's layout, first position first, the hundred first only."""
     ordered = sorted(issues, key=lambda issue: issue.offset)
-    shown = [_format_issue(text, issue) for issue in ordered[:MAX_ISSUES]]
+    shown: list[str] = []
+    for issue in ordered[:MAX_ISSUES]:
+        if issue.offset == NO_OFFSET:
+            format_issue = f"ERROR: <input>:-1:0: {issue.message}"
+        elif not text:  # the one text without a first column
+            format_issue = f"ERROR: <input>:1:0: {issue.message}"
+        else:
+            line_start = text.rfind("\n", 0, issue.offset) + 1
+            line_number = text.count("\n", 0, issue.offset) + 1
+            column = issue.offset - line_start
+            head = f"ERROR: <input>:{line_number}:{column + 1}: {issue.message}"
+            line = text[line_start:].partition("\n")[0].replace("\t", " ")
+            if len(line.encode(errors="replace")) > _MAX_SNIPPET_BYTES:
+                format_issue = head
+            else:
+                dots = "".join(_width_of(character)[0] for character in line[:column])
+                format_issue = (
+                    f"{head}\n | {line}\n | {(dots + _width_of(line[column : column + 1])[1])}"
+                )
+        shown.append(format_issue)
     if len(ordered) > MAX_ISSUES:
         shown.append(f"{len(ordered) - MAX_ISSUES} more errors were truncated")
     return "\n".join(shown)
-
-
-def _format_issue(text: str, issue: Issue) -> str:
-    if issue.offset == NO_OFFSET:
-        return f"ERROR: <input>:-1:0: {issue.message}"
-    if not text:  # the one text without a first column
-        return f"ERROR: <input>:1:0: {issue.message}"
-    line_start = text.rfind("\n", 0, issue.offset) + 1
-    line_number = text.count("\n", 0, issue.offset) + 1
-    column = issue.offset - line_start
-    head = f"ERROR: <input>:{line_number}:{column + 1}: {issue.message}"
-    line = text[line_start:].partition("\n")[0].replace("\t", " ")
-    if len(line.encode(errors="replace")) > _MAX_SNIPPET_BYTES:
-        return head
-    return f"{head}\n | {line}\n | {_pointer(line, column)}"
-
-
-def _pointer(line: str, column: int) -> str:
-    """Draw dots up to the column and a caret there, wide ones below wide characters."""
-    dots = "".join(_width_of(character)[0] for character in line[:column])
-    return dots + _width_of(line[column : column + 1])[1]
 
 
 def _width_of(character: str) -> tuple[str, str]:

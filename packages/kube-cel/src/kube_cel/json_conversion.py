@@ -98,27 +98,29 @@ def _begin(value: Any, depth: int, waiting: _Waiting, strict: bool) -> Any:
         waiting.append((elements, () if flat else enumerate(elements), depth))
         return elements
     if kind is MixedMap:
-        entries = [(_text_key(key), child) for key, child in value.items()]
+        entries = []
+        for key, child in value.items():
+            # Convert a key, of which only a text will do.
+            while type(key) is OptionalValue:
+                key = key.value if key.present else None
+            if type(key) is Timestamp or type(key) is Duration:
+                key = _scalar(key, strict=True)
+            if type(key) is str:
+                text_key: Any = key
+            else:
+                found = _GO_KEYS.get(type(key))
+                if found is not None:
+                    raise ConversionError(f"map key must be string, got {found}")
+                raise ConversionError(
+                    f"failed to convert map key: unsupported type: {kind_of(key)}"
+                )
+            entries.append((text_key, child))
         made = {}
         waiting.append((made, entries, depth))
         return made
     if kind is PartialMap:
         raise value.unknown()
     return _scalar(value, strict=strict)
-
-
-def _text_key(key: Any) -> Any:
-    """Convert a key, of which only a text will do; times have one."""
-    while type(key) is OptionalValue:
-        key = key.value if key.present else None
-    if type(key) is Timestamp or type(key) is Duration:
-        key = _scalar(key, strict=True)
-    if type(key) is str:
-        return key
-    found = _GO_KEYS.get(type(key))
-    if found is not None:
-        raise ConversionError(f"map key must be string, got {found}")
-    raise ConversionError(f"failed to convert map key: unsupported type: {kind_of(key)}")
 
 
 def _scalar(value: Any, *, strict: bool) -> Any:

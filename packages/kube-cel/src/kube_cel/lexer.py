@@ -96,7 +96,11 @@ def tokenize(text: str) -> tuple[Tokens, list[Issue]]:
             kind = word
         elif kind == _BROKEN:
             if word:
-                issues.append(_unrecognized(word, match.start(group)))
+                start = match.start(group)
+                message = f"Syntax error: token recognition error at: '{word}'"
+                issues.append(
+                    Issue(message, start, start, start + len(word), _HINTS.get(word[0], ""))
+                )
             if len(issues) > MAX_ISSUES:
                 break
             continue
@@ -109,11 +113,6 @@ def tokenize(text: str) -> tuple[Tokens, list[Issue]]:
     texts += ("", "")
     starts += (len(text), len(text))
     return Tokens(kinds, texts, starts), issues
-
-
-def _unrecognized(word: str, start: int) -> Issue:
-    message = f"Syntax error: token recognition error at: '{word}'"
-    return Issue(message, start, start, start + len(word), _HINTS.get(word[0], ""))
 
 
 Value = bool | int | float | str | bytes | None
@@ -135,30 +134,28 @@ class InvalidLiteral(ValueError):  # noqa: N818 - the parser's word for it
 def literal_value(kind: str, text: str, *, negative: bool = False) -> tuple[str, Value]:
     """Return the CEL type and the value of a literal token."""
     if kind == STRING:
-        return "string", _string(text)
+        body, raw = _body(text)
+        return "string", (
+            body if raw or "\\" not in body else _ESCAPE_SEQUENCE.sub(_character, body)
+        )
     if kind == BYTES:
         return "bytes", _bytes(text[1:])
     if kind == INT:
-        return "int", _integer(text, negative=negative)
+        magnitude = _magnitude(text)
+        if magnitude >= 2**63 + negative:
+            raise InvalidLiteral("invalid int literal")
+        return "int", (-magnitude if negative else magnitude)
     if kind == DOUBLE:
-        return "double", _double(text, negative=negative)
+        value = float(text)
+        if math.isinf(value):
+            raise InvalidLiteral("invalid double literal")
+        return "double", (-value if negative else value)
     if kind == UINT:
-        return "uint", _unsigned(text[:-1])
+        magnitude = _magnitude(text[:-1])
+        if magnitude >= 2**64:
+            raise InvalidLiteral("invalid uint literal")
+        return "uint", magnitude
     return ("null_type", None) if kind == "null" else ("bool", kind == "true")
-
-
-def _integer(text: str, *, negative: bool) -> int:
-    magnitude = _magnitude(text)
-    if magnitude >= 2**63 + negative:
-        raise InvalidLiteral("invalid int literal")
-    return -magnitude if negative else magnitude
-
-
-def _unsigned(text: str) -> int:
-    magnitude = _magnitude(text)
-    if magnitude >= 2**64:
-        raise InvalidLiteral("invalid uint literal")
-    return magnitude
 
 
 def _magnitude(text: str) -> int:
@@ -166,18 +163,6 @@ def _magnitude(text: str) -> int:
     base = 16 if text.startswith("0x") else 10
     digits = text.removeprefix("0x").lstrip("0")
     return int(digits or "0", base) if len(digits) <= _MAX_DIGITS else 2**64
-
-
-def _double(text: str, *, negative: bool) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise InvalidLiteral("invalid double literal")
-    return -value if negative else value
-
-
-def _string(text: str) -> str:
-    body, raw = _body(text)
-    return body if raw or "\\" not in body else _ESCAPE_SEQUENCE.sub(_character, body)
 
 
 def _bytes(text: str) -> bytes:

@@ -112,7 +112,24 @@ def _check_call(call: Call, version: int) -> None:
         return
     if not isinstance(text.value, str):
         return
-    wanted = _check_clauses(text.value, arguments.elements, version)
+    # Hold each clause against its argument.
+    clauses_text = text.value
+    clauses_arguments = arguments.elements
+    wanted = 0
+    position = clauses_text.find("%")
+    while position != -1:
+        position += 1
+        if clauses_text[position : position + 1] == "%":
+            position += 1
+        else:
+            if position >= len(clauses_text):
+                raise _Mismatch("unexpected end of string")
+            if wanted >= len(clauses_arguments):
+                raise _Mismatch(f"index {wanted} out of range")
+            clause, position = _read_clause(clauses_text, position, version)
+            _check_argument(clause, clauses_arguments[wanted])
+            wanted += 1
+        position = clauses_text.find("%", position)
     if len(arguments.elements) > wanted:
         raise _Mismatch(
             "too many arguments supplied to string.format"
@@ -120,30 +137,34 @@ def _check_call(call: Call, version: int) -> None:
         )
 
 
-def _check_clauses(text: str, arguments: list[Node], version: int) -> int:
-    """Hold each clause against its argument; return how many arguments they want."""
-    wanted = 0
-    position = text.find("%")
-    while position != -1:
-        position += 1
-        if text[position : position + 1] == "%":
-            position += 1
-        else:
-            if position >= len(text):
-                raise _Mismatch("unexpected end of string")
-            if wanted >= len(arguments):
-                raise _Mismatch(f"index {wanted} out of range")
-            clause, position = _read_clause(text, position, version)
-            _check_argument(clause, arguments[wanted])
-            wanted += 1
-        position = text.find("%", position)
-    return wanted
-
-
 def _read_clause(text: str, position: int, version: int) -> tuple[_Clause, int]:
     """Read what follows a `%`; return the clause and where it ends."""
     if text[position] == ".":
-        position = _skip_precision(text, position + 1, version)
+        start = position + 1
+        end = start
+        while text[end : end + 1].isdecimal() and text[end].isascii():
+            end += 1
+        digits = text[start:end]
+        conversion = (
+            f'error while converting precision to integer: strconv.Atoi: parsing "{digits}"'
+        )
+        if not digits:
+            complaint = f"{conversion}: invalid syntax"
+        elif len(digits.lstrip("0")) > len(str(_MAX_INT)) or int(digits) > _MAX_INT:
+            complaint = f"{conversion}: value out of range"
+        elif version >= 5 and int(digits) > _MAX_PRECISION:
+            complaint = (
+                f"precision {int(digits)} exceeds maximum allowed precision {_MAX_PRECISION}"
+            )
+        else:
+            complaint = ""
+        if end >= len(text):
+            complaint = "could not find end of precision specifier"
+        if complaint:
+            raise _Mismatch(
+                f"could not parse formatting clause: error while parsing precision: {complaint}"
+            )
+        position = end
     clauses = _CLAUSES if version >= 4 else _CLAUSES_BEFORE_4
     letter = text[position]
     if letter not in clauses:
@@ -155,93 +176,67 @@ def _read_clause(text: str, position: int, version: int) -> tuple[_Clause, int]:
     return clauses[letter], position + 1
 
 
-def _skip_precision(text: str, start: int, version: int) -> int:
-    end = start
-    while text[end : end + 1].isdecimal() and text[end].isascii():
-        end += 1
-    complaint = _precision_complaint(text[start:end], version)
-    if end >= len(text):
-        complaint = "could not find end of precision specifier"
-    if complaint:
-        raise _Mismatch(
-            f"could not parse formatting clause: error while parsing precision: {complaint}"
-        )
-    return end
-
-
-def _precision_complaint(digits: str, version: int) -> str:
-    conversion = f'error while converting precision to integer: strconv.Atoi: parsing "{digits}"'
-    if not digits:
-        return f"{conversion}: invalid syntax"
-    if len(digits.lstrip("0")) > len(str(_MAX_INT)) or int(digits) > _MAX_INT:
-        return f"{conversion}: value out of range"
-    if version >= 5 and int(digits) > _MAX_PRECISION:
-        return f"precision {int(digits)} exceeds maximum allowed precision {_MAX_PRECISION}"
-    return ""
-
-
 def _check_argument(clause: _Clause, argument: Node) -> None:
     stack = [argument]
     while stack:
         node = stack.pop()
-        if node.type is not None and not _takes(clause, node.type):
+        if node.type is not None and not (
+            node.type.kind == "dyn" or node.type.kind in clause.kinds
+        ):
             shown = node.type.name or node.type.kind
             raise _Mismatch(f"error during formatting: {clause.complaint}, was given {shown}", node)
         if clause.checks_elements:
-            stack.extend(reversed(_parts(node)))
-
-
-def _takes(clause: _Clause, given: Type) -> bool:
-    return given.kind == "dyn" or given.kind in clause.kinds
-
-
-def _parts(node: Node) -> list[Node]:
-    if isinstance(node, ListLiteral):
-        return node.elements
-    if isinstance(node, MapLiteral):
-        return [part for entry in node.entries for part in (entry.key, entry.value)]
-    return []
+            if isinstance(node, ListLiteral):
+                parts: list[Node] = node.elements
+            elif isinstance(node, MapLiteral):
+                parts = [part for entry in node.entries for part in (entry.key, entry.value)]
+            else:
+                parts = []
+            stack.extend(reversed(parts))
 
 
 def check_literals(tree: Node, env: Environment) -> Iterator[Issue]:
     """Look at the literals of a typed tree."""
     if env.profile.mixes_literals:
         return
-    for node, may_mix in _walk(tree):
-        if isinstance(node, ListLiteral) and not may_mix:
-            yield from _check_list(node)
-        elif isinstance(node, MapLiteral) and not may_mix:
-            yield from _check_map(node)
-        elif isinstance(node, Call) and node.function in _PARSERS and node.arguments:
-            yield from _check_text(node.function, node.arguments[0])
-
-
-def _walk(tree: Node) -> Iterator[tuple[Node, bool]]:
-    """List all nodes, each with whether it is below a call that takes mixed lists."""
+    # List all nodes, each with whether it is below a call that takes mixed lists.
     stack = [(tree, False)]
     while stack:
-        node, may_mix = stack.pop()
-        yield node, may_mix
-        may_mix = may_mix or (isinstance(node, Call) and node.function == "format")
-        stack.extend((child, may_mix) for child in children(node))
-
-
-def _check_list(node: ListLiteral) -> Iterator[Issue]:
-    found = [_type_of(element, i in node.optional) for i, element in enumerate(node.elements)]
-    for element, actual in zip(node.elements, found, strict=True):
-        if actual != found[0]:
-            yield _mismatch(element, found[0], actual)
-            return
-
-
-def _check_map(node: MapLiteral) -> Iterator[Issue]:
-    keys = [_type_of(entry.key) for entry in node.entries]
-    values = [_type_of(entry.value, entry.optional) for entry in node.entries]
-    for entry, key, value in zip(node.entries, keys, values, strict=True):
-        if key != keys[0]:
-            yield _mismatch(entry.key, keys[0], key)
-        if value != values[0]:
-            yield _mismatch(entry.value, values[0], value)
+        walk_node, walk_may_mix = stack.pop()
+        node, may_mix = walk_node, walk_may_mix
+        if isinstance(node, ListLiteral) and not may_mix:
+            found = [
+                _type_of(element, i in node.optional) for i, element in enumerate(node.elements)
+            ]
+            for element, actual in zip(node.elements, found, strict=True):
+                if actual != found[0]:
+                    yield _mismatch(element, found[0], actual)
+                    break
+        elif isinstance(node, MapLiteral) and not may_mix:
+            keys = [_type_of(entry.key) for entry in node.entries]
+            values = [_type_of(entry.value, entry.optional) for entry in node.entries]
+            for entry, key, value in zip(node.entries, keys, values, strict=True):
+                if key != keys[0]:
+                    yield _mismatch(entry.key, keys[0], key)
+                if value != values[0]:
+                    yield _mismatch(entry.value, values[0], value)
+        elif isinstance(node, Call) and node.function in _PARSERS and node.arguments:
+            function = node.function
+            text_node = node.arguments[0]
+            if isinstance(text_node, Literal) and isinstance(text_node.value, str):
+                try:
+                    _PARSERS[function](text_node.value)
+                except (ValueError, re2.error):
+                    yield Issue(
+                        f"invalid {function} argument",
+                        text_node.offset,
+                        text_node.start,
+                        text_node.end,
+                    )
+        walk_may_mix = walk_may_mix or (
+            isinstance(walk_node, Call) and walk_node.function == "format"
+        )
+        stack.extend((child, walk_may_mix) for child in children(walk_node))
 
 
 def _type_of(node: Node, is_optional: bool = False) -> Type:
@@ -254,15 +249,6 @@ def _mismatch(node: Node, expected: Type, actual: Type) -> Issue:
         f"expected type '{format_for_message(expected)}' but found '{format_for_message(actual)}'"
     )
     return Issue(message, node.offset, node.start, node.end)
-
-
-def _check_text(function: str, node: Node) -> Iterator[Issue]:
-    if not isinstance(node, Literal) or not isinstance(node.value, str):
-        return
-    try:
-        _PARSERS[function](node.value)
-    except (ValueError, re2.error):
-        yield Issue(f"invalid {function} argument", node.offset, node.start, node.end)
 
 
 def _parse_pattern(pattern: str) -> object:

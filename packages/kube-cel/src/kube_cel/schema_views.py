@@ -99,15 +99,12 @@ def shape_of(schema: Schema) -> Shape:
 def properties_of(schema: Schema) -> Schema:
     """List an object's properties, with those that every embedded resource has."""
     properties: Schema = schema.get("properties") or {}
-    if schema.get("x-kubernetes-embedded-resource") and not _has_object_meta(properties):
-        return {**properties, **_EMBEDDED}
+    if schema.get("x-kubernetes-embedded-resource"):
+        metadata = properties.get("metadata") or {}
+        known = (metadata.get("properties") or {}).keys()
+        if not ({"apiVersion", "kind"} <= properties.keys() and {"name", "generateName"} <= known):
+            return {**properties, **_EMBEDDED}
     return properties
-
-
-def _has_object_meta(properties: Schema) -> bool:
-    metadata = properties.get("metadata") or {}
-    known = (metadata.get("properties") or {}).keys()
-    return {"apiVersion", "kind"} <= properties.keys() and {"name", "generateName"} <= known
 
 
 class PropertyFields:
@@ -153,23 +150,19 @@ def _object_shape(schema: Schema) -> Shape:
         return Shape(view_object)
     values = schema.get("additionalProperties")
     if isinstance(values, Mapping):
-        return Shape(_map_converter(values))
+        convert, exact = _element_converter(values)
+
+        def map_converter(raw: Any) -> Any:
+            if type(raw) is dict:
+                # Where every value is what the schema says, the data needs no view.
+                plain = exact is not None and set(map(type, raw.values())) == {exact}
+                return raw if plain else MapView(raw, convert)
+            if type(raw) is PartialMap:
+                return MapView(raw, convert)
+            raise EvaluationError(_NOT_A_MAP)
+
+        return Shape(map_converter)
     return Shape(_untyped_map, dict)
-
-
-def _map_converter(values: Schema) -> Converter:
-    convert, exact = _element_converter(values)
-
-    def view_map(raw: Any) -> Any:
-        if type(raw) is dict:
-            # Where every value is what the schema says, the data needs no view.
-            plain = exact is not None and set(map(type, raw.values())) == {exact}
-            return raw if plain else MapView(raw, convert)
-        if type(raw) is PartialMap:
-            return MapView(raw, convert)
-        raise EvaluationError(_NOT_A_MAP)
-
-    return view_map
 
 
 def _array_shape(schema: Schema) -> Shape:

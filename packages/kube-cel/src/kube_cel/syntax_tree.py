@@ -174,15 +174,13 @@ def depth(tree: Node) -> int:
     waiting = [(tree, 0)]
     while waiting:
         node, level = waiting.pop()
-        if _adds_level(node):
+        if isinstance(node, Call) and node.target is None:
+            is_operation = not node.function.removeprefix(".").isidentifier()
+            adds_level = is_operation and node.function not in _FLAT
+        else:
+            adds_level = isinstance(node, Call | Select | Has | Macro)
+        if adds_level:
             level += 1
         deepest = max(deepest, level)
         waiting += [(child, level) for child in children(node)]
     return deepest
-
-
-def _adds_level(node: Node) -> bool:
-    if isinstance(node, Call) and node.target is None:
-        is_operation = not node.function.removeprefix(".").isidentifier()
-        return is_operation and node.function not in _FLAT
-    return isinstance(node, Call | Select | Has | Macro)

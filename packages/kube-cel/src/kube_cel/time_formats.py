@@ -62,7 +62,11 @@ def parse_timestamp(text: str) -> Timestamp:
     clock, fraction, zone = parts.groups()
     if clock[10] != "T" or zone == "z":  # the form allows small letters, Go does not
         raise ValueError(text)
-    offset = 0 if zone == "Z" else _parse_offset(zone)
+    if zone == "Z":
+        offset = 0
+    else:
+        parse_seconds = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
+        offset = -parse_seconds if zone[0] == "-" else parse_seconds
     seconds = _seconds(clock) - offset
     if fraction is None:
         return Timestamp(seconds * SECOND, offset)
@@ -115,7 +119,17 @@ def parse_duration(text: str) -> int:
         part = _DURATION_PART.match(rest, position)
         if part is None or part[4] not in _UNITS or not (part[1] or part[3]):
             raise ValueError(text)
-        total += _nanos(part[1], part[3] or "", _UNITS[part[4]])
+        whole = part[1]
+        fraction = part[3] or ""
+        unit = _UNITS[part[4]]
+        exact = int(whole or "0") * unit
+        if not fraction:
+            nanos = exact
+        else:
+            # Go multiplies fractions as floating point; its last digit is ours, too.
+            digits = fraction[:18]
+            nanos = exact + int(float(int(digits)) * (unit / 10.0 ** len(digits)))
+        total += nanos
         position = part.end()
     if not -(2**63) <= sign * total < 2**63:
         raise ValueError(text)
@@ -142,20 +156,6 @@ def _words(text: str) -> list[tuple[str, str]]:
 def _unit_of(word: str) -> int:
     """Return what a word is worth; the last name of a unit also matches as a prefix."""
     return sum(size for names, size in _UNIT_WORDS if word in names or word.startswith(names[-1]))
-
-
-def _nanos(whole: str, fraction: str, unit: int) -> int:
-    exact = int(whole or "0") * unit
-    if not fraction:
-        return exact
-    # Go multiplies fractions as floating point; its last digit is ours, too.
-    digits = fraction[:18]
-    return exact + int(float(int(digits)) * (unit / 10.0 ** len(digits)))
-
-
-def _parse_offset(zone: str) -> int:
-    seconds = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
-    return -seconds if zone[0] == "-" else seconds
 
 
 def _format_seconds(seconds: int) -> str:

@@ -160,20 +160,17 @@ def _parse(text: str) -> tuple[Type, str]:
         raise ValueError(f"expected a type, found {text!r}")
     name, rest = matched[0], text[matched.end() :].lstrip()
     if name in CONSTRUCTORS and rest.startswith("("):
-        parameters, rest = _parse_parameters(rest[1:])
+        # Read types up to the closing parenthesis.
+        parse_text: str = rest[1:]
+        parse_parameters: list[Type] = []
+        separator = ","
+        while separator == ",":
+            parameter, parse_text = _parse(parse_text.lstrip())
+            parse_parameters.append(parameter)
+            separator, parse_text = parse_text[:1], parse_text[1:].lstrip()
+        if separator != ")":
+            raise ValueError(f"expected ')' before {separator + parse_text!r}")
+        parameters, rest = tuple(parse_parameters), parse_text
         return Type(name, parameters), rest
     name = _SHORT_NAMES.get(name, name)
     return PRIMITIVES.get(name) or object_of(name), rest
-
-
-def _parse_parameters(text: str) -> tuple[tuple[Type, ...], str]:
-    """Read types up to the closing parenthesis."""
-    parameters: list[Type] = []
-    separator = ","
-    while separator == ",":
-        parameter, text = _parse(text.lstrip())
-        parameters.append(parameter)
-        separator, text = text[:1], text[1:].lstrip()
-    if separator != ")":
-        raise ValueError(f"expected ')' before {separator + text!r}")
-    return tuple(parameters), text

@@ -59,7 +59,15 @@ def check_rules(schema: Schema, value: Any, path: Path) -> Iterator[Problem]:
             holds = rule.program.value({SELF: value})
             if holds is True:
                 continue
-            text = _message(rule, value)
+            if isinstance(rule.message, str):
+                text = rule.message
+            else:
+                computed = rule.message.evaluate({SELF: value})
+                text = (
+                    computed
+                    if isinstance(computed, str) and computed.strip()
+                    else f"failed rule: {rule.text}"
+                )
         except ExpressionError as error:
             text = f"rule {rule.text!r} cannot be evaluated: {error.message}"
         place = format_path(path) or "the object"
@@ -77,15 +85,6 @@ def rule_problems(schema: Schema) -> Iterator[tuple[int, ExpressionError | str]]
             continue
         if program.type != BOOL:
             yield index, f"a rule must yield a bool, this one yields {program.type}"
-
-
-def _message(rule: Rule, value: Any) -> str:
-    if isinstance(rule.message, str):
-        return rule.message
-    computed = rule.message.evaluate({SELF: value})
-    return (
-        computed if isinstance(computed, str) and computed.strip() else f"failed rule: {rule.text}"
-    )
 
 
 @lru_cache(maxsize=4096)

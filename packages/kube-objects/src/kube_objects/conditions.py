@@ -2,9 +2,9 @@
 Status conditions that are summarized in one: Ready.
 
 An object reports several dependent conditions and a root condition that is derived from them; the
-root cannot be set. Which transition times are kept, which generation is recorded, how conditions are
-sorted, and whose reason and message the root repeats can be observed by other tools, and must not
-change.
+root cannot be set. Which transition times are kept, which generation is recorded, how conditions
+are sorted, and whose reason and message the root repeats can be observed by other tools, and must
+not change.
 
 A dependent condition that was set for an older generation of the object is stale. The root does not
 become True because of it, but not False either: it waits until every dependent is set again.
@@ -136,7 +136,7 @@ class ConditionSet:
 
     @property
     def all(self) -> tuple[Condition, ...]:
-        """Return the conditions in the order they are written: by transition time, the root last."""
+        """Return the conditions as they are written: by transition time, the root last."""
         return self._all
 
     @property
@@ -178,51 +178,44 @@ class ConditionSet:
 
     def _put(self, condition: Condition, now: datetime) -> bool:
         former = self.find(condition.type)
-        updated = replace(
-            condition,
-            changed=self._time_of_change(condition, former, now),
-            observed_generation=self._subject.generation,
-        )
+        changed: datetime | None = now
+        if former is not None and former.status == condition.status:
+            changed = former.changed
+        elif former is None and condition.type in self._types.known:
+            changed = self._subject.created  # every object has it, written or not, from the start
+        updated = replace(condition, changed=changed, observed_generation=self._subject.generation)
         if updated == former:
             return False
-        others = [self._carried_over(e) for e in self._all if e.type != condition.type]
-        self._all = tuple(sorted([*others, updated], key=self._order))
-        if condition.type != self._types.root:
-            self._sum_up(now)
+        others = [other for other in self._all if other.type != condition.type]
+        if self._subject.is_deleting:
+            # Nothing sets the other conditions again while an object is deleted: they stay valid.
+            generation = self._subject.generation
+            others = [replace(other, observed_generation=generation) for other in others]
+        root = self._types.root
+        by_time = sorted(  # which keeps the order of equal times
+            [*others, updated], key=lambda each: (each.type == root, each.changed or _MIN_TIME)
+        )
+        self._all = tuple(by_time)
+        if condition.type != root:
+            self._derive_root(now)
         return True
 
-    def _time_of_change(
-        self, condition: Condition, former: Condition | None, now: datetime
-    ) -> datetime | None:
-        if former is not None:
-            return former.changed if former.status == condition.status else now
-        # What every object has was already so, unsaid, when the object was made.
-        return self._subject.created if condition.type in self._types.known else now
-
-    def _carried_over(self, condition: Condition) -> Condition:
-        """Let what was said before stand for an object that goes: nobody will say it again."""
-        if not self._subject.is_deleting:
-            return condition
-        return replace(condition, observed_generation=self._subject.generation)
-
-    def _order(self, condition: Condition) -> tuple[bool, datetime]:
-        """Sort by time, the root last; `sorted` keeps the order of equals."""
-        return condition.type == self._types.root, condition.changed or _MIN_TIME
-
-    def _sum_up(self, now: datetime) -> None:
-        unhealthy = [
-            each
-            for each in self._all
-            if each.type in self._types.dependents
-            and (each.status in (FALSE, UNKNOWN) or not self._is_current(each))
-        ]
-        if not unhealthy:
+    def _derive_root(self, now: datetime) -> None:
+        """Set the root: True, or the newest dependent that is False, else the newest Unknown."""
+        dependents = [each for each in self._all if each.type in self._types.dependents]
+        if not any(
+            each.status in (FALSE, UNKNOWN) or not self._is_current(each) for each in dependents
+        ):
             self._put(Condition(self._types.root, TRUE, self._types.root, ""), now)
             return
-        worst = _worst(unhealthy)
-        if worst is not None:
-            root = Condition(self._types.root, worst.status, worst.reason, worst.message)
-            self._put(root, now)
+        dependents.sort(key=lambda each: each.changed or _MIN_TIME, reverse=True)
+        for status in (FALSE, UNKNOWN):
+            for each in dependents:
+                if each.status == status:
+                    root = Condition(self._types.root, status, each.reason, each.message)
+                    self._put(root, now)
+                    return
+        # All that is wrong is stale: the root waits until those conditions are set again.
 
     def _is_current(self, condition: Condition) -> bool:
         return condition.observed_generation == self._subject.generation
@@ -242,16 +235,6 @@ def parse_conditions(obj: KubeObject) -> tuple[Condition, ...]:
         return ()
     read = (Condition.parse(each) for each in listed if isinstance(each, dict))
     return tuple(each for each in read if each is not None)
-
-
-def _worst(unhealthy: list[Condition]) -> Condition | None:
-    """Return the newest that is False, else the newest Unknown; none if all are only stale."""
-    newest_first = sorted(unhealthy, key=lambda e: e.changed or _MIN_TIME, reverse=True)
-    for status in (FALSE, UNKNOWN):
-        for each in newest_first:
-            if each.status == status:
-                return each
-    return None
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -6,7 +6,6 @@ manifest: whatever the author wrote about `apiVersion`, `kind` and `metadata` gi
 they are in every object, and the two shorthands of CRDs are spelled out.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from kube_objects.builtins.catalog import catalog
@@ -34,31 +33,28 @@ def kinds_of_crd(crd: KubeObject) -> list[KindSchema]:
     group = _text(crd, ("spec", "group"))
     name = _text(crd, ("spec", "names", "kind"))
     plural = _text(crd, ("spec", "names", "plural"))
-    namespaced = _namespaced(crd)
-    return [
-        KindSchema(Kind(group, version, name), plural, namespaced, schema)
-        for version, schema in _served(crd)
-    ]
-
-
-def _served(crd: KubeObject) -> Iterator[tuple[str, Schema]]:
+    path: Path = ("spec", "scope")
+    scope = _text(crd, path)
+    if scope not in _SCOPES:
+        raise _unreadable(path, f"is neither Namespaced nor Cluster but '{scope}'")
+    namespaced = _SCOPES[scope]
+    kinds: list[KindSchema] = []
     versions: Path = ("spec", "versions")
     for index, version in enumerate(_typed(crd, versions, list, "a list")):
         here = (*versions, index)
         _typed(crd, here, dict, "an object")
         if not version.get("served"):
             continue
-        schema = find(version, ("schema", "openAPIV3Schema"))
+        kind = Kind(group, _text(crd, (*here, "name")), name)
         # The API server publishes a version without a schema as an object of no known fields.
-        yield (
-            _text(crd, (*here, "name")),
-            _root(schema) if isinstance(schema, dict) else {"type": "object"},
-        )
-
-
-def _root(schema: Schema) -> Schema:
-    published = _published(schema)
-    return {**published, "properties": {**published.get("properties", {}), **_object_fields()}}
+        schema: Schema = {"type": "object"}
+        written = find(version, ("schema", "openAPIV3Schema"))
+        if isinstance(written, dict):
+            published = _published(written)
+            properties = {**published.get("properties", {}), **_object_fields()}
+            schema = {**published, "properties": properties}
+        kinds.append(KindSchema(kind, plural, namespaced, schema))
+    return kinds
 
 
 def _published(schema: Schema) -> Schema:
@@ -75,37 +71,22 @@ def _published(schema: Schema) -> Schema:
             for name, part in properties.items()
         }
     if schema.get("x-kubernetes-int-or-string") is True:
-        changed.update(_both_types(schema))
+        # The two types are written into the schema itself, unless the author did so.
+        others = schema.get("allOf") or []
+        if not schema.get("anyOf"):
+            changed["anyOf"] = _INT_OR_STRING
+        elif all(part.get("anyOf") != _INT_OR_STRING for part in (schema, *others[:1])):
+            changed["allOf"] = [{"anyOf": _INT_OR_STRING}, *others]
     if schema.get("x-kubernetes-embedded-resource") is True:
         changed["properties"] = {**changed.get("properties", {}), **_object_fields()}
-        changed["required"] = _with_all(schema.get("required") or [], "kind", "apiVersion")
+        required = schema.get("required") or []
+        missing = (name for name in ("kind", "apiVersion") if name not in required)
+        changed["required"] = [*required, *missing]
     return {**schema, **changed} if changed else schema
-
-
-def _both_types(schema: Schema) -> Schema:
-    """Return what must be added for the two types to stand in the schema itself."""
-    if not schema.get("anyOf"):
-        return {"anyOf": _INT_OR_STRING}
-    others = schema.get("allOf") or []
-    if any(each.get("anyOf") == _INT_OR_STRING for each in (schema, *others[:1])):
-        return {}
-    return {"allOf": [{"anyOf": _INT_OR_STRING}, *others]}
 
 
 def _object_fields() -> dict[str, Schema]:
     return {"apiVersion": _STRING, "kind": _STRING, "metadata": catalog.object_meta()}
-
-
-def _with_all(names: list[str], *wanted: str) -> list[str]:
-    return [*names, *(name for name in wanted if name not in names)]
-
-
-def _namespaced(crd: KubeObject) -> bool:
-    path: Path = ("spec", "scope")
-    scope = _text(crd, path)
-    if scope not in _SCOPES:
-        raise _unreadable(path, f"is neither Namespaced nor Cluster but '{scope}'")
-    return _SCOPES[scope]
 
 
 def _text(crd: KubeObject, path: Path) -> str:

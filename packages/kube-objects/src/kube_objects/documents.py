@@ -103,37 +103,33 @@ class _Loader:
     def load(self, text: bytes | str) -> LoadResult:
         try:
             source = SourceText(self._decode(text))
-            parts = self._parts(source.text)
+            parts = [
+                part
+                for part in split(source.text)
+                if isinstance(part, BadSeparator) or part.has_content
+            ]
+            most = self.limits.documents
+            if len(parts) > most:
+                summary = f"the file has more than {most:,} documents"
+                raise _Unreadable(
+                    "too-many-documents", summary, "split it", parts[most].start, source.text
+                )
         except _Unreadable as unreadable:
             where = SourceText(unreadable.text)
             return LoadResult((), (self._finding(unreadable.complaint, where, 0),))
-        return self._read(source, parts)
-
-    def _decode(self, text: bytes | str) -> str:
-        size = len(text) if isinstance(text, bytes) else len(text.encode(errors="replace"))
-        if size > self.limits.file_bytes:
-            summary = f"the file has more than {self.limits.file_bytes:,} bytes"
-            raise _Unreadable("file-too-large", summary, "split it")
-        if isinstance(text, bytes):
-            text = _utf8(text)
-        return text.removeprefix(_BOM)
-
-    def _parts(self, text: str) -> list[Part | BadSeparator]:
-        """Cut the file, leaving out what is blank."""
-        parts = [part for part in split(text) if isinstance(part, BadSeparator) or part.has_content]
-        most = self.limits.documents
-        if len(parts) > most:
-            summary = f"the file has more than {most:,} documents"
-            raise _Unreadable("too-many-documents", summary, "split it", parts[most].start, text)
-        return parts
-
-    def _read(self, source: SourceText, parts: list[Part | BadSeparator]) -> LoadResult:
         documents: list[Document] = []
         findings: list[Finding] = []
         index = 0
         for part in parts:
             if isinstance(part, BadSeparator):
-                findings.append(self._finding(_bad_separator(part), source, part.start))
+                problem = Problem(
+                    "yaml-syntax",
+                    f"'{part.text}' is not a document separator: nothing but a comment may follow"
+                    " '---'",
+                    hint="begin the document on the next line",
+                )
+                error = ParseError(problem, 0, len(part.text))
+                findings.append(self._finding(error, source, part.start))
                 continue
             document, complaints = self._document(source, part, index)
             documents.extend(document)
@@ -141,12 +137,34 @@ class _Loader:
             index += 1
         return LoadResult(tuple(documents), tuple(findings))
 
+    def _decode(self, text: bytes | str) -> str:
+        size = len(text) if isinstance(text, bytes) else len(text.encode(errors="replace"))
+        if size > self.limits.file_bytes:
+            summary = f"the file has more than {self.limits.file_bytes:,} bytes"
+            raise _Unreadable("file-too-large", summary, "split it")
+        if isinstance(text, str):
+            return text.removeprefix(_BOM)
+        hint = "save the file as UTF-8"
+        if text.startswith(_UTF16_BOMS):
+            raise _Unreadable("not-utf8", "the file is UTF-16, not UTF-8", hint)
+        try:
+            return text.decode().removeprefix(_BOM)
+        except UnicodeDecodeError as error:
+            before = text[: error.start].decode().removeprefix(_BOM)
+            summary = f"the byte 0x{text[error.start]:02X} is not UTF-8"
+            raise _Unreadable("not-utf8", summary, hint, len(before), before) from None
+
     def _document(
         self, source: SourceText, part: Part, index: int
     ) -> tuple[tuple[Document, ...], tuple[ParseError, ...]]:
         control = _CONTROL.search(part.text)
         if control is not None:
-            return (), (_control_character(control),)
+            problem = Problem(
+                "control-character",
+                f"the control character U+{ord(control[0]):04X} may not stand in a manifest",
+                hint="remove it, or write it as an escape in double quotes",
+            )
+            return (), (ParseError(problem, control.start(), control.end()),)
         built = build(part.text, self.limits)
         if not built.usable:
             return (), built.complaints
@@ -162,34 +180,3 @@ class _Loader:
         start, end = base + complaint.start, base + complaint.end
         origin = Origin(self.file, *source.position(start), self.revision)
         return Finding(problem, origin, source.width(start, end))
-
-
-def _utf8(data: bytes) -> str:
-    hint = "save the file as UTF-8"
-    if data.startswith(_UTF16_BOMS):
-        raise _Unreadable("not-utf8", "the file is UTF-16, not UTF-8", hint)
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode().removeprefix(_BOM)
-        bad = f"0x{data[error.start]:02X}"
-        summary = f"the byte {bad} is not UTF-8"
-        raise _Unreadable("not-utf8", summary, hint, len(before), before) from None
-
-
-def _bad_separator(line: BadSeparator) -> ParseError:
-    problem = Problem(
-        "yaml-syntax",
-        f"'{line.text}' is not a document separator: nothing but a comment may follow '---'",
-        hint="begin the document on the next line",
-    )
-    return ParseError(problem, 0, len(line.text))
-
-
-def _control_character(match: re.Match[str]) -> ParseError:
-    problem = Problem(
-        "control-character",
-        f"the control character U+{ord(match[0]):04X} may not stand in a manifest",
-        hint="remove it, or write it as an escape in double quotes",
-    )
-    return ParseError(problem, match.start(), match.end())

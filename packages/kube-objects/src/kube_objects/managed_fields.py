@@ -86,24 +86,22 @@ def _owns_value(fields: Mapping[str, Any], value: Any) -> bool:
     if isinstance(value, dict):
         return all(_owns_field(fields, name, child) for name, child in value.items())
     if isinstance(value, list):
-        return _owns_items(fields, value)
-    return True
-
-
-def _owns_items(fields: Mapping[str, Any], items: list[Any]) -> bool:
-    """Match items of a list by the keys (`k:{…}`) or values (`v:…`) they are recorded under."""
-    keyed = [
-        (orjson.loads(name[2:]), below) for name, below in fields.items() if name.startswith("k:")
-    ]
-    valued = sum(name.startswith("v:") for name in fields)
-    if valued:
-        return valued >= len({orjson.dumps(item) for item in items})
-    if not keyed:
+        # Match items of a list by the keys (`k:{…}`) or values (`v:…`) they are recorded under.
+        keyed = [
+            (orjson.loads(name[2:]), below)
+            for name, below in fields.items()
+            if name.startswith("k:")
+        ]
+        valued = sum(name.startswith("v:") for name in fields)
+        if valued:
+            return valued >= len({orjson.dumps(item) for item in value})
+        if not keyed:
+            return True
+        for item in value:
+            found = [below for key, below in keyed if _is_keyed(item, key)]
+            if not found or not any(_owns_value(below, item) for below in found):
+                return False
         return True
-    for item in items:
-        found = [below for key, below in keyed if _is_keyed(item, key)]
-        if not found or not any(_owns_value(below, item) for below in found):
-            return False
     return True
 
 

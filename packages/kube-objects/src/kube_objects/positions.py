@@ -101,7 +101,13 @@ class Places:
 
         A spot without offsets is a whole value, with its quotes; one with offsets is inside it.
         """
-        place, is_exact = self._nearest(spot)
+        place, is_exact = self._root, True
+        for step in spot.path:
+            part = place.parts.get(step)
+            if part is None:
+                is_exact = False
+                break
+            place = part
         if not is_exact and place.parts:
             return place.key or place.span
         if spot.on_key and is_exact:
@@ -109,29 +115,18 @@ class Places:
         if place.span.is_empty and place.key is not None:
             return place.key
         if is_exact and place.scalar is not None and (spot.start or spot.end is not None):
-            return self._inside(place, place.scalar, spot)
+            scalar = place.scalar
+            source = self._text[place.span.start : place.span.end]
+            style = scalar.style if scalar.style and scalar.style in "'\"|>" else ""
+            found = offsets(source, style, scalar.value)
+            if found is None:
+                return place.span
+            last = len(scalar.value)
+            start = min(max(spot.start, 0), last)
+            end = min(start + 1 if spot.end is None else max(spot.end, start), last)
+            base = place.span.start
+            return Span(base + found.index(start), base + found.index(end))
         return place.span
-
-    def _nearest(self, spot: Spot) -> tuple[Place, bool]:
-        place = self._root
-        for step in spot.path:
-            part = place.parts.get(step)
-            if part is None:
-                return place, False
-            place = part
-        return place, True
-
-    def _inside(self, place: Place, scalar: ScalarEvent, spot: Spot) -> Span:
-        source = self._text[place.span.start : place.span.end]
-        style = scalar.style if scalar.style and scalar.style in "'\"|>" else ""
-        found = offsets(source, style, scalar.value)
-        if found is None:
-            return place.span
-        last = len(scalar.value)
-        start = min(max(spot.start, 0), last)
-        end = min(start + 1 if spot.end is None else max(spot.end, start), last)
-        base = place.span.start
-        return Span(base + found.index(start), base + found.index(end))
 
 
 @dataclass(slots=True)

@@ -69,7 +69,19 @@ def offsets(source: str, style: str, value: str) -> Offsets | None:
     character if that is one of `'"|>`, and empty for plain scalars.
     """
     if style in ("|", ">"):
-        return _block_offsets(source, value)
+        breaks = list(_BREAK.finditer(source))
+        starts = [match.end() for match in breaks]
+        ends = [match.start() for match in breaks[1:]]
+        lines = [_Line(start, end, True) for start, end in zip(starts, ends, strict=False)]
+        if starts and starts[-1] < len(source):
+            lines.append(_Line(starts[-1], len(source), False))
+        # The indentation is the first line's, unless the header gives a smaller one, relative to a
+        # parent that cannot be seen from here. So try: the widest that reproduces the value is it.
+        for indent in range(_first_indent(source, lines), -1, -1):
+            found = _matched(source, _block(source, lines, indent), value, len(source))
+            if found is not None:
+                return found
+        return None
     walk = {"'": _single_quoted, '"': _double_quoted}.get(style, _plain)
     return _matched(source, walk(source), value, len(source) - len(style))
 
@@ -130,12 +142,8 @@ def _double_quoted(source: str) -> Iterator[_Run]:
             index = blanks.end()
         else:
             yield _Run(index, stands_for="?")
-            index += _escape_length(source, index)
-
-
-def _escape_length(source: str, index: int) -> int:
-    pair = _SURROGATES.match(source, index)
-    return len(pair[0]) if pair else _ESCAPE_LENGTHS.get(source[index + 1 : index + 2], 2)
+            pair = _SURROGATES.match(source, index)
+            index += len(pair[0]) if pair else _ESCAPE_LENGTHS.get(source[index + 1 : index + 2], 2)
 
 
 def _breaks(source: str, blanks: re.Match[str]) -> list[_Run]:
@@ -167,27 +175,6 @@ class _Line:
     start: int
     end: int
     has_break: bool
-
-
-def _block_offsets(source: str, value: str) -> Offsets | None:
-    lines = _lines(source)
-    # The indentation is the first line's, unless the header gives a smaller one, relative to a
-    # parent that cannot be seen from here. So try: the widest that reproduces the value is it.
-    for indent in range(_first_indent(source, lines), -1, -1):
-        found = _matched(source, _block(source, lines, indent), value, len(source))
-        if found is not None:
-            return found
-    return None
-
-
-def _lines(source: str) -> list[_Line]:
-    breaks = list(_BREAK.finditer(source))
-    starts = [match.end() for match in breaks]
-    ends = [match.start() for match in breaks[1:]]
-    lines = [_Line(start, end, True) for start, end in zip(starts, ends, strict=False)]
-    if starts and starts[-1] < len(source):
-        lines.append(_Line(starts[-1], len(source), False))
-    return lines
 
 
 def _first_indent(source: str, lines: list[_Line]) -> int:

@@ -57,19 +57,16 @@ class _Walk:
     ) -> Iterator[Path]:
         below = (*path, key)
         if key in OBJECT_FIELDS and is_embedded(schema):
-            yield from self._object_field(key, value, schema, below)
+            described = fields(schema).get(key)
+            # A CRD may say something about metadata.name alone; that describes no other field away.
+            if key == "metadata" and described is not None and "labels" in fields(described):
+                yield from _Walk(built_in=True).unknown(value, described, below, kept=False)
         elif key in fields(schema):
             yield from self.unknown(value, fields(schema)[key], below, kept=False)
         elif has_other_fields(schema):
             yield from self.unknown(value, other_fields(schema), below, kept=False)
         elif not kept:
             yield below
-
-    def _object_field(self, key: str, value: Any, schema: Schema, path: Path) -> Iterator[Path]:
-        described = fields(schema).get(key)
-        # A CRD may say something about metadata.name alone; that describes no other field away.
-        if key == "metadata" and described is not None and "labels" in fields(described):
-            yield from _Walk(built_in=True).unknown(value, described, path, kept=False)
 
     def _keeps(self, schema: Schema | None) -> bool:
         if schema is None:

@@ -160,7 +160,12 @@ def explain(error: yaml.YAMLError, text: str) -> ParseError:
         summary = "a line that begins with '%' is a directive, which kubectl does not read"
         return _parse_error(summary, text.index("%"), "remove the line")
     if "cannot start any token" in (error.problem or ""):
-        return _unexpected_character(text, where)
+        character = text[where : where + 1]
+        if character == "\t":
+            return _parse_error(
+                "a tab stands where only spaces may indent", where, "indent with spaces"
+            )
+        return _parse_error(f"a value cannot begin with '{character}'", where, _QUOTE)
     if text[begun : begun + 1] in ("[", "{") and where < error.problem_mark.index:
         return _parse_error(f"the '{text[begun]}' that stands here is not closed", begun)
     for rule in _RULES:
@@ -168,15 +173,6 @@ def explain(error: yaml.YAMLError, text: str) -> ParseError:
             return _parse_error(rule.summary, begun if rule.from_context else where, rule.hint)
     context = f"{error.context}: " if error.context else ""
     return _parse_error(f"{context}{error.problem}", where)
-
-
-def _unexpected_character(text: str, where: int) -> ParseError:
-    character = text[where : where + 1]
-    if character == "\t":
-        return _parse_error(
-            "a tab stands where only spaces may indent", where, "indent with spaces"
-        )
-    return _parse_error(f"a value cannot begin with '{character}'", where, _QUOTE)
 
 
 def _parse_error(summary: str, where: int, hint: str = "") -> ParseError:
@@ -228,7 +224,16 @@ def split(text: str) -> Iterator[Part | BadSeparator]:
 
 def events(text: str) -> Iterator[Event]:
     """Parse one document; raise `yaml.YAMLError` where it is not YAML."""
-    return _json_events(text) if _is_json(text) else _yaml_events(text)
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            # Not JSON, or nested beyond Python's stack: the YAML parser has none, and its events
+            # are counted.
+            pass
+        else:
+            return _json_events(text)
+    return iter(_Parser(text).get_event, None)
 
 
 def start_of(event: Event) -> int:
@@ -239,23 +244,6 @@ def start_of(event: Event) -> int:
 def end_of(event: Event) -> int:
     """Return where an event's text ends."""
     return event.end_mark.index if event.end_mark else 0
-
-
-def _yaml_events(text: str) -> Iterator[Event]:
-    parser = _Parser(text)
-    while (event := parser.get_event()) is not None:
-        yield event
-
-
-def _is_json(text: str) -> bool:
-    if text.lstrip()[:1] not in ("{", "["):
-        return False
-    try:
-        json.loads(text, parse_constant=_refuse_constant)
-    # Nested beyond Python's stack: the YAML parser has none, and its events are counted.
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _refuse_constant(word: str) -> NoReturn:
@@ -277,19 +265,18 @@ def _json_events(text: str) -> Iterator[Event]:
             case "]":
                 yield SequenceEndEvent(start, end)
             case token if token.startswith('"'):
-                text_value = _json_string(token)
+                if "\\" not in token:
+                    text_value = token[1:-1]
+                else:
+                    json_text: str = json.loads(token)
+                    # Half of a surrogate pair is no character; Go's JSON reads it as this one.
+                    text_value = json_text.encode("utf-16", "surrogatepass").decode(
+                        "utf-16", "replace"
+                    )
                 yield ScalarEvent(None, None, (False, True), text_value, start, end, style='"')
             case token:
                 yield ScalarEvent(None, None, (True, False), token, start, end)
     yield DocumentEndEvent()
-
-
-def _json_string(token: str) -> str:
-    if "\\" not in token:
-        return token[1:-1]
-    text: str = json.loads(token)
-    # Half of a surrogate pair is no character; Go's JSON reads it as this one.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _mark(index: int) -> Mark:

@@ -56,7 +56,15 @@ def resolve(text: str) -> Scalar:
     if start in _KEYWORD_STARTS:
         return _KEYWORDS.get(text, text)
     if start in _NUMBER_STARTS:
-        return _number(text)
+        if text in _NOT_FINITE:
+            raise NotFiniteError(text)
+        if text.startswith("."):
+            return _float(text, text) if _POINT_FLOAT.fullmatch(text) else text
+        digits = text.replace("_", "")
+        integer = _integer(digits)
+        if integer is not None:
+            return integer
+        return _float(digits, text) if _FLOAT.fullmatch(digits) else text
     return text
 
 
@@ -80,18 +88,6 @@ _TAGGED: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "null": (type(None),),
 }
-
-
-def _number(text: str) -> Scalar:
-    if text in _NOT_FINITE:
-        raise NotFiniteError(text)
-    if text.startswith("."):
-        return _float(text, text) if _POINT_FLOAT.fullmatch(text) else text
-    digits = text.replace("_", "")
-    integer = _integer(digits)
-    if integer is not None:
-        return integer
-    return _float(digits, text) if _FLOAT.fullmatch(digits) else text
 
 
 def _integer(digits: str) -> int | float | None:

@@ -9,6 +9,7 @@ A few hundred bytes of aliases to aliases expand to billions of nodes. So the si
 value is counted when it is complete, and charged to the limits before each copy.
 """
 
+import math
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -198,9 +199,24 @@ class _Builder:
             return
         value: Scalar
         if event.tag is not None:
-            value = self._tagged(event)
+            tag = event.tag or ""
+            # A lone "!" says that nothing is to be guessed: text.
+            if tag == "!" or not self._check_tag(event, tag, _SCALAR_TAGS):
+                value = event.value
+            else:
+                kind = tag.removeprefix(_STANDARD_TAG)
+                try:
+                    value = resolve_as(kind, event.value)
+                except NotFiniteError:
+                    value = self._not_finite(event)
+                except ValueError:
+                    self._complain(event, "tag", f"'{event.value}' is not what '!!{kind}' says")
+                    value = event.value
         elif event.implicit[0]:
-            value = self._plain(event)
+            try:
+                value = resolve(event.value)
+            except NotFiniteError:
+                value = self._not_finite(event)
         else:
             value = event.value
         if event.anchor is not None:
@@ -223,7 +239,15 @@ class _Builder:
         if frame.anchor is not None:
             self._aliases.name(frame.anchor, frame.container)
         if top.is_mapping and top.key is _Key.AWAITED:
-            self._collection_as_key(frame, event)
+            what = "mapping" if frame.is_mapping else "list"
+            problem = Problem(
+                "non-string-key",
+                f"a {what} is used as a key",
+                Spot(self._path()),
+                hint="put template text such as '{{ … }}' in quotes",
+            )
+            self.complaints.append(ParseError(problem, start_of(frame.opening), end_of(event)))
+            self._top.key = f"({what})"
         else:
             self._put(frame.container, frame.opening)
 
@@ -244,7 +268,13 @@ class _Builder:
             top.container.append(value)
             return
         if top.key is _Key.MERGE:
-            self._merge(value, event)
+            for part in reversed(value) if isinstance(value, list) else [value]:
+                if not isinstance(part, dict):
+                    raise self._refusal(
+                        event, "merge-key", "'<<' merges something that is no mapping"
+                    )
+                # Kubernetes' parser lets a merge win over keys that stand before it.
+                self._top.container.update(part)
         else:
             top.container[top.key] = value
         top.key = _Key.AWAITED
@@ -255,81 +285,48 @@ class _Builder:
             self._check_tag(event, event.tag, _KEY_TAGS)
         elif event.implicit[0]:
             if key == MERGE_KEY:
-                self._begin_merge(event)
+                if not self._may_merge:
+                    text = "'<<' merges another mapping, which is not read"
+                    raise self._refusal(event, "merge-key", text, "write its fields out")
+                self._top.key = _Key.MERGE
                 return
             self._check_plain_key(event)
         if key in top.seen:
-            self._repeated_key(key, event)
+            problem = Problem(
+                "duplicate-key",
+                f"the key '{key}' is given twice in one mapping",
+                Spot((*self._path(), key), on_key=True),
+            )
+            first = self._top.seen[key]
+            self.complaints.append(ParseError(problem, start_of(event), end_of(event), first))
         top.seen[key] = start_of(event)
         top.key = key
 
-    def _begin_merge(self, event: ScalarEvent) -> None:
-        if not self._may_merge:
-            text = "'<<' merges another mapping, which is not read"
-            raise self._refusal(event, "merge-key", text, "write its fields out")
-        self._top.key = _Key.MERGE
-
-    def _merge(self, value: Any, event: Event) -> None:
-        for part in reversed(value) if isinstance(value, list) else [value]:
-            if not isinstance(part, dict):
-                raise self._refusal(event, "merge-key", "'<<' merges something that is no mapping")
-            # Kubernetes' parser lets a merge win over keys that stand before it.
-            self._top.container.update(part)
-
     def _check_plain_key(self, event: ScalarEvent) -> None:
-        meaning = _meaning(event.value)
+        try:
+            meaning = resolve(event.value)
+        except NotFiniteError:
+            meaning = math.inf
         if isinstance(meaning, str):
             return
-        text, hint = "a ':' has no key before it", "quote text that begins with ':'"
-        if event.value:
-            text = f"the key '{event.value}' is read as {_describe(meaning)}, not as text"
-            hint = f'put the key in quotes: "{event.value}"'
-        self._complain(event, "non-string-key", text, hint)
-
-    def _repeated_key(self, key: str, event: ScalarEvent) -> None:
-        problem = Problem(
-            "duplicate-key",
-            f"the key '{key}' is given twice in one mapping",
-            Spot((*self._path(), key), on_key=True),
-        )
-        first = self._top.seen[key]
-        self.complaints.append(ParseError(problem, start_of(event), end_of(event), first))
-
-    def _collection_as_key(self, frame: _Frame, end: Event) -> None:
-        what = "mapping" if frame.is_mapping else "list"
-        problem = Problem(
-            "non-string-key",
-            f"a {what} is used as a key",
-            Spot(self._path()),
-            hint="put template text such as '{{ … }}' in quotes",
-        )
-        self.complaints.append(ParseError(problem, start_of(frame.opening), end_of(end)))
-        self._top.key = f"({what})"
-
-    def _plain(self, event: ScalarEvent) -> Scalar:
-        try:
-            return resolve(event.value)
-        except NotFiniteError:
-            return self._not_finite(event)
+        if not event.value:
+            text, hint = "a ':' has no key before it", "quote text that begins with ':'"
+            self._complain(event, "non-string-key", text, hint)
+            return
+        match meaning:
+            case bool():
+                described = f"the boolean {'true' if meaning else 'false'}"
+            case None:
+                described = "null"
+            case _:
+                described = "a number"
+        text = f"the key '{event.value}' is read as {described}, not as text"
+        self._complain(event, "non-string-key", text, f'put the key in quotes: "{event.value}"')
 
     def _not_finite(self, event: ScalarEvent) -> str:
         text = f"'{event.value}' is no number that JSON knows"
         self._complain(event, "not-finite", text, "put it in quotes if text is meant")
         return event.value
-
-    def _tagged(self, event: ScalarEvent) -> Scalar:
-        tag = event.tag or ""
-        # A lone "!" says that nothing is to be guessed: text.
-        if tag == "!" or not self._check_tag(event, tag, _SCALAR_TAGS):
-            return event.value
-        kind = tag.removeprefix(_STANDARD_TAG)
-        try:
-            return resolve_as(kind, event.value)
-        except NotFiniteError:
-            return self._not_finite(event)
-        except ValueError:
-            self._complain(event, "tag", f"'{event.value}' is not what '!!{kind}' says")
-            return event.value
 
     def _check_tag(self, event: NodeEvent, tag: str, known: frozenset[str]) -> bool:
         if tag == "!" or (tag.startswith(_STANDARD_TAG) and tag[len(_STANDARD_TAG) :] in known):
@@ -365,20 +362,3 @@ _HANDLERS: dict[type[Event], Callable[[_Builder, Any], None]] = {
     SequenceEndEvent: _Builder.close,
     AliasEvent: _Builder.alias,
 }
-
-
-def _meaning(key: str) -> Scalar:
-    try:
-        return resolve(key)
-    except NotFiniteError as error:
-        return float(str(error).replace(".", "", 1))
-
-
-def _describe(meaning: Scalar) -> str:
-    match meaning:
-        case bool():
-            return f"the boolean {'true' if meaning else 'false'}"
-        case None:
-            return "null"
-        case _:
-            return "a number"

@@ -61,32 +61,28 @@ class _Writer:
         """Print a value that has lines of its own."""
         if isinstance(value, dict) and value:
             for key, part in value.items():
-                yield from self._entry(key, part, (*path, key))
+                entry_path = (*path, key)
+                head = f"{_inline(key)}:"
+                comment = self._comment(entry_path)
+                if not _has_lines(part):
+                    first, *rest = _scalar(part)
+                    yield f"{head} {first}{comment}"
+                    yield from _indented(rest)
+                else:
+                    yield f"{head}{comment}"
+                    lines = self._lines(part, entry_path)
+                    yield from lines if isinstance(part, list) else _indented(lines)
         elif isinstance(value, list) and value:
             for index, part in enumerate(value):
-                yield from self._item(part, (*path, index))
+                item_path = (*path, index)
+                lines = self._lines(part, item_path)
+                yield f"- {next(lines)}{self._comment(item_path)}"
+                # The further lines of a text are indented already, from the dash on.
+                yield from _indented(lines) if _has_lines(part) else lines
         else:
             head, *rest = _scalar(value)
             yield head
             yield from _indented(rest)
-
-    def _entry(self, key: str, value: Any, path: Path) -> Iterator[str]:
-        head = f"{_inline(key)}:"
-        comment = self._comment(path)
-        if not _has_lines(value):
-            first, *rest = _scalar(value)
-            yield f"{head} {first}{comment}"
-            yield from _indented(rest)
-            return
-        yield f"{head}{comment}"
-        lines = self._lines(value, path)
-        yield from lines if isinstance(value, list) else _indented(lines)
-
-    def _item(self, value: Any, path: Path) -> Iterator[str]:
-        lines = self._lines(value, path)
-        yield f"- {next(lines)}{self._comment(path)}"
-        # The further lines of a text are indented already, from the dash on.
-        yield from _indented(lines) if _has_lines(value) else lines
 
     def _comment(self, path: Path) -> str:
         text = self._comments.get(path)
@@ -115,7 +111,8 @@ def _scalar(value: Any) -> list[str]:
         case float():
             return [_float(value)]
         case str():
-            return _block(value) if _fits_block(value) else [_inline(value)]
+            fits_block = "\n" in value and value.strip("\n") and _LINES.fullmatch(value)
+            return _block(value) if fits_block else [_inline(value)]
         case _:
             return ["{}" if isinstance(value, dict) else "[]"]
 
@@ -128,10 +125,6 @@ def _float(value: float) -> str:
     return text if "." in text else text.replace("e", ".0e")
 
 
-def _fits_block(text: str) -> bool:
-    return "\n" in text and text.strip("\n") != "" and _LINES.fullmatch(text) is not None
-
-
 def _block(text: str) -> list[str]:
     # The indentation is seen from the first line with text, so that one must not begin with more.
     indent = str(len(_INDENT)) if _LOOKS_INDENTED.match(text) else ""
@@ -141,19 +134,15 @@ def _block(text: str) -> list[str]:
 
 
 def _inline(text: str) -> str:
-    if _is_plain(text):
-        return text
-    if ("\\" in text or '"' in text) and _ONE_LINE.fullmatch(text):
-        return "'" + text.replace("'", "''") + "'"
-    quoted = json.dumps(text, ensure_ascii=False)
-    return _TO_ESCAPE.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
-
-
-def _is_plain(text: str) -> bool:
-    return (
+    if (
         _PLAIN_START.match(text) is not None
         and _ENDS_PLAIN.search(text) is None
         and _ONE_LINE.fullmatch(text) is not None
         and _NUMBER_LIKE.fullmatch(text) is None
         and text.lower() not in _WORDS
-    )
+    ):
+        return text
+    if ("\\" in text or '"' in text) and _ONE_LINE.fullmatch(text):
+        return "'" + text.replace("'", "''") + "'"
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _TO_ESCAPE.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)

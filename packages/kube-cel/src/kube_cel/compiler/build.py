@@ -60,7 +60,15 @@ class Compiler:
         optional = _optional_part(node)
         if optional is not None:
             return box(optional(self, node))
-        return _part(node)(self, node)
+        if isinstance(node, Call):
+            part: _Part = _OPERATORS.get(node.function) or (
+                build_or_value if node.function == "orValue" and node.target else build_call
+            )
+        elif isinstance(node, Macro):
+            part = build_bind if node.name == "cel.bind" else build_loop
+        else:
+            part = _NODES[type(node)]
+        return part(self, node)
 
     def build_optional(self, node: Node) -> Step:
         """Compile a node that is an optional: a step that returns its value, or `ABSENT`."""
@@ -74,10 +82,8 @@ def _optional_part(node: Node) -> _Part | None:
         return build_chained_select if is_optional(node.operand) else None
     if isinstance(node, Macro):
         return build_optional_map if node.name in ("optMap", "optFlatMap") else None
-    return _optional_call(node) if isinstance(node, Call) else None
-
-
-def _optional_call(node: Call) -> _Part | None:
+    if not isinstance(node, Call):
+        return None
     match node.function:
         case "_?._":
             return build_optional_select
@@ -89,18 +95,6 @@ def _optional_call(node: Call) -> _Part | None:
             return build_or
         case _:
             return None
-
-
-def _part(node: Node) -> _Part:
-    if isinstance(node, Call):
-        return _OPERATORS.get(node.function) or _call_part(node)
-    if isinstance(node, Macro):
-        return build_bind if node.name == "cel.bind" else build_loop
-    return _NODES[type(node)]
-
-
-def _call_part(node: Call) -> _Part:
-    return build_or_value if node.function == "orValue" and node.target else build_call
 
 
 def _build_index(builder: Builder, node: Call) -> Step:

@@ -36,7 +36,17 @@ def build_literal(_builder: Builder, node: Literal) -> Step:
 def build_list(builder: Builder, node: ListLiteral) -> Step:
     """Compile `[a, ?b]`."""
     if node.optional:
-        return _list_with_optionals(builder, node)
+        list_steps = tuple(
+            builder.build_optional(element) if index in node.optional else builder.build(element)
+            for index, element in enumerate(node.elements)
+        )
+
+        def make(frame: Frame) -> list[Any]:
+            charge(frame, len(list_steps))
+            values = [step(frame) for step in list_steps]
+            return [value for value in values if value is not ABSENT]
+
+        return make
     steps = tuple(map(builder.build, node.elements))
     if len(steps) <= FREE_SIZE:
         return lambda frame: [step(frame) for step in steps]
@@ -57,20 +67,6 @@ def build_map(builder: Builder, node: MapLiteral) -> Step:
         pairs = tuple(zip(keys, values, strict=True))
         return lambda frame: {key: value(frame) for key, value in pairs}
     return _any_map(builder, node.entries)
-
-
-def _list_with_optionals(builder: Builder, node: ListLiteral) -> Step:
-    steps = tuple(
-        builder.build_optional(element) if index in node.optional else builder.build(element)
-        for index, element in enumerate(node.elements)
-    )
-
-    def make(frame: Frame) -> list[Any]:
-        charge(frame, len(steps))
-        values = [step(frame) for step in steps]
-        return [value for value in values if value is not ABSENT]
-
-    return make
 
 
 def _any_map(builder: Builder, entries: list[Entry]) -> Step:

@@ -20,7 +20,7 @@ from kube_cel.budget import FREE_SIZE, Frame, charge_created, charge_loop
 from kube_cel.compiler.access import is_optional, local_variable, unbox
 from kube_cel.compiler.field_paths import FieldPath, find_path, raw_step, step_of
 from kube_cel.compiler.operators import undecided
-from kube_cel.compiler.scope import Builder, Place, Step
+from kube_cel.compiler.scope import Builder, Step
 from kube_cel.containers import ABSENT, LISTS, MAPS, MixedMap
 from kube_cel.errors import (
     DeferredError,
@@ -40,12 +40,13 @@ _CHARACTERS_PER_STEP = 128
 @dataclass(frozen=True, slots=True)
 class Loop:
     """
-    A loop, its parts compiled.
+    A loop with its compiled parts; `name` is the macro's.
 
-    `items` gives what the slot of the first variable is set to in each round; with two
-    variables it sets the other one itself. `read` makes a value of what the slot holds.
+    `items` yields what the slot of the first variable is set to in each round; with two variables
+    it sets the slot of the other one itself. `read` returns the value in the slot.
     """
 
+    name: str
     slot: int
     items: Callable[[Frame], Iterable[Any]]
     read: Step
@@ -53,15 +54,29 @@ class Loop:
     test: Step | None = None
 
 
+LoopBuilder = Callable[[Loop], Step]
+_LOOPS: dict[str, LoopBuilder] = {}
+
+
+def _builds(*names: str) -> Callable[[LoopBuilder], LoopBuilder]:
+    """Register a function that compiles the loops of the macros with these names."""
+
+    def register(build: LoopBuilder) -> LoopBuilder:
+        _LOOPS.update(dict.fromkeys(names, build))
+        return build
+
+    return register
+
+
 def build_loop(builder: Builder, node: Macro) -> Step:
     """Compile a loop."""
-    return _LOOPS[node.name](_loop(builder, node))
-
-
-def _loop(builder: Builder, node: Macro) -> Loop:
-    walk = find_path(node.operand, builder.scope)
-    schema = _element_schema(walk)
-    operand = builder.build(node.operand) if walk is None or schema is None else _raw_list(walk)
+    path = find_path(node.operand, builder.scope)
+    schema: Schema | None = None  # of the objects in a list that is read straight from the data
+    if path is not None and path.schema is not None and path.schema.get("type") == "array":
+        items = path.schema.get("items")
+        if isinstance(items, Mapping) and items.get("type") == "object" and properties_of(items):
+            schema = items
+    operand = builder.build(node.operand) if path is None or schema is None else _raw_list(path)
     if node.name == "sortBy":
         operand = _list_only(operand)
     places = [builder.scope.reserve(name) for name in node.variables[:-1]]
@@ -69,28 +84,26 @@ def _loop(builder: Builder, node: Macro) -> Loop:
     with builder.scope.binding(*places):
         bodies = tuple(map(builder.build, node.bodies))
     cost = 1 + sum(body.end - body.start for body in node.bodies) // _CHARACTERS_PER_STEP
-    return Loop(
-        places[0].slot,
+    first = places[0]
+    read = (
+        local_variable(first.slot)
+        if first.schema is None
+        else step_of(FieldPath(first, (), first.schema))
+    )
+    loop = Loop(
+        node.name,
+        first.slot,
         _items(operand, cost) if len(places) == 1 else _pairs(operand, cost, places[1].slot),
-        _reader(places[0]),
+        read,
         bodies[-1],
         bodies[0] if len(bodies) == 2 else None,
     )
+    return _LOOPS[node.name](loop)
 
 
-def _element_schema(walk: FieldPath | None) -> Schema | None:
-    """Return the schema of the objects in a list that a walk leads to."""
-    if walk is None or walk.schema is None or walk.schema.get("type") != "array":
-        return None
-    items = walk.schema.get("items")
-    if not isinstance(items, Mapping) or items.get("type") != "object":
-        return None
-    return items if properties_of(items) else None
-
-
-def _raw_list(walk: FieldPath) -> Step:
-    read = raw_step(walk)
-    convert = walk.shape.value
+def _raw_list(path: FieldPath) -> Step:
+    read = raw_step(path)
+    convert = path.shape.value
 
     def read_list(frame: Frame) -> Any:
         raw = read(frame)
@@ -100,7 +113,7 @@ def _raw_list(walk: FieldPath) -> Step:
 
 
 def _list_only(operand: Step) -> Step:
-    """Refuse a map, over which any other loop may run."""
+    """Reject a map, over which any other loop may run."""
 
     def read_list(frame: Frame) -> Any:
         held = operand(frame)
@@ -109,12 +122,6 @@ def _list_only(operand: Step) -> Step:
         return held
 
     return read_list
-
-
-def _reader(place: Place) -> Step:
-    if place.schema is not None:
-        return step_of(FieldPath(place, (), place.schema))
-    return local_variable(place.slot)
 
 
 def _items(operand: Step, cost: int) -> Callable[[Frame], Iterable[Any]]:
@@ -148,38 +155,37 @@ def _pairs(operand: Step, cost: int, second: int) -> Callable[[Frame], Iterable[
     return pairs
 
 
-def _quantifier(decisive: bool) -> Callable[[Loop], Step]:
-    """Make the builder of `exists`, which one True decides, or `all`, which one False does."""
+@_builds("all", "exists")
+def _quantifier(loop: Loop) -> Step:
+    """Compile `exists`, which one True decides, or `all`, which one False does."""
+    slot, items, body, decisive = loop.slot, loop.items, loop.body, loop.name == "exists"
 
-    def build(loop: Loop) -> Step:
-        slot, items, body = loop.slot, loop.items, loop.body
+    def decide(frame: Frame) -> Any:
+        # The loop of `operators.build_logic` once more: sharing it through a generator of steps
+        # makes `exists` over three elements a third slower.
+        failure: EvaluationError | None = None
+        found = items(frame)
+        for frame[slot] in found:
+            try:
+                verdict = body(frame)
+                if verdict is decisive:
+                    return decisive
+                if type(verdict) is not bool:
+                    raise no_such_overload()
+            except EvaluationError as error:
+                failure = merge_errors(failure, error)
+        return undecided(failure, decisive)
 
-        def decide(frame: Frame) -> Any:
-            # The loop of `operators.build_logic` once more: sharing it through a generator of
-            # steps makes `exists` over three elements a third slower.
-            failure: EvaluationError | None = None
-            found = items(frame)
-            for frame[slot] in found:
-                try:
-                    verdict = body(frame)
-                    if verdict is decisive:
-                        return decisive
-                    if type(verdict) is not bool:
-                        raise no_such_overload()
-                except EvaluationError as error:
-                    failure = merge_errors(failure, error)
-            return undecided(failure, decisive)
-
-        return decide
-
-    return build
+    return decide
 
 
+@_builds("exists_one", "existsOne")
 def _exists_one(loop: Loop) -> Step:
     slot, items, holds = loop.slot, loop.items, _boolean(loop.body)
     return lambda frame: sum(holds(frame) for frame[slot] in items(frame)) == 1
 
 
+@_builds("filter")
 def _filter(loop: Loop) -> Step:
     slot, items, body, read = loop.slot, loop.items, loop.body, loop.read
 
@@ -197,6 +203,7 @@ def _filter(loop: Loop) -> Step:
     return select
 
 
+@_builds("map", "transformList")
 def _map(loop: Loop) -> Step:
     slot, items, body = loop.slot, loop.items, loop.body
     if loop.test is None:
@@ -205,6 +212,7 @@ def _map(loop: Loop) -> Step:
     return lambda frame: [body(frame) for frame[slot] in items(frame) if holds(frame)]
 
 
+@_builds("transformMap")
 def _transform_map(loop: Loop) -> Step:
     slot, items, body = loop.slot, loop.items, loop.body
     holds = None if loop.test is None else _boolean(loop.test)
@@ -224,6 +232,7 @@ def _transform_map(loop: Loop) -> Step:
     return transform
 
 
+@_builds("transformMapEntry")
 def _transform_entries(loop: Loop) -> Step:
     entries_of = _map(loop)
 
@@ -251,6 +260,7 @@ def _insert(made: dict[Any, Any] | MixedMap, key: Any, value: Any) -> dict[Any, 
     return made
 
 
+@_builds("sortBy")
 def _sort_by(loop: Loop) -> Step:
     slot, items, body, read = loop.slot, loop.items, loop.body, loop.read
     return lambda frame: sort_by(
@@ -268,20 +278,6 @@ def _boolean(step: Step) -> Step:
         raise no_such_overload()
 
     return holds
-
-
-_LOOPS: Mapping[str, Callable[[Loop], Step]] = {
-    "all": _quantifier(decisive=False),
-    "exists": _quantifier(decisive=True),
-    "exists_one": _exists_one,
-    "existsOne": _exists_one,
-    "filter": _filter,
-    "map": _map,
-    "sortBy": _sort_by,
-    "transformList": _map,
-    "transformMap": _transform_map,
-    "transformMapEntry": _transform_entries,
-}
 
 
 def build_bind(builder: Builder, node: Macro) -> Step:

@@ -19,7 +19,6 @@ from kube_cel.library.operators import (
     BINARY,
     MAX_INT,
     MIN_INT,
-    Binary,
     add,
     contained,
     negate,
@@ -129,7 +128,14 @@ def build_binary(builder: Builder, node: Call) -> Step:
     if name == "_[_]":
         check_key(right)
     if name == "_==_" or name == "_!=_":
-        return _equality(first, second, apply)
+
+        def compare(frame: Frame) -> bool:
+            value, other = first(frame), second(frame)
+            if type(value) in _DEEP:
+                charge_read(frame, value)
+            return bool(apply(value, other))
+
+        return compare
     return lambda frame: apply(first(frame), second(frame))
 
 
@@ -153,7 +159,10 @@ def build_sum(builder: Builder, node: Call) -> Step:
         try:
             result: Any = "".join(parts)
         except TypeError:  # not all are texts, whatever the checker was told
-            result = _add_all(parts)
+            total = parts[0]
+            for part in parts[1:]:
+                total = add(total, part)
+            result = total
         if type(result) in _GROWING and len(result) > FREE_SIZE:
             charge_created(frame, result)
         return result
@@ -165,7 +174,11 @@ def build_in(builder: Builder, node: Call) -> Step:
     """Compile `element in container`; a list of constant texts becomes a set."""
     element, container = node.arguments
     wanted = builder.build(element)
-    texts = _constant_texts(container)
+    if not isinstance(container, ListLiteral) or container.optional:
+        texts: frozenset[str] | None = None
+    else:
+        values = [constant_of(element) for element in container.elements]
+        texts = frozenset(values) if all(type(value) is str for value in values) else None
     if texts is not None:
 
         def is_one_of(frame: Frame) -> bool:
@@ -182,13 +195,6 @@ def build_in(builder: Builder, node: Call) -> Step:
         return contained(value, held)
 
     return is_in
-
-
-def _add_all(parts: list[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = add(total, part)
-    return total
 
 
 def _compare(builder: Builder, node: Call, kind: type) -> Step:
@@ -250,16 +256,6 @@ def _is_int_arithmetic(node: Node) -> TypeGuard[Call]:
     return _shared_type(*node.arguments) is int
 
 
-def _equality(left: Step, right: Step, apply: Binary) -> Step:
-    def compare(frame: Frame) -> bool:
-        value, other = left(frame), right(frame)
-        if type(value) in _DEEP:
-            charge_read(frame, value)
-        return bool(apply(value, other))
-
-    return compare
-
-
 def _terms(node: Node, function: str) -> list[Node]:
     """List the operands of a chain of one operator, however it was nested."""
     found: list[Node] = []
@@ -281,10 +277,3 @@ def _shared_type(left: Node, right: Node) -> type | None:
 
 def _type_of(node: Node) -> type | None:
     return _PYTHON_TYPES.get(node.type.kind) if node.type is not None else None
-
-
-def _constant_texts(node: Node) -> frozenset[str] | None:
-    if not isinstance(node, ListLiteral) or node.optional:
-        return None
-    values = [constant_of(element) for element in node.elements]
-    return frozenset(values) if all(type(value) is str for value in values) else None

@@ -106,7 +106,22 @@ def is_global_unicast(ip: IP) -> bool:
 def parse_cidr(text: str) -> CIDR:
     """Read a network: an address, a slash, a number of bits."""
     try:
-        return _parse_cidr(text)
+        written, slash, length = text.rpartition("/")
+        if not slash:
+            raise _bad_network(text, "no '/'")
+        try:
+            address = parse_address(written)
+        except AddressError as parse_error:
+            raise _bad_network(text, str(parse_error)) from None
+        if address.zone:
+            raise _bad_network(text, "IPv6 zones cannot be present in a prefix")
+        is_number = length.isascii() and length.isdigit() and (length == "0" or length[0] != "0")
+        if not is_number or len(length) > 18:
+            raise _bad_network(text, f"bad bits after slash: {quote(length)}")
+        if int(length) > address.bits:
+            raise _bad_network(text, "prefix length out of range")
+        _refuse_mapped(address, text)
+        return CIDR(IP(address.number, address.bits), int(length))
     except EvaluationError as error:
         raise EvaluationError(f"{_NETWORK_PROBLEM}: {error.message}") from None
 
@@ -141,25 +156,6 @@ def masked(cidr: CIDR) -> CIDR:
     bits = cidr.address.bits
     number = _network(cidr, cidr.length) << (bits - cidr.length)
     return CIDR(IP(number, bits), cidr.length)
-
-
-def _parse_cidr(text: str) -> CIDR:
-    written, slash, length = text.rpartition("/")
-    if not slash:
-        raise _bad_network(text, "no '/'")
-    try:
-        address = parse_address(written)
-    except AddressError as error:
-        raise _bad_network(text, str(error)) from None
-    if address.zone:
-        raise _bad_network(text, "IPv6 zones cannot be present in a prefix")
-    is_number = length.isascii() and length.isdigit() and (length == "0" or length[0] != "0")
-    if not is_number or len(length) > 18:
-        raise _bad_network(text, f"bad bits after slash: {quote(length)}")
-    if int(length) > address.bits:
-        raise _bad_network(text, "prefix length out of range")
-    _refuse_mapped(address, text)
-    return CIDR(IP(address.number, address.bits), int(length))
 
 
 def _bad_network(text: str, reason: str) -> EvaluationError:

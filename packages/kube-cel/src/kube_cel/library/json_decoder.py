@@ -50,7 +50,14 @@ class JsonError(ValueError):
 
 def decode_json(text: str) -> Any:
     """Parse one JSON document; raise `JsonError` in Go's words."""
-    if _is_shallow(text) and not _has_half_pairs(text):
+    if text.count("[") + text.count("{") <= _MAX_FAST_DEPTH:
+        is_shallow = True
+    else:
+        steps = map(_STEPS.__getitem__, _BRACKET.findall(_STRING.sub("", text)))
+        is_shallow = max(accumulate(steps), default=0) <= _MAX_FAST_DEPTH
+    if is_shallow and not (
+        _HALF_PAIR.search(text) is not None and _LONE_HALF.search(text) is not None
+    ):
         try:
             return (_STRICT_DECODER if _MAY_BE_TOO_LARGE.search(text) else _FAST_DECODER).decode(
                 text
@@ -63,17 +70,6 @@ def decode_json(text: str) -> Any:
         )
         raise JsonError(f"a text of {len(text)} characters {reasons}")
     return _Reader(text).document()
-
-
-def _has_half_pairs(text: str) -> bool:
-    return _HALF_PAIR.search(text) is not None and _LONE_HALF.search(text) is not None
-
-
-def _is_shallow(text: str) -> bool:
-    if text.count("[") + text.count("{") <= _MAX_FAST_DEPTH:
-        return True
-    steps = map(_STEPS.__getitem__, _BRACKET.findall(_STRING.sub("", text)))
-    return max(accumulate(steps), default=0) <= _MAX_FAST_DEPTH
 
 
 class _Reader:
@@ -117,7 +113,22 @@ class _Reader:
             return True, self._word(*_KEYWORDS[char])
         if char != "-" and not "0" <= char <= "9":
             self._refuse("looking for beginning of value")
-        return True, self._number()
+        match = _NUMBER.match(self.text, self.position)
+        if match is None:
+            self.position += 1  # the minus
+            self._refuse_here("in numeric literal")
+        self.position = match.end()
+        following = self.text[self.position : self.position + 1]
+        if following == "." and not match[1] and not match[2]:
+            self.position += 1
+            self._refuse_here("after decimal point in numeric literal")
+        if following and following in "eE" and not match[2]:
+            self.position += 1 + self.text.startswith(("+", "-"), self.position + 1)
+            self._refuse_here("in exponent of numeric literal")
+        number = float(match[0])
+        if math.isinf(number):
+            self.too_large = self.too_large or match[0]
+        return True, number
 
     def _open(self, holder: list[Any] | dict[str, Any], bracket: str) -> tuple[bool, Any]:
         if len(self.open) == MAX_DEPTH:
@@ -135,30 +146,24 @@ class _Reader:
             holder = self.open[-1]
             if isinstance(holder, list):
                 holder.append(value)
-                more = self._after_element()
+                char = self._peek()
+                if char != "," and char != "]":
+                    self._refuse("after array element")
+                self.position += 1
+                more = char == ","
             else:
                 holder[self.keys.pop()] = value
-                more = self._after_entry()
+                after_char = self._peek()
+                if after_char != "," and after_char != "}":
+                    self._refuse("after object key:value pair")
+                self.position += 1
+                if after_char == ",":
+                    self.keys.append(self._key())
+                more = after_char == ","
             if more:
                 return False, None
             value = self.open.pop()
         return True, value
-
-    def _after_element(self) -> bool:
-        char = self._peek()
-        if char != "," and char != "]":
-            self._refuse("after array element")
-        self.position += 1
-        return char == ","
-
-    def _after_entry(self) -> bool:
-        char = self._peek()
-        if char != "," and char != "}":
-            self._refuse("after object key:value pair")
-        self.position += 1
-        if char == ",":
-            self.keys.append(self._key())
-        return char == ","
 
     def _key(self) -> str:
         if self._peek() != '"':
@@ -183,24 +188,6 @@ class _Reader:
             self.position += 1
         return value
 
-    def _number(self) -> float:
-        match = _NUMBER.match(self.text, self.position)
-        if match is None:
-            self.position += 1  # the minus
-            self._refuse_here("in numeric literal")
-        self.position = match.end()
-        following = self.text[self.position : self.position + 1]
-        if following == "." and not match[1] and not match[2]:
-            self.position += 1
-            self._refuse_here("after decimal point in numeric literal")
-        if following and following in "eE" and not match[2]:
-            self.position += 1 + self.text.startswith(("+", "-"), self.position + 1)
-            self._refuse_here("in exponent of numeric literal")
-        number = float(match[0])
-        if math.isinf(number):
-            self.too_large = self.too_large or match[0]
-        return number
-
     def _peek(self) -> str:
         """Skip blanks and return the next character, empty at the end."""
         match = _BLANKS.match(self.text, self.position)
@@ -215,7 +202,13 @@ class _Reader:
 
     def _refuse_here(self, context: str) -> NoReturn:
         char = self.text[self.position : self.position + 1] or " "
-        raise JsonError(f"invalid character {_quote_char(char)} {context}")
+        if char == "'":
+            quote_char = r"'\''"
+        elif char == '"':
+            quote_char = "'\"'"
+        else:
+            quote_char = f"'{go_text.quote(chr(go_text.encode(char)[0]))[1:-1]}'"
+        raise JsonError(f"invalid character {quote_char} {context}")
 
     def _refuse_string(self) -> NoReturn:
         """Find what is wrong with the string that begins here."""
@@ -230,22 +223,11 @@ class _Reader:
                 self._refuse_here("in string escape code")
             self.position += 1
             if escaped == "u":
-                self._skip_hexadecimal()
+                for _ in range(4):
+                    if self.text[self.position : self.position + 1] not in _HEX:
+                        self._refuse_here("in \\u hexadecimal character escape")
+                    self.position += 1
         raise JsonError("unexpected end of JSON input")
-
-    def _skip_hexadecimal(self) -> None:
-        for _ in range(4):
-            if self.text[self.position : self.position + 1] not in _HEX:
-                self._refuse_here("in \\u hexadecimal character escape")
-            self.position += 1
-
-
-def _quote_char(char: str) -> str:
-    if char == "'":
-        return r"'\''"
-    if char == '"':
-        return "'\"'"
-    return f"'{go_text.quote(chr(go_text.encode(char)[0]))[1:-1]}'"
 
 
 def _double(digits: str) -> float:

@@ -164,21 +164,16 @@ def last(elements: Any) -> OptionalValue:
     return OptionalValue(elements[len(elements) - 1]) if len(elements) else NONE
 
 
-def _comparable(function: str, elements: Any) -> list[Any]:
-    known = list(elements)
-    for position, element in enumerate(known):
-        if type(element) not in _COMPARABLE:
-            raise _not_comparable(function, known, position)
-    return known
-
-
 def _not_comparable(function: str, elements: Any, position: int) -> EvaluationError:
     raise_if_deferred(list(elements)[position])  # raises what is wrong with the element itself
     return no_such_overload() if position else no_such_overload(function, elements)
 
 
 def _extreme(name: str, elements: Any, is_worse: Callable[[Any, Any], bool]) -> Any:
-    known = _comparable(name, elements)
+    known = list(elements)
+    for position, element in enumerate(known):
+        if type(element) not in _COMPARABLE:
+            raise _not_comparable(name, known, position)
     if not known:
         raise EvaluationError(f"{name} called on empty list")
     best = known[0]

@@ -68,7 +68,17 @@ def add(left: Any, right: Any) -> Any:
         if kind is Duration:
             return Duration(int_in_range(left.nanos + right.nanos))
     if kind in LISTS and type(right) in LISTS:
-        return _concatenate(left, right)
+        if type(left) is not ListView or not left.merge:
+            return [*left, *right]
+        merged = list(left)
+        places = {merge_key(left, element): place for place, element in enumerate(merged)}
+        for element in right:
+            place = places.setdefault(merge_key(left, element), len(merged))
+            if place == len(merged):
+                merged.append(element)
+            elif left.merge == "map":
+                merged[place] = element
+        return ListView(merged, _as_it_is, left.merge, left.keys)
     if kind is Timestamp and type(right) is Duration:
         return _moment(left.nanos + right.nanos, left.offset)
     if kind is Duration and type(right) is Timestamp:
@@ -112,7 +122,11 @@ def divide(left: Any, right: Any) -> Any:
     if kind is not type(right) or kind not in NUMBERS:
         raise overload_error("_/_", kind, NUMBERS)
     if kind is float:
-        return _divide_doubles(left, right)
+        if right:
+            return left / right
+        if left == 0 or left != left or right != right:
+            return math.nan
+        return math.copysign(math.inf, left) * math.copysign(1.0, right)
     if right == 0:
         raise EvaluationError("division by zero")
     quotient = abs(int(left)) // abs(int(right))
@@ -153,7 +167,9 @@ def _ordering(name: str, holds: Callable[[int], bool]) -> Callable[[Any, Any], b
     def ordered(left: Any, right: Any) -> bool:
         if type(left) not in _COMPARERS:
             raise EvaluationError(f"no such overload: {name}")
-        return not _is_nan(left, right) and holds(compare(left, right))
+        return not (
+            (type(left) is float and left != left) or (type(right) is float and right != right)
+        ) and holds(compare(left, right))
 
     return ordered
 
@@ -265,21 +281,6 @@ def list_position(key: Any) -> int:
     raise EvaluationError(f"unsupported index type '{kind_of(key)}' in list")
 
 
-def _concatenate(left: Any, right: Any) -> Any:
-    """Join lists; a set or map list takes the other's elements in by its own rules."""
-    if type(left) is not ListView or not left.merge:
-        return [*left, *right]
-    merged = list(left)
-    places = {merge_key(left, element): place for place, element in enumerate(merged)}
-    for element in right:
-        place = places.setdefault(merge_key(left, element), len(merged))
-        if place == len(merged):
-            merged.append(element)
-        elif left.merge == "map":
-            merged[place] = element
-    return ListView(merged, _as_it_is, left.merge, left.keys)
-
-
 def _as_it_is(element: Any) -> Any:
     return element
 
@@ -288,18 +289,6 @@ def _moment(nanos: int, offset: int) -> Timestamp:
     if MIN_SECONDS <= nanos // SECOND <= MAX_SECONDS:
         return Timestamp(nanos, offset)
     raise EvaluationError("timestamp overflow")
-
-
-def _divide_doubles(left: float, right: float) -> float:
-    if right:
-        return left / right
-    if left == 0 or left != left or right != right:
-        return math.nan
-    return math.copysign(math.inf, left) * math.copysign(1.0, right)
-
-
-def _is_nan(left: Any, right: Any) -> bool:
-    return (type(left) is float and left != left) or (type(right) is float and right != right)
 
 
 def overload_error(

@@ -43,7 +43,15 @@ def parse_semver(text: str, normalize: bool = False) -> Semver:
     """Read a version."""
     check_size(len(text), _MAX_LENGTH)
     if normalize:
-        text = _normalized(text)
+        normalized_parts = text.removeprefix("v").split(".", 2)
+        normalized_parts = [
+            _without_zeros(part) if len(part) > 1 else part for part in normalized_parts
+        ]
+        if len(normalized_parts) < 3 and (
+            "+" in normalized_parts[-1] or "-" in normalized_parts[-1]
+        ):
+            raise EvaluationError("short version cannot contain PreRelease/Build meta data")
+        text = ".".join(normalized_parts + ["0"] * (3 - len(normalized_parts)))
     if not text:
         raise EvaluationError("Version string empty")
     parts = text.split(".", 2)
@@ -56,21 +64,19 @@ def parse_semver(text: str, normalize: bool = False) -> Semver:
     patch = _number("patch", last)
     identifiers = tuple(map(_identifier, pre.split("."))) if has_pre else ()
     if has_build:
-        _check_build(build)
+        for build_text in build.split("."):
+            if not build_text:
+                raise EvaluationError("Build meta data is empty")
+            if not _IDENTIFIER.fullmatch(build_text):
+                raise EvaluationError(
+                    f"Invalid character(s) found in build meta data {quote(build_text)}"
+                )
     return Semver(major, minor, patch, not has_pre, identifiers)
 
 
 def compare(left: Semver, right: Semver) -> int:
     """Return -1, 0 or 1."""
     return (left > right) - (left < right)
-
-
-def _normalized(text: str) -> str:
-    parts = text.removeprefix("v").split(".", 2)
-    parts = [_without_zeros(part) if len(part) > 1 else part for part in parts]
-    if len(parts) < 3 and ("+" in parts[-1] or "-" in parts[-1]):
-        raise EvaluationError("short version cannot contain PreRelease/Build meta data")
-    return ".".join(parts + ["0"] * (3 - len(parts)))
 
 
 def _without_zeros(part: str) -> str:
@@ -107,14 +113,6 @@ def _identifier(text: str) -> _Identifier:
     if not _IDENTIFIER.fullmatch(text):
         raise EvaluationError(f"Invalid character(s) found in prerelease {quote(text)}")
     return (1, 0, text)
-
-
-def _check_build(build: str) -> None:
-    for text in build.split("."):
-        if not text:
-            raise EvaluationError("Build meta data is empty")
-        if not _IDENTIFIER.fullmatch(text):
-            raise EvaluationError(f"Invalid character(s) found in build meta data {quote(text)}")
 
 
 def _has_leading_zero(digits: str) -> bool:

@@ -86,7 +86,14 @@ def format_url(url: ParsedUrl) -> bytes:
     if url.opaque:
         text += url.opaque
     else:
-        text += _format_authority(url) + escaped_path(url)
+        if not url.has_authority:
+            format_authority = b""
+        else:
+            format_text = b"//" if url.host or url.path or url.user is not None else b""
+            if url.user is not None:
+                format_text += b":".join(_escape(part, _USER) for part in url.user) + b"@"
+            format_authority = format_text + _escape(url.host, _HOST)
+        text += format_authority + escaped_path(url)
     if url.query or url.has_empty_query:
         text += b"?" + url.query
     if url.fragment:
@@ -132,7 +139,13 @@ def _parse(raw: bytes, *, is_request: bool) -> ParsedUrl:
         raise UrlError("empty url")
     if raw == b"*":
         return ParsedUrl(path=raw, raw_path=raw)
-    scheme, rest = _split_scheme(raw)
+    if raw.startswith(b":"):
+        raise UrlError("missing protocol scheme")
+    match = _SCHEME.match(raw)
+    if match is None:
+        scheme, rest = b"", raw
+    else:
+        scheme, rest = match[0][:-1].lower(), raw[match.end() :]
     has_empty_query = rest.endswith(b"?") and rest.count(b"?") == 1
     rest, _, query = rest.partition(b"?")
     url = ParsedUrl(scheme, query=query, has_empty_query=has_empty_query)
@@ -148,18 +161,38 @@ def _parse(raw: bytes, *, is_request: bool) -> ParsedUrl:
     return replace(url, path=_unescape(rest), raw_path=rest)
 
 
-def _split_scheme(raw: bytes) -> tuple[bytes, bytes]:
-    if raw.startswith(b":"):
-        raise UrlError("missing protocol scheme")
-    match = _SCHEME.match(raw)
-    if match is None:
-        return b"", raw
-    return match[0][:-1].lower(), raw[match.end() :]
-
-
 def _parse_authority(scheme: bytes, authority: bytes) -> tuple[tuple[bytes, ...] | None, bytes]:
     info, at, host = authority.rpartition(b"@")
-    parsed = _parse_host(scheme, host)
+    bracket = host.rfind(b"[")
+    if bracket > 0:
+        raise UrlError("invalid IP-literal")
+    if bracket == 0:
+        end = host.rfind(b"]")
+        if end < 0:
+            raise UrlError("missing ']' in host")
+        port = host[end + 1 :]
+        _check_port(port)
+        parse_name, percent, zone = host[1:end].partition(b"%25")
+        literal = _unescape_host(parse_name)
+        if percent:
+            literal += _unescape_strictly(
+                percent + zone, lambda byte: byte == ord(" ") or byte in _HOST
+            )
+        try:
+            address = parse_address(decode(literal))
+        except AddressError as error:
+            raise UrlError(f"invalid host: {error}") from None
+        if address.bits == 32:
+            raise UrlError("invalid IP-literal")
+        parsed = b"[" + literal + b"]" + port
+    else:
+        parse_colon = host.rfind(b":")
+        if scheme in (b"http", b"https"):
+            # Elsewhere lists of hosts with ports are found in the wild (databases).
+            parse_colon = host.find(b":")
+        if parse_colon >= 0:
+            _check_port(host[parse_colon:])
+        parsed = _unescape_host(host)
     if not at:
         return None, parsed
     if not _USER_INFO.fullmatch(info):
@@ -167,40 +200,6 @@ def _parse_authority(scheme: bytes, authority: bytes) -> tuple[tuple[bytes, ...]
     name, colon, password = info.partition(b":")
     parts = (name, password) if colon else (name,)
     return tuple(_unescape(part) for part in parts), parsed
-
-
-def _parse_host(scheme: bytes, host: bytes) -> bytes:
-    bracket = host.rfind(b"[")
-    if bracket > 0:
-        raise UrlError("invalid IP-literal")
-    if bracket == 0:
-        return _parse_ip_literal(host)
-    colon = host.rfind(b":")
-    if scheme in (b"http", b"https"):
-        # Elsewhere lists of hosts with ports are found in the wild (databases).
-        colon = host.find(b":")
-    if colon >= 0:
-        _check_port(host[colon:])
-    return _unescape_host(host)
-
-
-def _parse_ip_literal(host: bytes) -> bytes:
-    end = host.rfind(b"]")
-    if end < 0:
-        raise UrlError("missing ']' in host")
-    port = host[end + 1 :]
-    _check_port(port)
-    name, percent, zone = host[1:end].partition(b"%25")
-    literal = _unescape_host(name)
-    if percent:
-        literal += _unescape_zone(percent + zone)
-    try:
-        address = parse_address(decode(literal))
-    except AddressError as error:
-        raise UrlError(f"invalid host: {error}") from None
-    if address.bits == 32:
-        raise UrlError("invalid IP-literal")
-    return b"[" + literal + b"]" + port
 
 
 def _check_port(port: bytes) -> None:
@@ -233,11 +232,6 @@ def _unescape_host(host: bytes) -> bytes:
     return _unescape_strictly(host, lambda byte: byte >= 0x80)
 
 
-def _unescape_zone(zone: bytes) -> bytes:
-    """Unescape where only what could stand there as it is, and a blank, may be escaped."""
-    return _unescape_strictly(zone, lambda byte: byte == ord(" ") or byte in _HOST)
-
-
 def _unescape_strictly(text: bytes, may_be_escaped: Callable[[int], bool]) -> bytes:
     result = bytearray()
     position = 0
@@ -264,15 +258,6 @@ def _escape(text: bytes, allowed: bytes) -> bytes:
 def _as_written(text: bytes, written: bytes, allowed: bytes) -> bytes:
     is_proper = not written.translate(None, allowed + _TOLERATED)
     return written if is_proper else _escape(text, allowed)
-
-
-def _format_authority(url: ParsedUrl) -> bytes:
-    if not url.has_authority:
-        return b""
-    text = b"//" if url.host or url.path or url.user is not None else b""
-    if url.user is not None:
-        text += b":".join(_escape(part, _USER) for part in url.user) + b"@"
-    return text + _escape(url.host, _HOST)
 
 
 _MAX_LENGTH = 2**16

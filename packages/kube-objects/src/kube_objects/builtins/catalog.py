@@ -64,7 +64,10 @@ class Catalog:
         entry = self._entries.get(kind)
         if entry is None:
             return None
-        schema = self._document(entry.file).get(entry.component)
+        file = entry.file
+        if file not in self._documents:
+            self._documents[file] = Components(self._read(file), self._shared)
+        schema = self._documents[file].get(entry.component)
         found = KindSchema(kind, entry.plural, entry.namespaced, schema)
         self._found[kind] = found
         return found
@@ -97,11 +100,6 @@ class Catalog:
     @cached_property
     def _shared(self) -> Components:
         return Components(self._read(self._index["shared"]))
-
-    def _document(self, file: str) -> Components:
-        if file not in self._documents:
-            self._documents[file] = Components(self._read(file), self._shared)
-        return self._documents[file]
 
     def _read(self, file: str) -> dict[str, Schema]:
         components: dict[str, Schema] = json.loads(
