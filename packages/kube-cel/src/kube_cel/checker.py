@@ -118,20 +118,19 @@ class _Checker:
         while isinstance(operand, Select):
             chain.append(operand)
             operand = operand.operand
-        # Find the type that a chain, outermost selection first, names.
-        if not isinstance(operand, Ident) or (
-            operand.name in self.env.variables or operand.name in self._scope
+        found: Type | None = None
+        if (
+            isinstance(operand, Ident)
+            and operand.name not in self.env.variables
+            and operand.name not in self._scope
         ):
-            found = None
-        else:
+            # The chain, outermost selection first, may begin with the dotted name of a type.
             for place, selection in enumerate(chain):
-                dotted_found = self._type_name(dotted(selection) or "")
-                if dotted_found is not None:
+                found = self._type_name(dotted(selection) or "")
+                if found is not None:
                     del chain[place:]
-                    found = self._typed(selection, dotted_found)
+                    self._typed(selection, found)
                     break
-            else:
-                found = None
         if found is None:
             found = _VISITS[operand.__class__](self, operand)
         for selection in reversed(chain):
@@ -176,12 +175,8 @@ class _Checker:
         operand, name = node.arguments
         owner = _VISITS[operand.__class__](self, operand)
         name.type = STRING
-        found = self.inference.field(
-            node,
-            owner,
-            name.value if isinstance(name, Literal) and isinstance(name.value, str) else "",
-            is_optional=True,
-        )
+        text = name.value if isinstance(name, Literal) and isinstance(name.value, str) else ""
+        found = self.inference.field(node, owner, text, is_optional=True)
         return self._typed(node, found)
 
     def list_literal(self, node: ListLiteral) -> Type:

@@ -133,12 +133,9 @@ def _expression_ends(text: str, marks: list[re.Match[str]]) -> list[int]:
         if mark == '"':
             outside[index], quoted[index] = quoted[index + 1], outside[index + 1]
         elif mark == "\\":
-            escaped_index = index + 1
-            quoted[index] = quoted[
-                index
-                + 1
-                + (escaped_index < len(marks) and marks[escaped_index].start() == place + 1)
-            ]
+            # A mark right behind the backslash is escaped, and skipped with it.
+            is_escape = index + 1 < len(marks) and marks[index + 1].start() == place + 1
+            quoted[index] = quoted[index + 1 + is_escape]
         elif mark == "}":
             outside[index] = index
         elif mark == _OPENING and text[place - 1 : place] != '"':

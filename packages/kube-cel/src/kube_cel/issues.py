@@ -77,23 +77,20 @@ def format_issues(text: str, issues: Iterable[Issue]) -> str:
     shown: list[str] = []
     for issue in ordered[:MAX_ISSUES]:
         if issue.offset == NO_OFFSET:
-            format_issue = f"ERROR: <input>:-1:0: {issue.message}"
-        elif not text:  # the one text without a first column
-            format_issue = f"ERROR: <input>:1:0: {issue.message}"
-        else:
-            line_start = text.rfind("\n", 0, issue.offset) + 1
-            line_number = text.count("\n", 0, issue.offset) + 1
-            column = issue.offset - line_start
-            head = f"ERROR: <input>:{line_number}:{column + 1}: {issue.message}"
-            line = text[line_start:].partition("\n")[0].replace("\t", " ")
-            if len(line.encode(errors="replace")) > _MAX_SNIPPET_BYTES:
-                format_issue = head
-            else:
-                dots = "".join(_width_of(character)[0] for character in line[:column])
-                format_issue = (
-                    f"{head}\n | {line}\n | {(dots + _width_of(line[column : column + 1])[1])}"
-                )
-        shown.append(format_issue)
+            shown.append(f"ERROR: <input>:-1:0: {issue.message}")
+            continue
+        if not text:  # the one text without a first column
+            shown.append(f"ERROR: <input>:1:0: {issue.message}")
+            continue
+        line_start = text.rfind("\n", 0, issue.offset) + 1
+        line_number = text.count("\n", 0, issue.offset) + 1
+        column = issue.offset - line_start
+        shown.append(f"ERROR: <input>:{line_number}:{column + 1}: {issue.message}")
+        line = text[line_start:].partition("\n")[0].replace("\t", " ")
+        if len(line.encode(errors="replace")) <= _MAX_SNIPPET_BYTES:
+            dots = "".join(_width_of(character)[0] for character in line[:column])
+            caret = _width_of(line[column : column + 1])[1]
+            shown += (f" | {line}", f" | {dots}{caret}")
     if len(ordered) > MAX_ISSUES:
         shown.append(f"{len(ordered) - MAX_ISSUES} more errors were truncated")
     return "\n".join(shown)

@@ -93,7 +93,7 @@ class _Mismatch(Exception):  # noqa: N818 - caught by its only caller
 
 
 def check_format_calls(calls: Iterable[Call], env: Environment) -> list[Issue]:
-    """Look at typed `format` calls; calls with anything but literals are passed over."""
+    """Return the issues of typed `format` calls; only those with literals are checked."""
     found: list[Issue] = []
     for call in calls:
         try:
@@ -107,33 +107,30 @@ def check_format_calls(calls: Iterable[Call], env: Environment) -> list[Issue]:
 
 
 def _check_call(call: Call, version: int) -> None:
-    text, arguments = call.target, call.arguments[0]
-    if not isinstance(text, Literal) or not isinstance(arguments, ListLiteral):
+    if not isinstance(call.target, Literal) or not isinstance(call.arguments[0], ListLiteral):
         return
-    if not isinstance(text.value, str):
+    text, arguments = call.target.value, call.arguments[0].elements
+    if not isinstance(text, str):
         return
-    # Hold each clause against its argument.
-    clauses_text = text.value
-    clauses_arguments = arguments.elements
-    wanted = 0
-    position = clauses_text.find("%")
+    expected = 0
+    position = text.find("%")
     while position != -1:
         position += 1
-        if clauses_text[position : position + 1] == "%":
+        if text[position : position + 1] == "%":
             position += 1
         else:
-            if position >= len(clauses_text):
+            if position >= len(text):
                 raise _Mismatch("unexpected end of string")
-            if wanted >= len(clauses_arguments):
-                raise _Mismatch(f"index {wanted} out of range")
-            clause, position = _read_clause(clauses_text, position, version)
-            _check_argument(clause, clauses_arguments[wanted])
-            wanted += 1
-        position = clauses_text.find("%", position)
-    if len(arguments.elements) > wanted:
+            if expected >= len(arguments):
+                raise _Mismatch(f"index {expected} out of range")
+            clause, position = _read_clause(text, position, version)
+            _check_argument(clause, arguments[expected])
+            expected += 1
+        position = text.find("%", position)
+    if len(arguments) > expected:
         raise _Mismatch(
             "too many arguments supplied to string.format"
-            f" (expected {wanted}, got {len(arguments.elements)})"
+            f" (expected {expected}, got {len(arguments)})"
         )
 
 
@@ -196,14 +193,12 @@ def _check_argument(clause: _Clause, argument: Node) -> None:
 
 
 def check_literals(tree: Node, env: Environment) -> Iterator[Issue]:
-    """Look at the literals of a typed tree."""
+    """Yield what the API server rejects in the literals of a typed tree."""
     if env.profile.mixes_literals:
         return
-    # List all nodes, each with whether it is below a call that takes mixed lists.
-    stack = [(tree, False)]
+    stack = [(tree, False)]  # nodes, and whether they are below a call that takes mixed lists
     while stack:
-        walk_node, walk_may_mix = stack.pop()
-        node, may_mix = walk_node, walk_may_mix
+        node, may_mix = stack.pop()
         if isinstance(node, ListLiteral) and not may_mix:
             found = [
                 _type_of(element, i in node.optional) for i, element in enumerate(node.elements)
@@ -221,22 +216,15 @@ def check_literals(tree: Node, env: Environment) -> Iterator[Issue]:
                 if value != values[0]:
                     yield _mismatch(entry.value, values[0], value)
         elif isinstance(node, Call) and node.function in _PARSERS and node.arguments:
-            function = node.function
-            text_node = node.arguments[0]
-            if isinstance(text_node, Literal) and isinstance(text_node.value, str):
+            text = node.arguments[0]
+            if isinstance(text, Literal) and isinstance(text.value, str):
                 try:
-                    _PARSERS[function](text_node.value)
+                    _PARSERS[node.function](text.value)
                 except (ValueError, re2.error):
-                    yield Issue(
-                        f"invalid {function} argument",
-                        text_node.offset,
-                        text_node.start,
-                        text_node.end,
-                    )
-        walk_may_mix = walk_may_mix or (
-            isinstance(walk_node, Call) and walk_node.function == "format"
-        )
-        stack.extend((child, walk_may_mix) for child in children(walk_node))
+                    message = f"invalid {node.function} argument"
+                    yield Issue(message, text.offset, text.start, text.end)
+        may_mix = may_mix or (isinstance(node, Call) and node.function == "format")
+        stack.extend((child, may_mix) for child in children(node))
 
 
 def _type_of(node: Node, is_optional: bool = False) -> Type:

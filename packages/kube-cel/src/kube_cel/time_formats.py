@@ -62,22 +62,18 @@ def parse_timestamp(text: str) -> Timestamp:
     clock, fraction, zone = parts.groups()
     if clock[10] != "T" or zone == "z":  # the form allows small letters, Go does not
         raise ValueError(text)
-    if zone == "Z":
-        offset = 0
+    offset = 0
+    if zone != "Z":
+        offset = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
+        offset = -offset if zone[0] == "-" else offset
+    if clock.startswith("0000"):  # a year of the form but not of Python; out of range anyhow
+        seconds = MIN_SECONDS - 366 * 86400 - offset
     else:
-        parse_seconds = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
-        offset = -parse_seconds if zone[0] == "-" else parse_seconds
-    seconds = _seconds(clock) - offset
+        since = datetime.fromisoformat(clock) - _NAIVE_EPOCH
+        seconds = since.days * 86400 + since.seconds - offset
     if fraction is None:
         return Timestamp(seconds * SECOND, offset)
     return Timestamp(seconds * SECOND + int(fraction[:9].ljust(9, "0")), offset)
-
-
-def _seconds(clock: str) -> int:
-    if clock.startswith("0000"):  # a year of the form but not of Python; out of range anyhow
-        return MIN_SECONDS - 366 * 86400
-    since = datetime.fromisoformat(clock) - _NAIVE_EPOCH
-    return since.days * 86400 + since.seconds
 
 
 def parse_date_time(text: str) -> Timestamp:
@@ -99,7 +95,11 @@ def format_timestamp(moment: Timestamp) -> str:
     """Print as RFC 3339 in the zone it was written in, with as many digits as it has."""
     seconds, nanos = divmod(moment.nanos, SECOND)
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
-    return _format_seconds(seconds + moment.offset) + fraction + _format_offset(moment.offset)
+    zone = "Z"
+    if moment.offset:
+        hours, minutes = divmod(abs(moment.offset) // 60, 60)
+        zone = f"{'-' if moment.offset < 0 else '+'}{hours:02d}:{minutes:02d}"
+    return _format_seconds(seconds + moment.offset) + fraction + zone
 
 
 def format_timestamp_utc(moment: Timestamp) -> str:
@@ -119,17 +119,11 @@ def parse_duration(text: str) -> int:
         part = _DURATION_PART.match(rest, position)
         if part is None or part[4] not in _UNITS or not (part[1] or part[3]):
             raise ValueError(text)
-        whole = part[1]
-        fraction = part[3] or ""
         unit = _UNITS[part[4]]
-        exact = int(whole or "0") * unit
-        if not fraction:
-            nanos = exact
-        else:
-            # Go multiplies fractions as floating point; its last digit is ours, too.
-            digits = fraction[:18]
-            nanos = exact + int(float(int(digits)) * (unit / 10.0 ** len(digits)))
-        total += nanos
+        total += int(part[1] or "0") * unit
+        digits = (part[3] or "")[:18]
+        if digits:  # Go multiplies fractions as floating point; the last digit must be the same
+            total += int(float(int(digits)) * (unit / 10.0 ** len(digits)))
         position = part.end()
     if not -(2**63) <= sign * total < 2**63:
         raise ValueError(text)
@@ -160,10 +154,3 @@ def _unit_of(word: str) -> int:
 
 def _format_seconds(seconds: int) -> str:
     return (_NAIVE_EPOCH + timedelta(seconds=seconds)).isoformat()
-
-
-def _format_offset(offset: int) -> str:
-    if not offset:
-        return "Z"
-    hours, minutes = divmod(abs(offset) // 60, 60)
-    return f"{'-' if offset < 0 else '+'}{hours:02d}:{minutes:02d}"

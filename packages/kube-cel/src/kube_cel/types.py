@@ -160,17 +160,14 @@ def _parse(text: str) -> tuple[Type, str]:
         raise ValueError(f"expected a type, found {text!r}")
     name, rest = matched[0], text[matched.end() :].lstrip()
     if name in CONSTRUCTORS and rest.startswith("("):
-        # Read types up to the closing parenthesis.
-        parse_text: str = rest[1:]
-        parse_parameters: list[Type] = []
-        separator = ","
+        parameters: list[Type] = []
+        separator, rest = ",", rest[1:]
         while separator == ",":
-            parameter, parse_text = _parse(parse_text.lstrip())
-            parse_parameters.append(parameter)
-            separator, parse_text = parse_text[:1], parse_text[1:].lstrip()
+            parameter, rest = _parse(rest.lstrip())
+            parameters.append(parameter)
+            separator, rest = rest[:1], rest[1:].lstrip()
         if separator != ")":
-            raise ValueError(f"expected ')' before {separator + parse_text!r}")
-        parameters, rest = tuple(parse_parameters), parse_text
-        return Type(name, parameters), rest
+            raise ValueError(f"expected ')' before {separator + rest!r}")
+        return Type(name, tuple(parameters)), rest
     name = _SHORT_NAMES.get(name, name)
     return PRIMITIVES.get(name) or object_of(name), rest

@@ -98,15 +98,14 @@ def _owns_value(fields: Mapping[str, Any], value: Any) -> bool:
         if not keyed:
             return True
         for item in value:
-            found = [below for key, below in keyed if _is_keyed(item, key)]
-            if not found or not any(_owns_value(below, item) for below in found):
+            # A key that the item leaves out has a default.
+            found = [
+                below
+                for key, below in keyed
+                if isinstance(item, dict)
+                and all(item.get(name, recorded) == recorded for name, recorded in key.items())
+            ]
+            if not any(_owns_value(below, item) for below in found):
                 return False
         return True
     return True
-
-
-def _is_keyed(item: Any, key: Mapping[str, Any]) -> bool:
-    """Say whether an item may be recorded under a key; what it leaves out has a default."""
-    return isinstance(item, dict) and all(
-        item.get(name, value) == value for name, value in key.items()
-    )

@@ -7,7 +7,7 @@ documents have nothing wrong with them, and loading should not pay for pointing.
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -189,7 +189,9 @@ class _Reader:
             return
         (name, span, merges), top.key = top.key, None
         if merges:
-            for part in _merged(place):
+            # Of a list of mappings, the first one wins.
+            is_list = all(isinstance(step, int) for step in place.parts)
+            for part in reversed(place.parts.values()) if is_list else (place,):
                 top.place.parts.update(part.parts)
         else:
             place.key = span
@@ -209,11 +211,3 @@ _HANDLERS: dict[type[Event], Callable[[_Reader, Any], None]] = {
     SequenceEndEvent: _Reader.close,
     AliasEvent: _Reader.alias,
 }
-
-
-def _merged(place: Place) -> Iterator[Place]:
-    """Return what a merge key brings in, the one that wins last."""
-    if all(isinstance(step, int) for step in place.parts):
-        yield from reversed(place.parts.values())
-    else:
-        yield place

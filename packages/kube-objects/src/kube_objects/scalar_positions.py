@@ -77,7 +77,14 @@ def offsets(source: str, style: str, value: str) -> Offsets | None:
             lines.append(_Line(starts[-1], len(source), False))
         # The indentation is the first line's, unless the header gives a smaller one, relative to a
         # parent that cannot be seen from here. So try: the widest that reproduces the value is it.
-        for indent in range(_first_indent(source, lines), -1, -1):
+        indents = [_indent(source, line) for line in lines]
+        with_text = (
+            indent
+            for line, indent in zip(lines, indents, strict=True)
+            if line.start + indent < line.end
+        )
+        widest = next(with_text, max(indents, default=0))
+        for indent in range(widest, -1, -1):
             found = _matched(source, _block(source, lines, indent), value, len(source))
             if found is not None:
                 return found
@@ -175,14 +182,6 @@ class _Line:
     start: int
     end: int
     has_break: bool
-
-
-def _first_indent(source: str, lines: list[_Line]) -> int:
-    for line in lines:
-        indent = _indent(source, line)
-        if line.start + indent < line.end:
-            return indent
-    return max((_indent(source, line) for line in lines), default=0)
 
 
 def _indent(source: str, line: _Line) -> int:

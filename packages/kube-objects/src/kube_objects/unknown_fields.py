@@ -49,24 +49,21 @@ class _Walk:
                 yield from self.unknown(part, item, (*path, index), kept)
         elif isinstance(value, dict):
             kept = kept or self._keeps(schema)
+            described = schema or {}
+            known = fields(described)
             for key, part in value.items():
-                yield from self._below(key, part, schema or {}, path, kept)
-
-    def _below(
-        self, key: str, value: Any, schema: Schema, path: Path, kept: bool
-    ) -> Iterator[Path]:
-        below = (*path, key)
-        if key in OBJECT_FIELDS and is_embedded(schema):
-            described = fields(schema).get(key)
-            # A CRD may say something about metadata.name alone; that describes no other field away.
-            if key == "metadata" and described is not None and "labels" in fields(described):
-                yield from _Walk(built_in=True).unknown(value, described, below, kept=False)
-        elif key in fields(schema):
-            yield from self.unknown(value, fields(schema)[key], below, kept=False)
-        elif has_other_fields(schema):
-            yield from self.unknown(value, other_fields(schema), below, kept=False)
-        elif not kept:
-            yield below
+                below = (*path, key)
+                if key in OBJECT_FIELDS and is_embedded(described):
+                    metadata = known.get(key) if key == "metadata" else None
+                    # A CRD may describe metadata.name alone; the other fields are known, too.
+                    if metadata is not None and "labels" in fields(metadata):
+                        yield from _Walk(built_in=True).unknown(part, metadata, below, kept=False)
+                elif key in known:
+                    yield from self.unknown(part, known[key], below, kept=False)
+                elif has_other_fields(described):
+                    yield from self.unknown(part, other_fields(described), below, kept=False)
+                elif not kept:
+                    yield below
 
     def _keeps(self, schema: Schema | None) -> bool:
         if schema is None:

@@ -109,20 +109,16 @@ def _scalar(value: Any) -> list[str]:
         case int():
             return [str(value)]
         case float():
-            return [_float(value)]
+            if not math.isfinite(value):
+                raise ValueError(f"{value} is no JSON number")
+            text = repr(value)
+            # YAML 1.1 knows a float by its point.
+            return [text if "." in text else text.replace("e", ".0e")]
         case str():
             fits_block = "\n" in value and value.strip("\n") and _LINES.fullmatch(value)
             return _block(value) if fits_block else [_inline(value)]
         case _:
             return ["{}" if isinstance(value, dict) else "[]"]
-
-
-def _float(value: float) -> str:
-    if not math.isfinite(value):
-        raise ValueError(f"{value} is no JSON number")
-    text = repr(value)
-    # YAML 1.1 knows a float by its point.
-    return text if "." in text else text.replace("e", ".0e")
 
 
 def _block(text: str) -> list[str]:

@@ -108,17 +108,15 @@ def build_optional_select(builder: Builder, node: Call) -> Step:
     field = extend_path(walk, name) if walk is not None else None
     if walk is not None and field is not None and field.hops[-1].of_object:
         # Read a field of a typed object that may be absent, on an object that may not.
-        optional_read = raw_step(walk)
-        key = str(field.hops[-1].key)
-        optional_name = field.hops[-1].name
-        shape = field.shape
+        read_object, last, shape = raw_step(walk), field.hops[-1], field.shape
+        key = str(last.key)
 
         def read_field(frame: Frame) -> Any:
-            raw = optional_read(frame)
+            raw = read_object(frame)
             if type(raw) is dict or type(raw) is PartialMap:
                 value = raw.get(key)
                 return ABSENT if value is None else shape.value(value)
-            return ABSENT if raw is None else _take(walk.shape.value(raw), optional_name)
+            return ABSENT if raw is None else _take(walk.shape.value(raw), last.name)
 
         return read_field
     operand = _operand(builder, holder)

@@ -162,42 +162,35 @@ def _container(hop: PathStep) -> tuple[type, ...]:
 
 
 def step_of(walk: FieldPath) -> Step:
-    """Compile a walk to the value at its end."""
-    shape = walk.shape
-    if not walk.hops:
-        slot = walk.place.slot
-        variable_convert, slowly = walk.shape.value, walk.raw
+    """Compile a path to a step that returns the value at its end."""
+    slot, keys, slowly = walk.place.slot, tuple(hop.key for hop in walk.hops), walk.raw
+    exact, convert = walk.shape.exact, walk.shape.value
+    if not keys:
 
         def read_variable(frame: Frame) -> Any:
             raw = frame[slot]
             if raw is None or raw is ABSENT or type(raw) is DeferredError:
                 return slowly(frame)  # raises, or returns a null that is allowed
-            return variable_convert(raw)
+            return convert(raw)
 
         return read_variable
-    if shape.exact is not None and not _has_index(walk):
-        exact = shape.exact
-        scalar_slot = walk.place.slot
-        keys = tuple(hop.key for hop in walk.hops)
-        scalar_shape = walk.shape
-
-        def scalar_slowly(frame: Frame) -> Any:
-            raw = walk.raw(frame)
-            return None if raw is None else scalar_shape.value(raw)
+    if exact is not None and not _has_index(walk):
 
         def read_scalar(frame: Frame) -> Any:
-            value = frame[scalar_slot]
+            value = frame[slot]
             try:
                 for key in keys:
                     value = value[key]
             except (KeyError, TypeError):
-                return scalar_slowly(frame)
-            return value if type(value) is exact else scalar_slowly(frame)
+                value = ABSENT
+            if type(value) is exact:
+                return value
+            raw = slowly(frame)  # raises if there is no value, or if it contradicts the schema
+            return None if raw is None else convert(raw)
 
         return read_scalar
     read = raw_step(walk)
-    convert = shape.value
-    if shape.convert is None:
+    if walk.shape.convert is None:
         return read
 
     def read_view(frame: Frame) -> Any:
@@ -208,39 +201,33 @@ def step_of(walk: FieldPath) -> Step:
 
 
 def raw_step(walk: FieldPath) -> Step:
-    """Compile a walk to the data at its end: null only where the schema allows it."""
-    if not walk.hops:
-        raw_slot = walk.place.slot
-        raw_slowly = walk.raw
+    """Compile a path to a step that returns the raw data at its end; null only if nullable."""
+    slot, keys, slowly = walk.place.slot, tuple(hop.key for hop in walk.hops), walk.raw
+    if not keys:
 
-        def read_raw_variable(frame: Frame) -> Any:
-            value = frame[raw_slot]
-            return value if type(value) is dict or type(value) is list else raw_slowly(frame)
+        def read_variable(frame: Frame) -> Any:
+            value = frame[slot]
+            return value if type(value) is dict or type(value) is list else slowly(frame)
 
-        return read_raw_variable
+        return read_variable
     if _has_index(walk):
-        # Read along a path with list positions, which Python would also take in a text.
-        indexed_slot = walk.place.slot
-        indexed_keys: tuple[tuple[Any, Any], ...] = tuple(
+        # Python would take an index in a string, too, so containers are checked on the way.
+        typed_keys: tuple[tuple[Any, Any], ...] = tuple(
             (hop.key, _container(hop)) for hop in walk.hops
         )
-        indexed_slowly = walk.raw
 
         def read_indexed(frame: Frame) -> Any:
-            value = frame[indexed_slot]
+            value = frame[slot]
             try:
-                for key, container in indexed_keys:
+                for key, container in typed_keys:
                     if type(value) not in container:
-                        return indexed_slowly(frame)
+                        return slowly(frame)
                     value = value[key]
             except (KeyError, IndexError):
-                return indexed_slowly(frame)
-            return indexed_slowly(frame) if value is None else value
+                return slowly(frame)
+            return slowly(frame) if value is None else value
 
         return read_indexed
-    slot = walk.place.slot
-    keys = tuple(hop.key for hop in walk.hops)
-    slowly = walk.raw
 
     def read_raw(frame: Frame) -> Any:
         value = frame[slot]

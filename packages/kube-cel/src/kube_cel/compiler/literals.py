@@ -36,14 +36,14 @@ def build_literal(_builder: Builder, node: Literal) -> Step:
 def build_list(builder: Builder, node: ListLiteral) -> Step:
     """Compile `[a, ?b]`."""
     if node.optional:
-        list_steps = tuple(
+        elements = tuple(
             builder.build_optional(element) if index in node.optional else builder.build(element)
             for index, element in enumerate(node.elements)
         )
 
         def make(frame: Frame) -> list[Any]:
-            charge(frame, len(list_steps))
-            values = [step(frame) for step in list_steps]
+            charge(frame, len(elements))
+            values = [step(frame) for step in elements]
             return [value for value in values if value is not ABSENT]
 
         return make

@@ -69,17 +69,17 @@ def json_encode(value: Any) -> str:
     try:
         return encode_json(value, _SUBSTITUTES)
     except NotEncodable as error:
-        no_value = error.value
-        if type(no_value) is TypeValue:
-            no_json_form = _TYPE
-        elif type(no_value) is DeferredError:
-            no_json_form = "type conversion error from list to '*structpb.Value'"
-        elif no_value is OMIT:
-            no_json_form = "unsupported native conversion from omit to *structpb.Value"
+        culprit = error.value
+        if type(culprit) is TypeValue:
+            message = _TYPE
+        elif type(culprit) is DeferredError:
+            message = "type conversion error from list to '*structpb.Value'"
+        elif culprit is OMIT:
+            message = "unsupported native conversion from omit to *structpb.Value"
         else:
-            name = kind_of(no_value).rpartition(".")[2]
-            no_json_form = f"type conversion error from '{name}' to '*structpb.Value'"
-        raise EvaluationError(no_json_form) from None
+            name = kind_of(culprit).rpartition(".")[2]
+            message = f"type conversion error from '{name}' to '*structpb.Value'"
+        raise EvaluationError(message) from None
 
 
 def _exact(number: int) -> Any:
@@ -97,13 +97,13 @@ def _with_text_keys(entries: MixedMap) -> dict[str, Any]:
     for key in entries:
         if type(key) is not str:
             if type(key) is int or type(key) is UInt:
-                no_text = f"unsupported type conversion from '{kind_of(key)}' to string"
+                message = f"unsupported type conversion from '{kind_of(key)}' to string"
             elif type(key) is TypeValue:
-                no_text = _TYPE
+                message = _TYPE
             else:
                 name = _KEY_NAMES.get(type(key)) or f"'{kind_of(key).rpartition('.')[2]}'"
-                no_text = f"type conversion error from {name} to 'string'"
-            raise EvaluationError(no_text)
+                message = f"type conversion error from {name} to 'string'"
+            raise EvaluationError(message)
     return dict(entries.items())
 
 

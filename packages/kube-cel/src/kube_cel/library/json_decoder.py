@@ -50,20 +50,16 @@ class JsonError(ValueError):
 
 def decode_json(text: str) -> Any:
     """Parse one JSON document; raise `JsonError` in Go's words."""
-    if text.count("[") + text.count("{") <= _MAX_FAST_DEPTH:
-        is_shallow = True
-    else:
+    is_shallow = text.count("[") + text.count("{") <= _MAX_FAST_DEPTH
+    if not is_shallow:
         steps = map(_STEPS.__getitem__, _BRACKET.findall(_STRING.sub("", text)))
         is_shallow = max(accumulate(steps), default=0) <= _MAX_FAST_DEPTH
-    if is_shallow and not (
-        _HALF_PAIR.search(text) is not None and _LONE_HALF.search(text) is not None
-    ):
+    if is_shallow and not (_HALF_PAIR.search(text) and _LONE_HALF.search(text)):
+        decoder = _STRICT_DECODER if _MAY_BE_TOO_LARGE.search(text) else _FAST_DECODER
         try:
-            return (_STRICT_DECODER if _MAY_BE_TOO_LARGE.search(text) else _FAST_DECODER).decode(
-                text
-            )
+            return decoder.decode(text)
         except ValueError:
-            pass  # read it again for the right words
+            pass  # `_Reader` finds the error message of Go
     if len(text) > _MAX_FAST_LENGTH:
         reasons = (
             f"is not JSON, nests more than {_MAX_FAST_DEPTH} levels or has half a surrogate pair"
@@ -150,17 +146,15 @@ class _Reader:
                 if char != "," and char != "]":
                     self._refuse("after array element")
                 self.position += 1
-                more = char == ","
             else:
                 holder[self.keys.pop()] = value
-                after_char = self._peek()
-                if after_char != "," and after_char != "}":
+                char = self._peek()
+                if char != "," and char != "}":
                     self._refuse("after object key:value pair")
                 self.position += 1
-                if after_char == ",":
+                if char == ",":
                     self.keys.append(self._key())
-                more = after_char == ","
-            if more:
+            if char == ",":
                 return False, None
             value = self.open.pop()
         return True, value
@@ -203,12 +197,12 @@ class _Reader:
     def _refuse_here(self, context: str) -> NoReturn:
         char = self.text[self.position : self.position + 1] or " "
         if char == "'":
-            quote_char = r"'\''"
+            quoted = r"'\''"
         elif char == '"':
-            quote_char = "'\"'"
+            quoted = "'\"'"
         else:
-            quote_char = f"'{go_text.quote(chr(go_text.encode(char)[0]))[1:-1]}'"
-        raise JsonError(f"invalid character {quote_char} {context}")
+            quoted = f"'{go_text.quote(chr(go_text.encode(char)[0]))[1:-1]}'"
+        raise JsonError(f"invalid character {quoted} {context}")
 
     def _refuse_string(self) -> NoReturn:
         """Find what is wrong with the string that begins here."""

@@ -43,15 +43,11 @@ def parse_semver(text: str, normalize: bool = False) -> Semver:
     """Read a version."""
     check_size(len(text), _MAX_LENGTH)
     if normalize:
-        normalized_parts = text.removeprefix("v").split(".", 2)
-        normalized_parts = [
-            _without_zeros(part) if len(part) > 1 else part for part in normalized_parts
-        ]
-        if len(normalized_parts) < 3 and (
-            "+" in normalized_parts[-1] or "-" in normalized_parts[-1]
-        ):
+        given = text.removeprefix("v").split(".", 2)
+        given = [_without_zeros(part) if len(part) > 1 else part for part in given]
+        if len(given) < 3 and ("+" in given[-1] or "-" in given[-1]):
             raise EvaluationError("short version cannot contain PreRelease/Build meta data")
-        text = ".".join(normalized_parts + ["0"] * (3 - len(normalized_parts)))
+        text = ".".join(given + ["0"] * (3 - len(given)))
     if not text:
         raise EvaluationError("Version string empty")
     parts = text.split(".", 2)
@@ -64,13 +60,12 @@ def parse_semver(text: str, normalize: bool = False) -> Semver:
     patch = _number("patch", last)
     identifiers = tuple(map(_identifier, pre.split("."))) if has_pre else ()
     if has_build:
-        for build_text in build.split("."):
-            if not build_text:
+        for part in build.split("."):
+            if not part:
                 raise EvaluationError("Build meta data is empty")
-            if not _IDENTIFIER.fullmatch(build_text):
-                raise EvaluationError(
-                    f"Invalid character(s) found in build meta data {quote(build_text)}"
-                )
+            if not _IDENTIFIER.fullmatch(part):
+                found = f"Invalid character(s) found in build meta data {quote(part)}"
+                raise EvaluationError(found)
     return Semver(major, minor, patch, not has_pre, identifiers)
 
 

@@ -86,14 +86,12 @@ def format_url(url: ParsedUrl) -> bytes:
     if url.opaque:
         text += url.opaque
     else:
-        if not url.has_authority:
-            format_authority = b""
-        else:
-            format_text = b"//" if url.host or url.path or url.user is not None else b""
+        if url.has_authority:
+            text += b"//" if url.host or url.path or url.user is not None else b""
             if url.user is not None:
-                format_text += b":".join(_escape(part, _USER) for part in url.user) + b"@"
-            format_authority = format_text + _escape(url.host, _HOST)
-        text += format_authority + escaped_path(url)
+                text += b":".join(_escape(part, _USER) for part in url.user) + b"@"
+            text += _escape(url.host, _HOST)
+        text += escaped_path(url)
     if url.query or url.has_empty_query:
         text += b"?" + url.query
     if url.fragment:
@@ -172,8 +170,8 @@ def _parse_authority(scheme: bytes, authority: bytes) -> tuple[tuple[bytes, ...]
             raise UrlError("missing ']' in host")
         port = host[end + 1 :]
         _check_port(port)
-        parse_name, percent, zone = host[1:end].partition(b"%25")
-        literal = _unescape_host(parse_name)
+        address_text, percent, zone = host[1:end].partition(b"%25")
+        literal = _unescape_host(address_text)
         if percent:
             literal += _unescape_strictly(
                 percent + zone, lambda byte: byte == ord(" ") or byte in _HOST
@@ -186,12 +184,10 @@ def _parse_authority(scheme: bytes, authority: bytes) -> tuple[tuple[bytes, ...]
             raise UrlError("invalid IP-literal")
         parsed = b"[" + literal + b"]" + port
     else:
-        parse_colon = host.rfind(b":")
-        if scheme in (b"http", b"https"):
-            # Elsewhere lists of hosts with ports are found in the wild (databases).
-            parse_colon = host.find(b":")
-        if parse_colon >= 0:
-            _check_port(host[parse_colon:])
+        # Outside of HTTP, lists of hosts with ports are found in the wild (databases).
+        port_at = host.find(b":") if scheme in (b"http", b"https") else host.rfind(b":")
+        if port_at >= 0:
+            _check_port(host[port_at:])
         parsed = _unescape_host(host)
     if not at:
         return None, parsed
