@@ -1,13 +1,13 @@
 """
-Does an expression fit the field it fills, and what schema has a field it makes?
+Whether an expression fits the field it fills, and the schema of a field that an expression fills.
 
 `explain_mismatch` compares an expression's type with the type of its target as kro does: by
-structure, because object types are nominal and the two sides never share one. Some of what
-kro lets pass looks accidental (a scalar for an object); it is let pass here, too, so that
-what kro accepts is accepted.
+structure, because object types are nominal and the two sides never share one. kro accepts some
+combinations by accident (a scalar for an object); they are accepted here, too, so that every
+definition that kro accepts is valid.
 
-`schema_of_type` goes the other way: from the type of a status expression to the schema of
-the status field.
+`schema_of_type` goes the other way: from the type of a status expression to the schema of the
+status field.
 """
 
 from typing import Any
@@ -65,7 +65,7 @@ def _schema_at(schema: Schema, name: str) -> Schema | None:
 
 
 def explain_mismatch(output: Type, expected: Type, env: Environment) -> str | None:
-    """Say why an expression's type does not fit its field, in kro's words; None if it does."""
+    """Return kro's message for a type that does not fit its field, or None if it fits."""
     if expected.kind == "dyn" or output.kind == "dyn" or output == expected:
         return None
     if output.kind == "optional_type":
@@ -167,7 +167,7 @@ def schema_of_type(shown: Type, env: Environment) -> Schema:
     Make the schema of a field that holds values of a type.
 
     Inside an object type from a schema, times and durations lose their type; this and the
-    escaped property names are kro's, and seen by whoever reads an instance's status.
+    escaped property names are kro's, and visible in an instance's status.
     """
     match shown.kind:
         case "list":

@@ -1,12 +1,11 @@
 """
-From a tree to a typed tree, or to everything that is wrong with it.
+Type checking: writes the type of every node into the tree, or raises all issues found.
 
-`check` walks the tree once, bottom up, and writes each node's type into it. The rules are in
-`inference`; what types cannot express about literals is
-checked afterwards (`literal_checks`).
+`check` walks the tree once, bottom up. The rules are in `inference`; what types cannot express
+about literals is checked afterwards (`literal_checks`).
 
-Frames are dear: an expression may be hundreds of levels deep and Python's stack is not. A
-level costs one frame here (two on Python 3.11), a chain of selections costs none.
+Python's stack is limited and an expression may be hundreds of levels deep. A level costs one frame
+here (two on Python 3.11), a chain of selections costs none.
 """
 
 from collections.abc import Callable
@@ -145,7 +144,7 @@ class _Checker:
         return BOOL
 
     def call(self, node: Call) -> Type:
-        """A call, method or operator returns what the overload says that takes its arguments."""
+        """The type of a call is the result of the overload that accepts its arguments."""
         function = node.function
         if function == "_?._":
             return self._optional_select(node)

@@ -1,17 +1,16 @@
 """
 Lists and maps as expressions see them.
 
-A plain `list` or `dict` is a value of its own. Data that comes with a schema is seen through
-a view instead: it keeps the raw JSON and converts an element when it is read, so that what is
-never read costs nothing, and a map that leaves the engine is still the author's own text.
-How to convert is decided by `views`, which knows schemas; here a converter is a function.
-What contradicts its schema is `DeferredError`, and an error only for who reads it.
+A plain `list` or `dict` is a value of its own. Data with a schema is seen through a view: it keeps
+the raw JSON and converts an element when it is read, so that unread data costs nothing, and a map
+that is a result is still the author's own data. `schema_views` knows schemas; here a converter is
+just a function. Data that contradicts its schema becomes a `DeferredError`, raised when it is read.
 
-`MixedMap` is a map that a `dict` cannot hold, because its keys are not all texts, as those of
-data are, or a value of it is unreadable. A `dict` holds neither, so that reading one is quick.
+`MixedMap` is a map that a `dict` cannot represent, because its keys are not all strings or a value
+is a `DeferredError`. A `dict` holds neither, so that reading one is fast.
 
-`PartialMap` is a map of which only some keys are known. Whoever reads another one, or asks for
-the map as a whole, raises `UnknownValue`.
+`PartialMap` is a map of which only some keys are known. Reading another key, or the map as a whole,
+raises `UnknownValue`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -197,7 +196,7 @@ def exact_key(key: Any) -> Any:
         return (kind, key)
     if kind is Timestamp:
         return (kind, key.nanos, key.offset)
-    if kind is bytes:  # kro's words: it does not expect this either
+    if kind is bytes:  # kro's message
         raise EvaluationError(
             "internal error: runtime error: hash of unhashable type types.Bytes",
             hint="bytes cannot be a key; base64.encode(…) makes a text of them",
@@ -225,7 +224,7 @@ class PartialMap(dict[str, Any]):
     A map of which only the keys it holds are known.
 
     `path` is where it sits in the data (`deployment.metadata`). `is_open` says which absent
-    keys may exist in the cluster; all of them unless told. An absent key that is not open is
+    keys may exist in the cluster; by default all of them. An absent key that is not open is
     absent as in any map.
     """
 
@@ -299,7 +298,7 @@ def partial(value: Any, path: str, is_open: Callable[[str], bool] | None = None)
     """Return a copy of `value` in which every map, at any depth, is partial."""
     root: list[Any] = [value]
     waiting: list[tuple[Any, Any, str]] = [(root, 0, path)]
-    while waiting:  # a stack of our own: data may be nested deeper than Python may call
+    while waiting:  # not recursive: data may be nested deeper than Python's stack
         holder, key, place = waiting.pop()
         child = holder[key]
         if type(child) is dict:
@@ -323,12 +322,12 @@ MAPS = (dict, ObjectView, MapView, PartialMap, MixedMap)
 
 
 def is_list(value: object) -> bool:
-    """Say whether `value` is a CEL list."""
+    """Return whether `value` is a CEL list."""
     return type(value) in LISTS
 
 
 def is_map(value: object) -> bool:
-    """Say whether `value` is a CEL map (typed objects are maps at run time)."""
+    """Return whether `value` is a CEL map (typed objects are maps at run time)."""
     return type(value) in MAPS
 
 

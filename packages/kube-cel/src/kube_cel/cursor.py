@@ -93,7 +93,7 @@ class Repair(Enum):
 
 
 def diagnose(tokens: Tokens, at: int, expected: Expected) -> tuple[Issue, Repair]:
-    """Say what is wrong with the token at `at`, and how to go on."""
+    """Return what is wrong with the token at `at`, and how to go on."""
     shown = _show_token(tokens, at)
     if tokens.kinds[at] != END and tokens.kinds[at + 1] in expected.kinds:
         text, repair = f"extraneous input {shown} expecting {expected}", Repair.SKIP
@@ -197,7 +197,7 @@ def _may_follow(tokens: Tokens, at: int, expected: Expected) -> frozenset[str]:
 
 
 class ParseAborted(Exception):  # noqa: N818 - control flow between a parser and its start
-    """Nothing after this place can be made sense of; the issues say why."""
+    """The rest of the text cannot be parsed; the issues are why."""
 
 
 class Cursor:
@@ -230,12 +230,12 @@ class Cursor:
         return end
 
     def expect(self, expected: Expected) -> None:
-        """See to it that the next token is an expected one."""
+        """Repair the next token if it is not an expected one."""
         if self.kinds[self.at] not in expected.kinds:
             self.repair(expected)
 
     def repair(self, expected: Expected) -> Repair:
-        """Note what is wrong with the next token, and make the best of it or give up."""
+        """Note an issue about the next token and repair it; raises `ParseAborted` if that fails."""
         issue, repair = diagnose(self.tokens, self.at, expected)
         if repair is Repair.NONE:
             self.abort(issue)
@@ -245,7 +245,7 @@ class Cursor:
         return repair
 
     def note(self, issue: Issue) -> Node:
-        """Note an issue and return a node that stands for what is wrong."""
+        """Note an issue and return a node in place of what is wrong."""
         self.issues.append(issue)
         if len(self.issues) > MAX_ISSUES:
             raise ParseAborted

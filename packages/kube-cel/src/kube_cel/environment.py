@@ -1,14 +1,14 @@
 """
-What an expression may name: variables with their types, object types with their fields.
+Environments: the variables, object types and functions an expression can use.
 
-An `Environment` is immutable; `extend` makes a bigger one and shares what is known so far.
-Two stand at the beginning: `Environment.kro()`, what kro offers to a definition's
-expressions, and `Environment.rules()`, what the API server offers to validation rules.
+An `Environment` is immutable; `extend` returns a larger one and shares the types derived so far.
+There are two to start from: `Environment.kro()`, for the expressions of kro's definitions, and
+`Environment.rules()`, for validation rules of the API server.
 
-Types come from OpenAPI schemas, and lazily: a Deployment has thousands of fields, an
-expression reads three of them. A schema becomes a type when somebody asks for a field of
-its parent, and is remembered under the name kro would give it: `__type_<variable>`, then
-the escaped property names, `@idx` for the elements of a list, `@elem` for the values of a map.
+Types are derived from OpenAPI schemas, and lazily: a Deployment has thousands of fields, an
+expression reads three of them. The type of a schema is derived when a field of its parent is looked
+up, under the name kro gives it: `__type_<variable>`, then the escaped property names, `@idx` for
+the elements of a list, `@elem` for the values of a map.
 """
 
 from collections.abc import Mapping
@@ -127,7 +127,7 @@ class Library:
 
 
 def _depends(examined: Type) -> bool:
-    """Say whether a type means something in one environment or expression only."""
+    """Return whether a type means something in one environment or expression only."""
     return examined.name != "" or any(map(_depends, examined.parameters))
 
 

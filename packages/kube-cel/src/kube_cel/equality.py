@@ -1,9 +1,9 @@
 """
 Equality and order of values, by CEL's rules instead of Python's.
 
-Numbers meet across their types, everything else only within its own; different kinds are
-unequal, not an error. Lists and maps compare deeply. A list whose schema calls it a set or
-a map is equal whatever the order, if it stands on the left.
+Numbers compare across types, all other values only within their type; values of different kinds are
+unequal, which is not an error. Lists and maps compare deeply. The order of a list does not matter
+if the list on the left is a set or a map by its schema.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ _ORDERED = frozenset({str, bytes, bool, Timestamp, Duration})
 
 
 def equals(left: Any, right: Any) -> bool:
-    """Say whether two values are equal; raise where a comparison is an error."""
+    """Return whether two values are equal; raise where a comparison is an error."""
     left_type, right_type = type(left), type(right)
     if left_type is right_type and left_type in _SCALARS:
         return bool(left == right)

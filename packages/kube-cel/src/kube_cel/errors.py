@@ -49,7 +49,7 @@ class MissingVariable(MissingData):
         super().__init__(f"no such attribute(s): {name}")
 
 
-class UnknownValue(EvaluationError):  # noqa: N818 - nobody erred
+class UnknownValue(EvaluationError):  # noqa: N818 - not an error of the author
     """
     An expression reads data that is known only in a cluster.
 
@@ -114,7 +114,7 @@ def merge_errors(first: EvaluationError | None, second: EvaluationError) -> Eval
 
 
 class DeferredError:
-    """Takes the place of a value; `error` says why it cannot be read."""
+    """Takes the place of a value; `error` is raised when it is read."""
 
     __slots__ = ("error",)
     KIND = "error"

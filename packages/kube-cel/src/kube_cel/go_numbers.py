@@ -1,8 +1,8 @@
 """
-Numbers and spans of time as Go prints them.
+Numbers and durations as Go prints them.
 
-Texts made here end up in names and annotations of cluster objects, so they must agree with
-Go's to the last digit.
+The results end up in names and annotations of objects in a cluster, so they must equal Go's to the
+last digit.
 """
 
 import math

@@ -124,7 +124,7 @@ class Inference:
         return self.report(node, message, hint, "undeclared-reference")
 
     def require_bool(self, node: Node, found: Type) -> bool:
-        """Say whether something is a bool, and report it if not."""
+        """Return whether something is a bool, and report it if not."""
         if found is BOOL or self.substitution.unify(found, BOOL):
             return True
         self.report(node, f"expected type 'bool' but found '{self.show(found)}'")

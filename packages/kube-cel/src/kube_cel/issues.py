@@ -1,16 +1,15 @@
 """
-What is wrong with the text of an expression, and how that is printed.
+Issues: mistakes in the text of an expression, and how they are printed.
 
-An `Issue` is one mistake at one place. Parser and checker gather as many as they can and
-raise them together. Their printed form is cel-go's, because people and tests know it from
-kro and from the API server:
+An `Issue` is one mistake at one position. Parser and checker collect as many as they can and raise
+them together. The layout is cel-go's, which users know from the API server and from kro:
 
     ERROR: <input>:1:12: undefined field 'replcas'
      | schema.spec.replcas
      | ...........^
 
-Offsets count code points in the expression's own text; where that text sits in a file is
-somebody else's knowledge.
+Offsets count code points in the expression's own text. The position of that text in a file is the
+caller's to add.
 """
 
 from collections.abc import Iterable

@@ -1,11 +1,11 @@
 """
-From values back to JSON, by kro's rules.
+From CEL values back to JSON data, by kro's rules.
 
-A map that is input data leaves as it came: copied, but neither dates nor nulls nor key names
-are touched. Everything the expression built is converted element by element.
+A map of the input data is returned as it came: copied, with dates, nulls and key names unchanged.
+Everything the expression created is converted element by element.
 
-Nothing here calls itself, because data may be nested deeper than Python may call: containers
-still to be filled wait on a stack, and what is made is counted.
+Nothing here recurses, because data may be nested deeper than Python's stack: containers still to be
+filled wait on a list, and created nodes are counted.
 """
 
 from collections.abc import Iterable
@@ -57,7 +57,7 @@ def to_json(
     """
     Convert a value to JSON, with `OMIT` left in place.
 
-    `strict` refuses what an object cannot hold: bytes, and integers beyond signed 64 bits.
+    `strict` rejects what an object cannot hold: bytes, and integers beyond signed 64 bits.
     Otherwise both are left as they are, for encoders that have their own way with them.
     """
     if type(value) in _JSON_TYPES:
@@ -135,7 +135,7 @@ def _scalar(value: Any, *, strict: bool) -> Any:
             )
         return int(value)
     if kind is Timestamp:
-        # Kubernetes takes the first moment for «no time at all».
+        # Kubernetes writes the zero time as null.
         return None if value.nanos == _YEAR_ONE else format_timestamp_utc(value)
     if kind is Duration:
         return format_duration(value.nanos)

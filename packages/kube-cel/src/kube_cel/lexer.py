@@ -84,7 +84,7 @@ class Tokens(NamedTuple):
 
 
 def tokenize(text: str) -> tuple[Tokens, list[Issue]]:
-    """Split a text into tokens, and list what is none; too much of that ends the search."""
+    """Return the tokens of a text and the issues of what is no token, at most `MAX_ISSUES`."""
     kinds: list[str] = []
     texts: list[str] = []
     starts: list[int] = []
@@ -127,8 +127,8 @@ _ESCAPE_SEQUENCE = re.compile(
 _LETTER_ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
 
 
-class InvalidLiteral(ValueError):  # noqa: N818 - the parser's word for it
-    """A literal without a value; the text is cel-go's."""
+class InvalidLiteral(ValueError):  # noqa: N818 - reported as an issue
+    """A literal without a value; the message is cel-go's."""
 
 
 def literal_value(kind: str, text: str, *, negative: bool = False) -> tuple[str, Value]:
@@ -178,7 +178,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _body(text: str) -> tuple[str, bool]:
-    """Strip prefix and quotes, and say whether backslashes are ordinary characters."""
+    """Return a string without prefix and quotes, and whether backslashes are literal."""
     raw = text[0] in "rR"
     quoted = text[1:] if raw else text
     width = 3 if quoted[:3] in ('"""', "'''") and len(quoted) >= 6 else 1
@@ -194,7 +194,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _byte(escape: re.Match[str]) -> int:
-    """Read an escape that stands for one byte; only strings know those of code points."""
+    """Return the value of an escape of one byte; escapes of code points are for strings only."""
     match escape.lastgroup:
         case "byte":
             return int(escape["byte"], 16)
@@ -207,5 +207,5 @@ def _byte(escape: re.Match[str]) -> int:
 
 
 def _encode(text: str) -> bytes:
-    # Half a surrogate pair cannot come from a file, but must not bring the parser down.
+    # Half a surrogate pair cannot come from a file, but must not crash the parser.
     return text.encode(errors="surrogatepass")

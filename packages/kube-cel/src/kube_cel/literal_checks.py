@@ -37,7 +37,7 @@ _TEXT_ERROR = (
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """What a letter takes, and what is said about anything else."""
+    """The types that a letter accepts, and the message for all others."""
 
     kinds: frozenset[str]
     complaint: str

@@ -174,7 +174,7 @@ class _Parser(Cursor):
         return True
 
     def _continues_conditional(self, kind: str, operators: list[int], operands: list[Node]) -> bool:
-        """Say whether a `?` or `:` goes on with this expression, and finish it if not."""
+        """Return whether a `?` or `:` goes on with this expression, and finish it if not."""
         if operators and self.kinds[operators[-1]] == "?":
             if kind != ":" and self.repair(expect.COLON) is not Repair.SKIP:
                 raise ParseAborted

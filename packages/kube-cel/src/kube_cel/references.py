@@ -1,11 +1,11 @@
 """
 Which names, fields and functions an expression uses.
 
-Works on the tree alone, before any types are known: the graph of resources is drawn from it,
-and a misspelt name is reported with its place. Names bound by the expression itself (loop
-variables, `cel.bind`) are no references; what a loop runs over is outside its scope.
+Uses the syntax tree alone, before types are known: a graph of dependencies can be built from it,
+and a misspelt name is reported with its position. Names bound by the expression itself (loop
+variables, `cel.bind`) are not references; the range of a loop is outside its scope.
 
-Trees may be deeper than Python's stack, so all walks here are loops.
+Trees may be deeper than Python's stack, so no function here recurses.
 """
 
 from collections.abc import Container, Mapping
@@ -114,7 +114,7 @@ class _Search:
         """Note what a node itself uses, and return the nodes below that are still to visit."""
         if isinstance(node, Call):
             if node.target is not None:
-                # What stands before the dot may belong to the function's name: `hash.sha256`.
+                # The receiver may be a part of the function's name: `hash.sha256`.
                 namespace = dotted(node.target)
                 is_namespaced = (
                     namespace is not None

@@ -6,8 +6,8 @@ conversion at all. Objects and lists become views (`containers`) that convert wh
 nothing else. Shapes are made when they are first needed, because the schemas of Kubernetes are
 large and expressions read little of them.
 
-Mismatches are errors in the API server's words. `byte` data may use either alphabet of base64;
-kro accepts only the one for URLs, on which ordinary Secrets fail.
+Mismatches raise errors with the API server's messages. `byte` data may use either alphabet of
+base64; kro accepts only the one for URLs, which rejects ordinary Secrets.
 """
 
 import base64

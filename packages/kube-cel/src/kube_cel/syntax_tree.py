@@ -2,9 +2,9 @@
 The syntax tree of an expression.
 
 Macros (`all`, `map`, `cel.bind`, …) stay nodes of their own instead of being expanded into
-loops: error texts then speak the author's language, and the compiler sees what is meant.
+loops: error messages then name the macro, and the compiler can optimize it.
 
-Every node knows two places. `offset` is where cel-go would point (the operator, the dot of
+Every node has two positions. `offset` is where cel-go would point (the operator, the dot of
 a selection, the parenthesis of a call); it decides the line, column and caret of error
 texts. `start` and `end` span what a person would underline: the field's name, not its dot.
 Both count code points in the expression's text.

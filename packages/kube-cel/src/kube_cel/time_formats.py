@@ -1,8 +1,8 @@
 """
-Points and spans of time as text: RFC 3339, Go's durations, and what Kubernetes schemas allow.
+Timestamps and durations as text: RFC 3339, Go's durations, and what Kubernetes schemas allow.
 
-Parsers raise `ValueError` for text that means nothing; who calls them knows the words to use.
-There is no clock here: CEL has no «now».
+Parsers raise `ValueError` for invalid text; the caller adds the error message. There is no clock
+here: CEL has no function that returns the current time.
 """
 
 import re
@@ -50,7 +50,7 @@ _COUNTED_WORD = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)")
 
 
 def is_rfc3339(text: str) -> bool:
-    """Say whether `text` has the form of an RFC 3339 timestamp, real day or not."""
+    """Return whether `text` has the form of an RFC 3339 timestamp, real day or not."""
     return _RFC3339.fullmatch(text) is not None
 
 

@@ -3,8 +3,8 @@ CEL types: values that print, parse and compare.
 
 A type is a name and its parameters; `list(int)` is `Type("list", (INT,))`. Object types made
 from schemas are nominal: they carry only their name (`__type_schema.spec`) and equal nothing
-but themselves; their fields are the environment's to know. Which type accepts which is the
-checker's business (`unify`), because it depends on what type variables are bound to.
+but themselves; the environment knows their fields. Which type accepts which is decided by
+`unification`, because it depends on what type variables are bound to.
 """
 
 import re
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 MAX_TYPE_SIZE = 1000  # parts; `cel.bind` can double a type with every line of an expression
 
 
-class TypeTooLarge(ValueError):  # noqa: N818 - what it is, said of the type
-    """A type with so many parts that nobody wrote it in good faith."""
+class TypeTooLarge(ValueError):  # noqa: N818 - describes the type
+    """A type with too many parts to be written in good faith."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """
 Validation rules of a CustomResourceDefinition (`x-kubernetes-validations`).
 
-A rule sees `self`, the value at its place in the schema, and, on updates, `oldSelf`. Programs are
-kept per schema part: a thousand instances of one kind compile its rules once. A rule that
-reads `oldSelf` is judged only when there is an old value, as the API server does.
+A rule sees `self`, the value at its position in the schema, and, on updates, `oldSelf`. Programs
+are cached per schema part: a thousand instances of one kind compile its rules once. A rule that
+reads `oldSelf` is evaluated only if there is an old value, as in the API server.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ class _SchemaKey:
 
 
 def check_rules(schema: Schema, value: Any, path: Path) -> Iterator[Problem]:
-    """Yield a problem for each rule of this schema part that a new value breaks."""
+    """Yield a problem for each rule of this schema part that a new value violates."""
     for rule in _rules(_SchemaKey(schema)):
         if rule.is_transition:
             continue

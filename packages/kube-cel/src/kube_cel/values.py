@@ -1,9 +1,9 @@
 """
-Everything about run-time values, in one import.
+Run-time values, in one import for the library modules.
 
-Values are Python's own where Python has them, `scalars` where it has not, and `containers`
-for data seen through a schema. `equality` compares them, `convert` turns them into JSON and
-`failures` are the errors they raise. Library code imports from here.
+Values are Python's own where Python has them, `scalars` otherwise, and `containers` for data with a
+schema. `equality` compares them, `json_conversion` converts them to JSON, `errors` are what they
+raise.
 """
 
 from kube_cel.budget import MAX_PARTS, MAX_SIZE, check_size

@@ -1,9 +1,9 @@
 """
 A CustomResourceDefinition manifest → the kinds it serves.
 
-The schema is the one the API server would publish for it, which is not quite the one in the
-manifest: whatever the author wrote about `apiVersion`, `kind` and `metadata` gives way to what
-they are in every object, and the two shorthands of CRDs are spelled out.
+The schema is the one the API server publishes, which differs from the one in the manifest:
+`apiVersion`, `kind` and `metadata` have the schemas they have in every object, and
+`x-kubernetes-int-or-string` and `x-kubernetes-embedded-resource` are expanded.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ _SCOPES = {"Namespaced": True, "Cluster": False}
 
 
 def is_crd(obj: KubeObject) -> bool:
-    """Say whether an object is a CustomResourceDefinition of the current version."""
+    """Return whether an object is a CustomResourceDefinition of the current version."""
     return (
         obj.get("apiVersion") == "apiextensions.k8s.io/v1"
         and obj.get("kind") == "CustomResourceDefinition"
@@ -29,7 +29,11 @@ def is_crd(obj: KubeObject) -> bool:
 
 
 def kinds_of_crd(crd: KubeObject) -> list[KindSchema]:
-    """Return a kind for every version that is served."""
+    """
+    Return the kind of every served version, in the order of the manifest.
+
+    Raises `SchemaError` (`invalid-crd`) for a malformed definition.
+    """
     group = _text(crd, ("spec", "group"))
     name = _text(crd, ("spec", "names", "kind"))
     plural = _text(crd, ("spec", "names", "plural"))
@@ -58,7 +62,7 @@ def kinds_of_crd(crd: KubeObject) -> list[KindSchema]:
 
 
 def _published(schema: Schema) -> Schema:
-    """Spell out int-or-string and embedded resources, at any depth; the rest is kept as it is."""
+    """Expand int-or-string and embedded resources at any depth; the rest stays unchanged."""
     changed: Schema = {
         key: _published(schema[key])
         for key in ("items", "additionalProperties")

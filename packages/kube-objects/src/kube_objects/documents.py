@@ -1,12 +1,12 @@
 """
 YAML and JSON text → documents that know the line and column of every field.
 
-`load` never raises for what is in a file. It returns every document that can be used and a
-finding for everything that is wrong, each with its place. Values are plain JSON data, read as
-Kubernetes reads them. The module opens no file: the text and the name of the file are arguments.
+`load` does not raise for invalid files. It returns every document that can be parsed and a finding,
+with its position, for each problem. Values are plain JSON data, parsed as Kubernetes parses them.
+The module opens no file: the text and the name of the file are arguments.
 
-A document that can be read but should not be trusted (a key given twice, a number as a key) is
-returned with `is_valid` false, so that later checks can still say what else is wrong with it.
+A document that can be parsed but is not valid (a duplicate key, a number as a key) is returned with
+`is_valid` false, so that later checks can report its other problems in the same run.
 """
 
 import re
@@ -43,16 +43,16 @@ class Document:
 
     def origin(self, spot: Spot) -> Origin:
         """
-        Return where a spot is written.
+        Return the position of a spot in the file.
 
-        A value is where its text begins (its quote, its `|`), an offset where that character
-        stands, and a path that leads nowhere is where its nearest existing parent is.
+        That of a value is where its text begins (its quote, its `|`), that of an offset is its
+        character, and that of a path which does not exist is its nearest existing parent.
         """
         line, column = self.source.position(self._span(spot)[0])
         return Origin(self.file, line, column, self.revision)
 
     def width(self, spot: Spot) -> int:
-        """Count how many characters to underline, from the origin on and on its line."""
+        """Return how many characters to underline, on the line of the origin."""
         return self.source.width(*self._span(spot))
 
     def source_line(self, number: int) -> str:
@@ -60,7 +60,7 @@ class Document:
         return self.source.line(number)
 
     def finding(self, problem: Problem, subject: str = "") -> Finding:
-        """Give a problem its place."""
+        """Return a problem with its position in the file."""
         return Finding(problem, self.origin(problem.spot), self.width(problem.spot), subject)
 
     @cached_property
@@ -74,7 +74,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """The documents of a file, and what is wrong with it."""
+    """The documents of a file and its problems, both in the order of the text."""
 
     documents: tuple[Document, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -83,7 +83,12 @@ class LoadResult:
 def load(
     text: bytes | str, file: str, *, revision: str = "", limits: Limits = DEFAULT_LIMITS
 ) -> LoadResult:
-    """Read the documents of a file."""
+    """
+    Parse the documents of a file; never raises for its content.
+
+    `file` and `revision` only appear in the origins of findings. A `str` is taken as it is; `bytes`
+    must be UTF-8.
+    """
     return _Loader(file, revision, limits).load(text)
 
 

@@ -36,7 +36,7 @@ def decode(data: bytes) -> str:
 
 
 def quote(text: str) -> str:
-    """Quote as Go's `%q` does."""
+    """Return a string quoted as by Go's `%q`."""
     return f'"{_UNPRINTABLE.sub(_escape, text)}"'
 
 

@@ -1,12 +1,12 @@
 """
 The components of an OpenAPI v3 document, with their references resolved.
 
-Kubernetes writes a reference as `{"$ref": …}` or, when the field has something to say of its
-own, as `{"allOf": [{"$ref": …}], "default": {}, …}`. Both become the schema referred to; what
-stands beside the reference is laid over it.
+Kubernetes writes a reference as `{"$ref": …}` or, if the field has keys of its own, as `{"allOf":
+[{"$ref": …}], "default": {}, …}`. Both are replaced by the schema referred to; keys beside the
+reference override it.
 
-Each component is resolved once and then shared, because the same few (ObjectMeta, PodSpec)
-are reached from everywhere. A component that contains itself is cut where it comes round again.
+Each component is resolved once and then shared, because the same few (ObjectMeta, PodSpec) are used
+everywhere. A component that contains itself is replaced by `RECURSION` inside itself.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from kube_objects.schemas import Schema
 
 _PREFIX = "#/components/schemas/"
 
-# What a component is replaced by inside itself: anything may stand there.
+# Replaces a component inside itself: any value is valid there.
 RECURSION: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 # Where a schema can refer to others; most have none of these.

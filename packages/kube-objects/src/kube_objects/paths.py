@@ -1,8 +1,8 @@
 """
-Field paths: where in a nested object.
+Field paths: positions in a nested object.
 
 A path is a tuple of keys and indices. Its text is `spec.ports[0].name`; keys that are empty or
-contain a dot stand in brackets: `metadata.labels["app.io/x"]`.
+contain a dot are in brackets: `metadata.labels["app.io/x"]`.
 """
 
 import re

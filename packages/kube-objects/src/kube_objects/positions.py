@@ -1,8 +1,8 @@
 """
-Spots in a value → places in the text it was read from.
+Spots in a value → positions in the text it was parsed from.
 
-The tree of places is built only when somebody asks, by parsing the document once more: most
-documents have nothing wrong with them, and loading should not pay for pointing.
+The tree of positions is built on the first request, by parsing the document once more: most
+documents have no problems, and loading them should not pay for it.
 """
 
 import re
@@ -59,7 +59,7 @@ class SourceText:
         return self.text[starts[number - 1] : ends[number - 1]]
 
     def width(self, start: int, end: int) -> int:
-        """Count the characters from `start` to `end` that stand on the first line, at least 1."""
+        """Return the number of characters from `start` to `end` on the first line, at least 1."""
         starts, ends = self._lines
         line_end = ends[bisect_right(starts, start) - 1]
         return max(1, len(self.text[start : min(end, line_end)].rstrip()))
@@ -74,7 +74,7 @@ class Span:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing is written here."""
+        """Return whether nothing is written here."""
         return self.start >= self.end
 
 
@@ -97,7 +97,7 @@ class Places:
 
     def span(self, spot: Spot) -> Span:
         """
-        Return what a spot covers, or, where the path leads nowhere, the nearest thing above it.
+        Return the span of a spot, or of its nearest existing parent.
 
         A spot without offsets is a whole value, with its quotes; one with offsets is inside it.
         """

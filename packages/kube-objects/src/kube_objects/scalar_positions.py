@@ -1,10 +1,10 @@
 """
-Where each character of a string stands in the text it was read from.
+The position of each character of a string in the YAML text it was parsed from.
 
-The YAML styles write the same string in very different ways: lines are folded, quotes doubled,
-characters escaped, indentation removed. `offsets` walks the text of one scalar as a parser would
-and notes where the pieces of the value came from. The walk is checked against the value that
-the parser read: where they disagree there is no answer rather than a wrong one.
+YAML has several styles for the same string: lines are folded, quotes doubled, characters escaped,
+indentation removed. `offsets` walks the text of one scalar as a parser would and records where the
+pieces of the value come from. The result is compared with the value the parser returned; if they
+differ, there is no answer rather than a wrong one.
 """
 
 import re
@@ -19,7 +19,7 @@ _KEPT_BREAKS = ("\u2028", "\u2029")  # breaks that are not made into "\n"
 
 
 def _run(ends: str = "") -> re.Pattern[str]:
-    """Match what is written as it is: words, and the blanks between two words of a line."""
+    """Return a pattern of text that stands for itself, with the blanks inside a line."""
     blank = r" \t\r\n\x85\u2028\u2029"
     return re.compile(rf"(?:[^{blank}{ends}]+|[ \t]+(?=[^{blank}]))+")
 
@@ -56,7 +56,7 @@ class Offsets:
             self._firsts.append(self._firsts[-1] + run.length)
 
     def index(self, offset: int) -> int:
-        """Return where a character stands; for the offset behind the last one, where they end."""
+        """Return the index of a character; for the offset behind the last one, the end."""
         number = bisect_right(self._firsts, offset) - 1
         return self._runs[number].start + offset - self._firsts[number]
 

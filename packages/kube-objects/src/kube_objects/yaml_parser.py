@@ -37,9 +37,9 @@ from kube_objects.problems import Problem
 @dataclass(frozen=True, slots=True)
 class ParseError:
     """
-    A problem, and where in the document's text it stands.
+    A problem, and its position in the document's text.
 
-    `first` is where the same thing stood before, when the problem is a repetition.
+    `first` is the position of the first occurrence, if the problem is a repetition.
     """
 
     problem: Problem
@@ -50,7 +50,7 @@ class ParseError:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """If the parser says `problem` (while doing `context`), say this instead."""
+    """Replaces libyaml's message `problem` (raised in `context`) by `summary` and `hint`."""
 
     problem: str
     summary: str
@@ -150,10 +150,10 @@ _RULES = (
 
 
 def explain(error: yaml.YAMLError, text: str) -> ParseError:
-    """Turn what the parser raised into a complaint about `text`."""
+    """Return the problem that an exception of the parser means for `text`."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return ParseError(Problem("yaml-syntax", f"this is not YAML: {error}"), 0, 1)
-    # What is missed at the very end is missed after the last thing that was written.
+    # What is missing at the very end is reported after the last character that is not blank.
     where = min(error.problem_mark.index, max(0, len(text.rstrip()) - 1))
     begun = error.context_mark.index if error.context_mark else where
     if text.lstrip().startswith("%"):
@@ -198,20 +198,20 @@ class Part:
 
     @property
     def has_content(self) -> bool:
-        """Say whether there is more than blanks and comments."""
+        """Return whether there is anything but whitespace and comments."""
         return _CONTENT.search(self.text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class BadSeparator:
-    """A line that begins with `---` and says something else as well."""
+    """A line that begins with `---` and has more text than a comment."""
 
     start: int
     text: str
 
 
 def split(text: str) -> Iterator[Part | BadSeparator]:
-    """Cut a file at its separators."""
+    """Yield the documents of a file, blank ones included, and its malformed separators."""
     start = 0
     for match in _SEPARATOR.finditer(text):
         yield Part(start, text[start : match.start()])
@@ -223,7 +223,7 @@ def split(text: str) -> Iterator[Part | BadSeparator]:
 
 
 def events(text: str) -> Iterator[Event]:
-    """Parse one document; raise `yaml.YAMLError` where it is not YAML."""
+    """Return the parser events of one document; iterating raises `yaml.YAMLError`."""
     if text.lstrip()[:1] in ("{", "["):
         try:
             json.loads(text, parse_constant=_refuse_constant)

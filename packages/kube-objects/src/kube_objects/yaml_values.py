@@ -53,7 +53,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class AliasError(Exception):
-    """An alias that is not repeated, and why."""
+    """An alias that is rejected, and why."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.summary)
@@ -68,7 +68,7 @@ class _Anchor:
 
 
 class Aliases:
-    """The named values of one document."""
+    """The anchored values of one document."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -77,12 +77,16 @@ class Aliases:
         self._nodes = 0
 
     def name(self, name: str, value: Any) -> None:
-        """Remember a complete value."""
+        """Record an anchored value, once it is complete."""
         if self._limits.aliases:
             self._named[name] = _Anchor(value, *_size(value))
 
     def repeat(self, name: str, depth: int) -> Any:
-        """Return a copy of what `name` stands for, to be put `depth` levels deep."""
+        """
+        Return a copy of the anchored value `name`, which will be nested `depth` levels deep.
+
+        Raises `AliasError` if the limits forbid it or there is no such anchor.
+        """
         limits = self._limits
         if not limits.aliases:
             raise _refusal("alias", f"'*{name}' is an alias, and aliases are not read")
@@ -129,7 +133,7 @@ _KEY_TAGS = frozenset(("str",))
 
 @dataclass(frozen=True, slots=True)
 class ConstructedValue:
-    """A document's value (if it has one that can be used) and what is wrong with it."""
+    """The value of a document and its problems; without `usable` there is no value."""
 
     value: Any
     usable: bool
@@ -137,7 +141,7 @@ class ConstructedValue:
 
 
 def build(text: str, limits: Limits) -> ConstructedValue:
-    """Read one document."""
+    """Parse one document within the limits; never raises for its content."""
     builder = _Builder(limits)
     try:
         for event in events(text):
@@ -158,7 +162,7 @@ class _Rejected(Exception):  # noqa: N818 - the end of a document, not of the pr
 
 
 class _Key(Enum):
-    """Where a mapping stands when it does not hold a key."""
+    """The state of a mapping that has no pending key."""
 
     AWAITED = "the next node is a key"
     MERGE = "the next node is merged into the mapping"
@@ -200,7 +204,7 @@ class _Builder:
         value: Scalar
         if event.tag is not None:
             tag = event.tag or ""
-            # A lone "!" says that nothing is to be guessed: text.
+            # A lone "!" is the non-specific tag: the scalar is a string.
             if tag == "!" or not self._check_tag(event, tag, _SCALAR_TAGS):
                 value = event.value
             else:
@@ -273,7 +277,7 @@ class _Builder:
                     raise self._refusal(
                         event, "merge-key", "'<<' merges something that is no mapping"
                     )
-                # Kubernetes' parser lets a merge win over keys that stand before it.
+                # In Kubernetes' parser a merge overrides keys before it.
                 self._top.container.update(part)
         else:
             top.container[top.key] = value

@@ -1,11 +1,11 @@
 """
-JSON data → YAML text that people like to read.
+JSON data → YAML text for people.
 
-Block style, keys in the order given, quotes only where some YAML parser would take the word for
-something else: the rules of YAML 1.1, of 1.2 and of Kubernetes' dialect are all respected, so
-the text means the same to everybody. Texts of several lines become `|` blocks.
+Block style, keys in the order given, quotes only where some YAML parser would resolve the plain
+scalar to something else: the rules of YAML 1.1, of 1.2 and of Kubernetes' dialect are all
+respected, so every parser reads the same data. Strings of several lines become `|` blocks.
 
-A comment can be put at the end of the line on which the value at a path begins.
+A comment can be added at the end of the line on which the value at a path begins.
 """
 
 import json
@@ -20,8 +20,8 @@ from kube_objects.problems import Path
 _NO_COMMENTS: Mapping[Path, str] = MappingProxyType({})
 _INDENT = "  "
 
-# What may stand in YAML as itself, is no line break to any parser, and does not turn the
-# direction of the text around it (a reader must see what a parser sees).
+# Characters that need no escape in YAML, are no line break to any parser, and do not change the
+# direction of text (a reader must see what a parser sees).
 _CHARACTERS = (
     " -~\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff"
     "\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
@@ -32,7 +32,7 @@ _TO_ESCAPE = re.compile(f"[^{_CHARACTERS}]")
 
 # Words that some version of YAML reads as a boolean or null, whatever their case.
 _WORDS = frozenset(("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n"))
-# All that could be a number, a time or a date to somebody, and a little more: no harm in quoting.
+# Everything that some parser reads as a number, a time or a date; quoting too much does no harm.
 _NUMBER_LIKE = re.compile(r"[-+]?\.?[0-9][-+0-9a-fx_.,:toz ]*|[-+]?\.(?:inf|nan)", re.IGNORECASE)
 _PLAIN_START = re.compile(
     r"[^-.<=\s?:,\[\]{}#&*!|>'\"%@`]"  # no indicator,
@@ -43,7 +43,12 @@ _LOOKS_INDENTED = re.compile(r"\n*[ \t]")
 
 
 def to_yaml(value: Any, comments: Mapping[Path, str] = _NO_COMMENTS) -> str:
-    """Print JSON data as YAML; raise `ValueError` for numbers that JSON does not know."""
+    """
+    Return JSON data as YAML text, ending with a newline.
+
+    `comments` maps paths to text for the end of their line. Raises `ValueError` for infinity and
+    not-a-number.
+    """
     lines = _Writer(comments).document(value)
     return "\n".join(lines) + "\n"
 
@@ -100,7 +105,7 @@ def _indented(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _scalar(value: Any) -> list[str]:
-    """Print a value that has no lines of its own: what stands behind the key, and the rest."""
+    """Return the lines of a value that is not nested; the first one follows its key."""
     match value:
         case None:
             return ["null"]

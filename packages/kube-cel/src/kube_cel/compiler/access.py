@@ -1,12 +1,12 @@
 """
 Names, selections, presence tests and optional access.
 
-Where the path is known from the schema, a walk reads it (`walks`). Otherwise the value at hand
-decides: a map has keys, a view of an object has fields, an optional passes the question on.
-What cannot be selected from has no such key: kro waits for that, so the words matter.
+Where the path is known from the schema, `field_paths` reads it. Otherwise the value decides: a map
+has keys, a view of an object has fields, an optional forwards the access. Selecting from any other
+value raises `no such key`: kro waits on that error, so its class and text matter.
 
-Optionals are compiled without making one: their steps return the value or `ABSENT`, and only
-who needs the optional itself puts it into a box.
+Optionals are compiled without creating one: their steps return the value or `ABSENT`, and only a
+consumer of the optional itself boxes it.
 """
 
 from typing import Any
@@ -164,7 +164,7 @@ def box(step: Step) -> Step:
 
 
 def unbox(step: Step, function: str = "") -> Step:
-    """Take an optional out of its box; `function` is what others are told they lack."""
+    """Unbox an optional; `function` is named in the error for other values."""
 
     def unboxed(frame: Frame) -> Any:
         optional = step(frame)
@@ -176,7 +176,7 @@ def unbox(step: Step, function: str = "") -> Step:
 
 
 def is_optional(node: Node) -> bool:
-    """Say whether the checker promised that a node is an optional."""
+    """Return whether the checker promised that a node is an optional."""
     return node.type is not None and node.type.kind == "optional_type"
 
 

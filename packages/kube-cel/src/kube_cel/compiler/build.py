@@ -1,8 +1,8 @@
 """
-The compiler: which part of it a node is for.
+The compiler: selects the function that compiles a node.
 
-A level of nesting costs two Python frames here and one when the program runs; chains of
-selections and of `&&`, `||` and text `+` cost none.
+A level of nesting costs two Python frames here and one when the program runs; chains of selections
+and of `&&`, `||` and string `+` cost none.
 """
 
 from collections.abc import Callable

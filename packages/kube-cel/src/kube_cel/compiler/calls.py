@@ -1,9 +1,9 @@
 """
 Calls of functions and methods.
 
-A method is chosen by what its receiver turns out to be; the choice is remembered for each
-Python type. Long arguments and results are counted against the budget here, so that no
-function needs to know it.
+A method is selected by the kind of its receiver at run time; the selection is cached for each
+Python type. Long arguments and results are charged to the budget here, so that no function needs to
+know it.
 """
 
 from collections.abc import Callable, Mapping

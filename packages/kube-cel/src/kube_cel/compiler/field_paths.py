@@ -1,9 +1,9 @@
 """
-Reading a field whose whole path is known: one walk over raw JSON.
+Reading a field whose whole path is known from the schema.
 
-`schema.spec.ports[0].name` is a chain of keys into the data as long as the schema knows every
-step. The walk tries the keys, and looks at the value it ends at. Only when that fails does it
-go again, slowly, to find out what to say.
+`schema.spec.ports[0].name` is a chain of keys into raw JSON as long as the schema describes every
+step. The fast path tries the keys and checks the type of the value at the end. Only if that fails
+does `FieldPath.raw` read it again, step by step, to raise the right error.
 """
 
 from collections.abc import Mapping

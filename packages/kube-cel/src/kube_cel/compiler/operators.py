@@ -1,9 +1,9 @@
 """
-Operators: logic that absorbs errors, arithmetic and comparison with quick ways through.
+Operators: logic that absorbs errors, arithmetic and comparison with fast paths.
 
-`library.operators` can do every operation on any values. Where the checker knows both operands
-to be of one primitive type, the step here first tries Python's own operator, guarded by a look
-at what it was really given.
+`library.operators` implements every operation for any values. Where the checker found both operands
+to be of one primitive type, the step here first tries Python's own operator, after checking the
+types of the values.
 """
 
 import operator
@@ -158,7 +158,7 @@ def build_sum(builder: Builder, node: Call) -> Step:
         parts = [step(frame) for step in steps]
         try:
             result: Any = "".join(parts)
-        except TypeError:  # not all are texts, whatever the checker was told
+        except TypeError:  # not all are strings, although the checker found so
             total = parts[0]
             for part in parts[1:]:
                 total = add(total, part)

@@ -1,8 +1,8 @@
 """
-Where variables live in a frame, and what is known about their data.
+The slots of variables in a frame, and the schemas of their data.
 
-Variables of the data and of macros all have a slot. A slot holds raw JSON when its schema is
-known: a field can then be read without making a view of the object around it.
+Variables of the data and of macros all have a slot. A slot holds raw JSON if its schema is known: a
+field can then be read without a view of the object around it.
 """
 
 from collections.abc import Callable, Iterator

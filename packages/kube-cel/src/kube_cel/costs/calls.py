@@ -73,7 +73,7 @@ class Calling:
         return self.target or (self.arguments[0] if self.arguments else None)
 
     def takes(self, *kinds: str) -> bool:
-        """Say whether the overload's first parameter is of one of these kinds."""
+        """Return whether the overload's first parameter is of one of these kinds."""
         given = self.overload.parameters if self.overload is not None else ()
         return bool(given) and given[0].kind in kinds
 

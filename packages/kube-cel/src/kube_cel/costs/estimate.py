@@ -1,8 +1,9 @@
 """
-The walk over a checked expression that adds up what it may cost.
+The walk over a checked expression that adds up its worst-case cost.
 
-Each node is looked at once, arguments before receivers, as cel-go does it: the order decides which
-path an operand is taken to have (`Path`). Whoever asks gives the sizes of variables and fields.
+Each node is visited once, arguments before receivers, as in cel-go's checker/cost.go: the order
+decides which path an operand is taken to have (`Path`). The caller supplies the sizes of variables
+and fields.
 """
 
 from collections.abc import Callable
@@ -50,7 +51,7 @@ def estimate_cost(tree: Node, library: Library, size_at: SizeAt) -> int:
     try:
         return _Estimator(library, size_at).cost(tree)
     except RecursionError:
-        return 0  # nobody wrote that; whether it can be evaluated is decided elsewhere
+        return 0  # not written by an author; whether it can be evaluated is decided elsewhere
 
 
 @dataclass(frozen=True, slots=True)

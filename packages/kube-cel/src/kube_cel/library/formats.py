@@ -1,8 +1,8 @@
 """
 Kubernetes' named formats: `format.dns1123Label().validate(name)`.
 
-A format answers with what is wrong, in the words of API validation, or with nothing. Only the
-rules of custom resources know it; kro's expressions do not.
+A format returns the problems of a string, with the messages of API validation, or none. Only
+validation rules have it; kro's expressions do not.
 """
 
 import re
@@ -52,7 +52,7 @@ class _Shape:
         return found
 
     def complaint(self) -> str:
-        """Say what a text should look like."""
+        """Return what a text should look like."""
         examples = " or ".join(f"'{example}', " for example in self.examples)
         return f"{self.rule} (e.g. {examples}regex used for validation is '{self.pattern}')"
 

@@ -1,9 +1,8 @@
 """
-`'%s: %d'.format([…])`: clauses, and values as text.
+`'%s: %d'.format([…])`: the clauses of a format string, and values as text.
 
-A template is taken apart once and remembered. A clause that makes no sense is a problem only
-when it is reached, because what stands before it may fail first; `clauses` is also what a
-checker needs to look at a literal template.
+A format string is parsed once and cached. An invalid clause is an error only when it is reached,
+because an earlier clause may fail first.
 """
 
 import math
@@ -42,7 +41,7 @@ _DIGITS = frozenset("0123456789")
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One `%…` of a template; `problem` says what is wrong with it, if anything is."""
+    """One `%…` of a format string; `problem` is its error message if it is invalid."""
 
     verb: str = ""
     precision: int = DEFAULT_PRECISION

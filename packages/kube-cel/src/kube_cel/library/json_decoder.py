@@ -1,11 +1,11 @@
 """
-JSON text → values, with the results and the complaints of Go's `encoding/json`.
+JSON text → values, with the results and error messages of Go's `encoding/json`.
 
-Numbers become doubles, all of them; of equal keys the last wins. Most texts go through Python's
-own decoder; what it refuses, and what is nested deeply, is read here, without recursion and
-with Go's words for what is wrong. Go looks at bytes: of a character beyond ASCII it names the
-first one, and an unfinished word or number it sees followed by a blank. That takes time, and is
-done for texts of reasonable length only.
+All numbers become doubles; of equal keys the last one wins. Most texts go through Python's decoder.
+What it rejects, and what is nested deeply, is parsed here, without recursion and with Go's error
+messages. Go reads bytes: of a character beyond ASCII it names the first byte, and it reports a
+truncated keyword or number as followed by a space. That is slow, and limited to texts of reasonable
+length.
 """
 
 import json

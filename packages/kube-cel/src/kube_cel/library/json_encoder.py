@@ -1,9 +1,9 @@
 """
-Values → JSON text, to the letter as Go's `encoding/json` writes it.
+Values → JSON text, exactly as Go's `encoding/json` writes it.
 
-Keys are sorted, there are no blanks, `<`, `>` and `&` are escaped, whole doubles have no point:
-such text is compared when an object is applied, so every character counts. What JSON has no
-form for is the caller's to decide: a table says, by Python type, what to write instead.
+Keys are sorted, there is no whitespace, `<`, `>` and `&` are escaped, whole doubles have no decimal
+point: such text is compared when an object is applied, so every character counts. For values
+without a JSON form, the caller passes a table from Python type to a substitute.
 """
 
 import re
@@ -26,7 +26,7 @@ _ESCAPES = {
 }
 
 
-class NotEncodable(Exception):  # noqa: N818 - it says what `value` is
+class NotEncodable(Exception):  # noqa: N818 - describes `value`
     """A value that JSON has no form for."""
 
     def __init__(self, value: Any) -> None:

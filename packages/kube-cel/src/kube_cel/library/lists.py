@@ -1,9 +1,8 @@
 """
 Functions on lists: cel-go's own and those Kubernetes adds.
 
-Where an order is needed, the first element decides what kind of list it is. `sort` wants all
-elements of one type; `min`, `max` and `isSorted` pass over pairs that have no order, because
-kro's do.
+Where an order is needed, the first element decides the type of the list. `sort` requires elements
+of one type; `min`, `max` and `isSorted` skip pairs without an order, as kro's functions do.
 """
 
 from collections.abc import Callable, Sequence
@@ -113,7 +112,7 @@ def sort_by(pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
 
 
 def is_sorted(elements: Any) -> bool:
-    """Say whether no element is greater than the next."""
+    """Return whether no element is greater than the next."""
     previous: Any = None
     for position, element in enumerate(elements):
         if type(element) not in _COMPARABLE:

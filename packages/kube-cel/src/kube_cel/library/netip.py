@@ -1,8 +1,8 @@
 """
-The text of an IP address → a number, by the rules and with the words of Go's `netip`.
+The text of an IP address → a number, with the rules and error messages of Go's `netip`.
 
-Both addresses in expressions and host names in URLs are read here. Python's `ipaddress` reads
-the same addresses, but complains in its own words and forgives other things.
+Used for addresses in expressions and for hosts in URLs. Python's `ipaddress` accepts a different
+set of texts and has other error messages.
 """
 
 import re

@@ -1,10 +1,10 @@
 """
 The operators, for operands of any type.
 
-Arithmetic never mixes numbers of different types and never wraps around. cel-go words a
-refusal in two ways: `no such overload` where the left operand knows the operator but not its
-partner, and with the operator's name where it does not even know that. Texts and times, which
-have methods, never say the name.
+Arithmetic never mixes numbers of different types and never wraps around. cel-go has two messages
+for a wrong operand: `no such overload` if the type of the left operand has the operator but not for
+the right one, and one with the operator's name if it does not have it. For strings and times, which
+have methods, the name is always left out.
 """
 
 import math
@@ -143,7 +143,7 @@ def modulo(left: Any, right: Any) -> Any:
     if right == 0:
         raise EvaluationError("modulus by zero")
     if kind is int and right == -1:
-        int_in_range(-left)  # the quotient must fit, though nobody asks for it
+        int_in_range(-left)  # the quotient must fit, although it is not used
     rest = abs(int(left)) % abs(int(right))
     if kind is UInt:
         return UInt(rest)
@@ -162,7 +162,7 @@ def negate(value: Any) -> Any:
 
 
 def _ordering(name: str, holds: Callable[[int], bool]) -> Callable[[Any, Any], bool]:
-    """Make a comparison, which is false beside NaN."""
+    """Return a comparison, which is false with NaN."""
 
     def ordered(left: Any, right: Any) -> bool:
         if type(left) not in _COMPARERS:
@@ -301,7 +301,7 @@ def overload_error(
 
 
 RECEIVERS = frozenset({str, Timestamp, Duration})
-"""Types with methods of their own in cel-go, which words their refusals differently."""
+"""Types with methods of their own in cel-go, whose error messages differ."""
 
 _PARTNERS: Mapping[type, tuple[type, ...]] = {ListView: LISTS, MapView: MAPS, ObjectView: MAPS}
 _BOOLS = frozenset({bool})

@@ -23,7 +23,7 @@ MAX_MATCHES = 100_000
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
 
-# What RE2 says, and what Go says; both then quote the part of the pattern that is meant.
+# Messages of RE2 and of Go; both then quote the part of the pattern.
 _GO_MESSAGES = {
     "missing )": "missing closing )",
     "missing ]": "missing closing ]",
@@ -65,7 +65,7 @@ def compile_pattern(pattern: str) -> Any:
 
 
 def matches(text: Any, pattern: Any) -> bool:
-    """Say whether the pattern is found anywhere in the text."""
+    """Return whether the pattern is found anywhere in the text."""
     if type(text) is not str or type(pattern) is not str:
         raise overload_error("matches", type(text))
     return compile_pattern(pattern).search(go_text.encode(text)) is not None

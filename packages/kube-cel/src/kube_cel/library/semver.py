@@ -1,7 +1,7 @@
 """
 Semantic versions: strict `X.Y.Z[-pre][+build]`, compared by semver.org's precedence.
 
-Build metadata has no say in comparisons. With normalisation asked for, a leading `v`, leading
+Build metadata is ignored in comparisons. With normalisation, a leading `v`, leading
 zeros and missing parts are forgiven.
 """
 
@@ -18,7 +18,7 @@ _IDENTIFIER: Final = re.compile(r"[0-9A-Za-z-]*")
 _MAX_LENGTH = 10_000
 _MAX_UINT = 2**64 - 1
 
-# Numbers before words, and each among its own kind.
+# Numbers sort before other identifiers.
 _Identifier = tuple[int, int, str]
 
 

@@ -84,18 +84,18 @@ def _sketch(value: Any) -> Any:
 
 
 def contains(elements: Any, wanted: Any) -> bool:
-    """Say whether every wanted value is among the elements."""
+    """Return whether every wanted value is among the elements."""
     members = ValueSet(elements)
     return all(value in members for value in wanted)
 
 
 def equivalent(left: Any, right: Any) -> bool:
-    """Say whether each list contains the other."""
+    """Return whether each list contains the other."""
     return contains(left, right) and contains(right, left)
 
 
 def intersects(left: Any, right: Any) -> bool:
-    """Say whether the lists share a value."""
+    """Return whether the lists share a value."""
     members = ValueSet(right)
     return any(value in members for value in left)
 

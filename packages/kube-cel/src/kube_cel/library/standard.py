@@ -22,7 +22,7 @@ from kube_objects.go_text import encode
 Conversion = Callable[[Any], Any]
 
 ANY = "*"
-"""In place of a receiver's kind: the function itself tells receivers apart."""
+"""In place of a receiver's kind: the function accepts all receivers and checks them itself."""
 
 _INT = re.compile(r"([+-]?)0*([0-9]{1,19})")  # leading zeros apart: Python limits digits
 _UINT = re.compile(r"0*([0-9]{1,20})")
@@ -74,7 +74,7 @@ def _conversion(source: type, name: str) -> Callable[[Conversion], Conversion]:
 
 @_conversion(float, "int")
 def _int_of_double(value: float) -> int:
-    # The bounds themselves are refused, too: they stand for more than the integers they name.
+    # The bounds themselves are rejected, too: as doubles they also stand for larger integers.
     if not -(2.0**63) < value < 2.0**63:
         raise EvaluationError("integer overflow")
     return int(value)
@@ -149,7 +149,7 @@ def _converter(name: str, table: Mapping[type, Conversion]) -> Conversion:
 
 
 def string(value: Any) -> str:
-    """`string(x)`; a library's own values have one if their class says how to print them."""
+    """`string(x)`; values of a library have one if their class defines `__str__`."""
     step = _CONVERSIONS["string"].get(type(value))
     if step is not None:
         return str(step(value))

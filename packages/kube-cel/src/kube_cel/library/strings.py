@@ -156,7 +156,7 @@ def _shown(part: Any) -> str:
         return part.error.message
     try:
         return text_of(part)
-    except EvaluationError:  # which has nothing to say about the values of libraries
+    except EvaluationError:  # which cannot print the values of libraries
         return kind_of(part)
 
 

@@ -1,7 +1,7 @@
 """
 Timestamps and durations: making them, and taking them apart.
 
-Accessors read in UTC unless they are told a zone, an IANA name or `±hh:mm`. Months, days of the
+Accessors use UTC unless they are given a zone, an IANA name or `±hh:mm`. Months, days of the
 year, of the week and `getDayOfMonth` count from 0; `getDate` counts from 1.
 """
 

@@ -70,7 +70,7 @@ def check_request_uri(raw: bytes) -> None:
 
 
 def parse_url(raw: bytes) -> ParsedUrl:
-    """Read what `check_request_uri` has let pass, with the fragment apart."""
+    """Parse a URL that `check_request_uri` accepted, with its fragment."""
     shown, _, fragment = raw.partition(b"#")
     try:
         url = _parse(shown, is_request=False)
@@ -100,7 +100,7 @@ def format_url(url: ParsedUrl) -> bytes:
 
 
 def escaped_path(url: ParsedUrl) -> bytes:
-    """Return the path as it was written if that is a proper way, else escaped anew."""
+    """Return the path as it was written if that is valid, else escaped again."""
     if url.path == b"*":
         return b"*"
     return _as_written(url.path, url.raw_path, _PATH)
@@ -212,7 +212,7 @@ def _unescape_byte(match: re.Match[bytes]) -> bytes:
 
 
 def _escaped_byte(text: bytes, position: int) -> int:
-    """Return what the escape at this position stands for."""
+    """Return the byte of the escape at this position."""
     escape = text[position : position + 3]
     if not _HEX_ESCAPE.fullmatch(escape):
         raise _bad_escape(escape)
@@ -292,7 +292,7 @@ def _encoded(text: str) -> bytes:
 
 
 def is_url(text: str) -> bool:
-    """Say whether a text is a URL."""
+    """Return whether a text is a URL."""
     try:
         check_request_uri(_encoded(text))
     except UrlError:

@@ -2,10 +2,10 @@
 The built-in kinds: name, scope, schema, as the API server of one Kubernetes version publishes
 them with nothing extra switched on.
 
-The data is a folder: `index.json` says which kinds there are and which file and component
-describes each; a `*.json.zlib` file holds the components of one group and version;
-`shared.json.zlib` those that all of them use. A file is read when the first kind in it is
-asked for, since most definitions need two or three of the twenty-odd.
+The data is a folder: `index.json` lists the kinds with the file and the component that describe
+each; a `*.json.zlib` file holds the components of one group and version; `shared.json.zlib` those
+that all of them use. A file is read when the first kind in it is looked up: most callers need two
+or three of the twenty-odd.
 """
 
 import json
