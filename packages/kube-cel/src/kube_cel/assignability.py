@@ -141,7 +141,7 @@ def _explain_object(output: Type, expected: Type, env: Environment) -> str | Non
 
 
 def _declaration(examined: Type, env: Environment) -> ObjectDeclaration | None:
-    """Find an object type that was made from a schema; a condition, say, was not."""
+    """Find an object type that was derived from a schema; None for others."""
     return env.fields(examined) if examined.name.startswith(TYPE_NAME_PREFIX) else None
 
 

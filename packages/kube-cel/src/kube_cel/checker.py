@@ -74,7 +74,7 @@ class _Checker:
         self._open: list[Node] = []  # nodes whose type still depends on type variables
 
     def check(self, tree: Node) -> list[Issue]:
-        """Type a tree; literals are looked at only if all types are right."""
+        """Type a tree and return the issues; literals are checked only if all types are right."""
         _VISITS[tree.__class__](self, tree)
         if self.inference.issues:
             return self.inference.issues
@@ -137,7 +137,7 @@ class _Checker:
         return found
 
     def has(self, node: Has) -> Type:
-        """A presence test still demands that the type knows the field."""
+        """A presence test requires that the type has the field, too."""
         owner = _VISITS[node.operand.__class__](self, node.operand)
         self.inference.field(node, owner, node.name)
         node.type = BOOL
@@ -202,7 +202,7 @@ class _Checker:
         return self._typed(node, map_of(key or fresh(), value or fresh()))
 
     def message(self, node: Message) -> Type:
-        """A message has no type that anybody could know."""
+        """A message literal has no known type."""
         return self._typed(node, self.inference.no_message(node, node.name))
 
     def macro(self, node: Macro) -> Type:

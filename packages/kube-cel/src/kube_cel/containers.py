@@ -32,7 +32,7 @@ ABSENT: Any = object()
 
 
 class ListView:
-    """An array with its schema's converter; `keys` and `merge` say how `==` and `+` treat it."""
+    """An array with its schema's converter; `keys` and `merge` control `==` and `+`."""
 
     __slots__ = ("convert", "keys", "merge", "raw")
 
@@ -140,7 +140,7 @@ class MixedMap:
     """
     A map with keys of any kind but bytes.
 
-    Python takes 1, 1.0 and True for one key. CEL tells them apart, and yet an integer finds the
+    Python takes 1, 1.0 and True for one key. CEL distinguishes them, and yet an integer finds the
     entry of an equal one of another type, and a double that of an equal integer.
     """
 
@@ -223,7 +223,7 @@ class PartialMap(dict[str, Any]):
     """
     A map of which only the keys it holds are known.
 
-    `path` is where it sits in the data (`deployment.metadata`). `is_open` says which absent
+    `path` is where it sits in the data (`deployment.metadata`). `is_open` returns which absent
     keys may exist in the cluster; by default all of them. An absent key that is not open is
     absent as in any map.
     """
@@ -265,15 +265,15 @@ class PartialMap(dict[str, Any]):
         raise self.unknown()
 
     def keys(self) -> Any:
-        """Refuse: there may be more."""
+        """Raise `UnknownValue`: there may be more."""
         raise self.unknown()
 
     def values(self) -> Any:
-        """Refuse: there may be more."""
+        """Raise `UnknownValue`: there may be more."""
         raise self.unknown()
 
     def items(self) -> Any:
-        """Refuse: there may be more."""
+        """Raise `UnknownValue`: there may be more."""
         raise self.unknown()
 
     def __eq__(self, other: object) -> bool:
@@ -282,11 +282,11 @@ class PartialMap(dict[str, Any]):
     __hash__ = None  # as for any dict
 
     def known(self) -> dict[str, Any]:
-        """Return a plain dict of the known keys, for those who may see that there is more."""
+        """Return a plain dict of the known keys."""
         return {key: dict.__getitem__(self, key) for key in dict.__iter__(self)}
 
     def unknown(self) -> UnknownValue:
-        """Make the error for reading the map as a whole."""
+        """Return the error for reading the map as a whole."""
         return UnknownValue((self.path,))
 
     def _refuse(self, key: object) -> None:

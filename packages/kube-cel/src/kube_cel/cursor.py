@@ -85,7 +85,7 @@ NOTHING = _one_of(END)
 
 
 class Repair(Enum):
-    """How the parser may go on after a syntax error."""
+    """How the parser can continue after a syntax error."""
 
     SKIP = auto()  # as if the unexpected token were not there
     PRETEND = auto()  # as if the expected token were there
@@ -93,7 +93,7 @@ class Repair(Enum):
 
 
 def diagnose(tokens: Tokens, at: int, expected: Expected) -> tuple[Issue, Repair]:
-    """Return what is wrong with the token at `at`, and how to go on."""
+    """Return the issue of an unexpected token, and how to continue."""
     shown = _show_token(tokens, at)
     if tokens.kinds[at] != END and tokens.kinds[at + 1] in expected.kinds:
         text, repair = f"extraneous input {shown} expecting {expected}", Repair.SKIP
@@ -105,7 +105,7 @@ def diagnose(tokens: Tokens, at: int, expected: Expected) -> tuple[Issue, Repair
 
 
 def no_alternative(tokens: Tokens, text: str, first: int, at: int) -> Issue:
-    """Complain that the tokens from `first` to `at` begin nothing."""
+    """Return the issue for tokens from `first` to `at` that begin nothing."""
     word = tokens.kinds[at]
     if tokens.kinds[first] == "." and word in ("true", "false", "null"):
         hint = f"a field of this name is written .__{word}__"
@@ -116,7 +116,7 @@ def no_alternative(tokens: Tokens, text: str, first: int, at: int) -> Issue:
 
 
 def extraneous(tokens: Tokens, at: int, expected: Expected) -> Issue:
-    """Complain about a token too many where nothing can be repaired."""
+    """Return the issue for an extraneous token that cannot be skipped."""
     return issue_at(tokens, at, f"extraneous input {_show_token(tokens, at)} expecting {expected}")
 
 

@@ -211,7 +211,7 @@ class ObjectDeclaration:
 
 
 class SchemaTypes:
-    """The types made from one schema so far: of its root, and of what was asked for below."""
+    """The types derived from one schema so far: of its root, and of fields that were looked up."""
 
     __slots__ = ("declarations", "exposes_unknown", "root", "schema")
 
@@ -278,7 +278,7 @@ class SchemaTypes:
 
 
 class Environment:
-    """Variables and object types in sight, and the profile's functions."""
+    """The declared variables and object types, and the functions of a profile."""
 
     __slots__ = ("_schema_types", "profile", "variables")
 
@@ -345,9 +345,9 @@ class Environment:
         types: Mapping[str, Type] = _EMPTY,
     ) -> "Environment":
         """
-        Add variables, by schema or by type; one that is there already is replaced.
+        Return an environment with more variables, by schema or by type; replaces existing ones.
 
-        A variable whose schema has no type (nothing but preserve-unknown, say) is not declared.
+        A variable whose schema has no type (only preserve-unknown-fields) is not declared.
         """
         variables = {**self.variables}
         schema_types = {**self._schema_types}

@@ -90,7 +90,7 @@ def merge_key(view: ListView, element: Any) -> Any:
 
 
 def _hashable(value: Any) -> Any:
-    """Tell values apart as CEL does; containers, which cannot be keys, only by identity."""
+    """Return a hashable that distinguishes values as CEL does; containers by identity."""
     if type(value) in LISTS or type(value) in MAPS:
         return id(value)
     return (type(value) is bool, value)

@@ -123,7 +123,7 @@ class DeferredError:
         error.__traceback__ = None  # it would keep its frames alive
         self.error = error
 
-    def refuse(self) -> NoReturn:
+    def raise_error(self) -> NoReturn:
         """Raise the error, without the tracebacks of earlier times it was raised."""
         raise self.error.with_traceback(None)
 
@@ -131,7 +131,7 @@ class DeferredError:
 def raise_if_deferred(value: Any) -> Any:
     """Return the value, or raise its error if it is deferred."""
     if type(value) is DeferredError:
-        value.refuse()
+        value.raise_error()
     return value
 
 

@@ -108,7 +108,7 @@ def _declaration(env: Environment, owner: Type) -> ObjectDeclaration | None:
 
 
 def _edits(written: str, meant: str, allowed: int) -> int:
-    """Count insertions, deletions, replacements and swaps of neighbours between two words."""
+    """Count insertions, deletions, replacements and swaps of neighbours between two strings."""
     if abs(len(written) - len(meant)) > allowed:
         return allowed + 1
     above: list[int] = []

@@ -113,7 +113,7 @@ class Inference:
         return self._undeclared(node, name, hint)
 
     def no_message(self, node: Node, name: str) -> Type:
-        """Report a message literal; kro has those of protobuf itself, which nobody needs."""
+        """Report a message literal; protobuf's own messages are not supported."""
         hint = f"write a map, {{'field': value}}, instead of {name}{{field: value}}"
         if name.startswith("google.protobuf."):
             return self.report(node, "message literals are not supported", hint)
@@ -131,7 +131,7 @@ class Inference:
         return False
 
     def field(self, node: Node, owner: Type, name: str, *, is_optional: bool = False) -> Type:
-        """Find the type of a field; below an optional, or when asked with `?`, an optional."""
+        """Return the type of a field; of an optional, or with `is_optional`, an optional."""
         owner = self.substitution.resolve(owner)
         if owner.kind == "optional_type":
             return optional_of(self._field(node, owner.parameters[0], name))

@@ -106,7 +106,7 @@ class _Parser(Cursor):
         self.arithmetics = 0
 
     def tree(self) -> Node | None:
-        """Parse everything; without a tree, or beside it, `issues` say why."""
+        """Parse the whole text; None after a fatal issue. A tree may have `issues`, too."""
         try:
             tree = self._expression()
             self.take(END, expect.NOTHING)
@@ -174,7 +174,7 @@ class _Parser(Cursor):
         return True
 
     def _continues_conditional(self, kind: str, operators: list[int], operands: list[Node]) -> bool:
-        """Return whether a `?` or `:` goes on with this expression, and finish it if not."""
+        """Return whether a `?` or `:` continues the expression; complete it otherwise."""
         if operators and self.kinds[operators[-1]] == "?":
             if kind != ":" and self.repair(expect.COLON) is not Repair.SKIP:
                 raise ParseAborted

@@ -51,7 +51,7 @@ def kind_of(value: Any) -> str:
 
 def no_such_overload(function: str = "", *arguments: Any) -> EvaluationError:
     """
-    Make the error for a call that no signature fits.
+    Return the error for a call without a matching signature.
 
     cel-go says a bare `no such overload` where a function itself refuses its arguments, and
     `no such overload: getFullYear(string)` where none is found; pass the name for the latter.

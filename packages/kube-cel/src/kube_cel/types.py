@@ -133,7 +133,7 @@ def format_type(shown: Type) -> str:
 
 
 def format_for_message(shown: Type) -> str:
-    """Print a type as cel-go's own messages do, which say `null`, `timestamp`, `duration`."""
+    """Print a type as cel-go's own messages do: `null`, `timestamp`, `duration`."""
     if shown.parameters:
         return f"{shown.kind}({', '.join(map(format_for_message, shown.parameters))})"
     return _MESSAGE_NAMES.get(shown.kind) or format_type(shown)

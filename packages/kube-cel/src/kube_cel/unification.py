@@ -26,7 +26,7 @@ _MAY_BE_ANYTHING = frozenset({"dyn", "error", "var", "param", "null_type"})
 
 
 def is_dynamic(examined: Type) -> bool:
-    """Return whether a type goes with everything: dyn, or an error that is already reported."""
+    """Return whether a type fits every type: dyn, or an error that is already reported."""
     return examined.kind == "dyn" or examined.kind == "error"
 
 
@@ -145,7 +145,7 @@ class Substitution:
         return source.kind == "type" or self._match_all(source.parameters, target.parameters)
 
     def _bind(self, variable: Type, other: Type) -> tuple[bool, bool]:
-        """Let `variable` mean `other`; say whether it may, and whether it meant something."""
+        """Bind `variable` to `other`; return whether it may, and whether it was bound before."""
         if variable == other:
             return True, True
         bound = self._bound.get(variable)

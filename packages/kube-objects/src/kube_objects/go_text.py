@@ -31,7 +31,7 @@ def encode(text: str) -> bytes:
 
 
 def decode(data: bytes) -> str:
-    """Return the text of UTF-8 bytes; every byte that belongs to none becomes U+FFFD."""
+    """Return the text of UTF-8 bytes; each invalid byte becomes U+FFFD."""
     return _SURROGATES.sub("\ufffd", data.decode(errors="surrogateescape"))
 
 

@@ -251,7 +251,7 @@ def _refuse_constant(word: str) -> NoReturn:
 
 
 def _json_events(text: str) -> Iterator[Event]:
-    """Tell apart the tokens of a text that is known to be JSON."""
+    """Yield the events of a text that is valid JSON."""
     yield DocumentStartEvent()
     for match in _JSON_TOKEN.finditer(text):
         start, end = _mark(match.start()), _mark(match.end())

@@ -61,7 +61,7 @@ def local_variable(slot: int) -> Step:
     def read(frame: Frame) -> Any:
         value = frame[slot]
         if type(value) is DeferredError:
-            value.refuse()
+            value.raise_error()
         return value
 
     return read
@@ -176,7 +176,7 @@ def unbox(step: Step, function: str = "") -> Step:
 
 
 def is_optional(node: Node) -> bool:
-    """Return whether the checker promised that a node is an optional."""
+    """Return whether a node is an optional by its type."""
     return node.type is not None and node.type.kind == "optional_type"
 
 
@@ -197,7 +197,7 @@ def _take(value: Any, name: Any) -> Any:
 
 
 def _operand(builder: Builder, node: Node) -> Step:
-    """Compile what is asked for a field: an optional's value, or whatever there is."""
+    """Compile the holder of a field: the value of an optional, or any other value."""
     if is_optional(node):
         return builder.build_optional(node)
     # Open a value that turns out to be an optional at run time.
@@ -249,7 +249,7 @@ def _select_field(builder: Builder, operand: Step, holder: Node, name: str) -> S
 
 
 def _described(node: Node) -> str:
-    """Return the name of the type that a node of type `type(…)` stands for."""
+    """Return the name of the type of a node of type `type(…)`."""
     described = node.type.parameters[0] if node.type is not None and node.type.parameters else None
     return "" if described is None else described.name or described.kind
 

@@ -21,7 +21,7 @@ def constant_of(node: Node) -> Any:
 
 
 def check_key(node: Node) -> None:
-    """Refuse a constant in brackets that no key may be."""
+    """Raise for a constant in brackets whose type cannot be a key."""
     value = constant_of(node)
     if value is not ABSENT and type(value) not in KEY_TYPES:
         raise BuildError(no_such_key(value).message)

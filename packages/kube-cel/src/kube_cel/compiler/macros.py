@@ -251,7 +251,7 @@ def _transform_entries(loop: Loop) -> Step:
 
 
 def _insert(made: dict[Any, Any] | MixedMap, key: Any, value: Any) -> dict[Any, Any] | MixedMap:
-    """Add an entry that may not be there yet; return the map, which may have to be another."""
+    """Add an entry with a new key; return the map, which may be another object."""
     if type(made) is dict and (type(key) is not str or type(value) is DeferredError):
         made = MixedMap(made.items())
     if key in made:
@@ -269,7 +269,7 @@ def _sort_by(loop: Loop) -> Step:
 
 
 def _boolean(step: Step) -> Step:
-    """Insist on a boolean."""
+    """Return a step that raises unless the result is a boolean."""
 
     def holds(frame: Frame) -> bool:
         verdict = step(frame)

@@ -44,7 +44,7 @@ class Size:
         return Size(plus(self.least, other.least), plus(self.most, other.most))
 
     def times(self, other: "Size") -> "Size":
-        """Return the size of one repeated as often as the other says."""
+        """Return the product of two sizes."""
         return Size(times(self.least, other.least), times(self.most, other.most))
 
     def or_else(self, other: "Size") -> "Size":

@@ -35,7 +35,7 @@ _TIME: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What a name may look like, and what is said of one that does not."""
+    """The pattern of a name, and the message for a name that does not match."""
 
     pattern: str
     limit: int

@@ -49,7 +49,7 @@ class JsonError(ValueError):
 
 
 def decode_json(text: str) -> Any:
-    """Parse one JSON document; raise `JsonError` in Go's words."""
+    """Parse one JSON document; raises `JsonError` with Go's message."""
     is_shallow = text.count("[") + text.count("{") <= _MAX_FAST_DEPTH
     if not is_shallow:
         steps = map(_STEPS.__getitem__, _BRACKET.findall(_STRING.sub("", text)))
@@ -189,7 +189,7 @@ class _Reader:
         return self.text[self.position : self.position + 1]
 
     def _refuse(self, context: str) -> NoReturn:
-        """Complain where blanks are welcome: the end of the text is just too early."""
+        """Raise where whitespace is allowed; at the end of the text, for the missing rest."""
         if self.position >= len(self.text):
             raise JsonError("unexpected end of JSON input")
         self._refuse_here(context)
@@ -205,7 +205,7 @@ class _Reader:
         raise JsonError(f"invalid character {quoted} {context}")
 
     def _refuse_string(self) -> NoReturn:
-        """Find what is wrong with the string that begins here."""
+        """Raise the error of the invalid string that begins here."""
         self.position += 1
         while match := _SPECIAL_IN_STRING.search(self.text, self.position):
             self.position = match.start()

@@ -207,7 +207,7 @@ def contained(element: Any, container: Any) -> bool:
         if type(held) is DeferredError:
             unreadable = unreadable or held
     if unreadable is not None:
-        unreadable.refuse()
+        unreadable.raise_error()
     return False
 
 

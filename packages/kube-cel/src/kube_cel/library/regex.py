@@ -43,7 +43,7 @@ _ONE_BYTE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Any:
-    """Compile a pattern; raise an error in Go's words if it is not one."""
+    """Compile a pattern; raises `EvaluationError` with Go's message."""
     if _ONE_BYTE.search(pattern):
         raise _invalid_pattern(r"invalid escape sequence: `\C`")
     try:

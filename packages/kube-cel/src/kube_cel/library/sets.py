@@ -84,7 +84,7 @@ def _sketch(value: Any) -> Any:
 
 
 def contains(elements: Any, wanted: Any) -> bool:
-    """Return whether every wanted value is among the elements."""
+    """Return whether the elements contain all values of `wanted`."""
     members = ValueSet(elements)
     return all(value in members for value in wanted)
 

@@ -62,7 +62,7 @@ class ParsedUrl:
 
 
 def check_request_uri(raw: bytes) -> None:
-    """Refuse what is neither an absolute URI nor an absolute path."""
+    """Raise `UrlError` unless the text is an absolute URI or an absolute path."""
     try:
         _parse(raw, is_request=True)
     except UrlError as error:

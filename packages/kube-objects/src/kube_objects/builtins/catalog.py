@@ -73,7 +73,7 @@ class Catalog:
         return found
 
     def schema_of(self, kind: Kind) -> KindSchema | None:
-        """Answer as one of the `Schemas`."""
+        """Return what `find` returns; part of the protocol `Schemas`."""
         return self.find(kind)
 
     def object_meta(self) -> Schema:
