@@ -89,25 +89,27 @@ class Aliases:
         """
         limits = self._limits
         if not limits.aliases:
-            raise _refusal("alias", f"'*{name}' is an alias, and aliases are not read")
+            raise _alias_error("alias", f"'*{name}' is an alias, and aliases are not read")
         self._repeated += 1
         if self._repeated > limits.aliases:
-            raise _refusal(
+            raise _alias_error(
                 "alias", f"'*{name}' is one alias more than the {limits.aliases} allowed"
             )
         named = self._named.get(name)
         if named is None:
-            raise _refusal("alias", f"'*{name}' repeats a value that is not complete or not there")
+            raise _alias_error(
+                "alias", f"'*{name}' repeats a value that is not complete or not there"
+            )
         self._nodes += named.nodes
         if self._nodes > limits.expanded_nodes:
             most = f"{limits.expanded_nodes:,}"
-            raise _refusal("alias-bomb", f"'*{name}' brings the document beyond {most} nodes")
+            raise _alias_error("alias-bomb", f"'*{name}' brings the document beyond {most} nodes")
         if depth + named.depth > limits.depth:
-            raise _refusal("too-deep", f"'*{name}' nests deeper than {limits.depth} levels")
+            raise _alias_error("too-deep", f"'*{name}' nests deeper than {limits.depth} levels")
         return deepcopy(named.value)
 
 
-def _refusal(code: str, summary: str) -> AliasError:
+def _alias_error(code: str, summary: str) -> AliasError:
     return AliasError(Problem(code, summary, hint="write the value out"))
 
 
@@ -214,7 +216,7 @@ class _Builder:
                 except NotFiniteError:
                     value = self._not_finite(event)
                 except ValueError:
-                    self._complain(event, "tag", f"'{event.value}' is not what '!!{kind}' says")
+                    self._report(event, "tag", f"'{event.value}' is not what '!!{kind}' says")
                     value = event.value
         elif event.implicit[0]:
             try:
@@ -230,7 +232,7 @@ class _Builder:
     def open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
         if len(self._stack) > self._depth:
             text = f"nested deeper than {self._depth} levels"
-            raise self._refusal(event, "too-deep", text, "is this meant to be a manifest?")
+            raise self._rejection(event, "too-deep", text, "is this meant to be a manifest?")
         if event.tag is not None:
             self._check_tag(event, event.tag, _COLLECTION_TAGS)
         frame = _Frame(event, isinstance(event, MappingStartEvent), event.anchor)
@@ -258,7 +260,7 @@ class _Builder:
     def alias(self, event: AliasEvent) -> None:
         name = event.anchor or ""
         if self._top.is_mapping and self._top.key is _Key.AWAITED:
-            raise self._refusal(event, "non-string-key", f"the alias '*{name}' is used as a key")
+            raise self._rejection(event, "non-string-key", f"the alias '*{name}' is used as a key")
         try:
             value = self._aliases.repeat(name, len(self._stack) - 1)
         except AliasError as error:
@@ -274,7 +276,7 @@ class _Builder:
         if top.key is _Key.MERGE:
             for part in reversed(value) if isinstance(value, list) else [value]:
                 if not isinstance(part, dict):
-                    raise self._refusal(
+                    raise self._rejection(
                         event, "merge-key", "'<<' merges something that is no mapping"
                     )
                 # In Kubernetes' parser a merge overrides keys before it.
@@ -291,7 +293,7 @@ class _Builder:
             if key == MERGE_KEY:
                 if not self._may_merge:
                     text = "'<<' merges another mapping, which is not read"
-                    raise self._refusal(event, "merge-key", text, "write its fields out")
+                    raise self._rejection(event, "merge-key", text, "write its fields out")
                 self._top.key = _Key.MERGE
                 return
             self._check_plain_key(event)
@@ -315,7 +317,7 @@ class _Builder:
             return
         if not event.value:
             text, hint = "a ':' has no key before it", "quote text that begins with ':'"
-            self._complain(event, "non-string-key", text, hint)
+            self._report(event, "non-string-key", text, hint)
             return
         match meaning:
             case bool():
@@ -325,18 +327,18 @@ class _Builder:
             case _:
                 described = "a number"
         text = f"the key '{event.value}' is read as {described}, not as text"
-        self._complain(event, "non-string-key", text, f'put the key in quotes: "{event.value}"')
+        self._report(event, "non-string-key", text, f'put the key in quotes: "{event.value}"')
 
     def _not_finite(self, event: ScalarEvent) -> str:
         text = f"'{event.value}' is no number that JSON knows"
-        self._complain(event, "not-finite", text, "put it in quotes if text is meant")
+        self._report(event, "not-finite", text, "put it in quotes if text is meant")
         return event.value
 
     def _check_tag(self, event: NodeEvent, tag: str, known: frozenset[str]) -> bool:
         if tag == "!" or (tag.startswith(_STANDARD_TAG) and tag[len(_STANDARD_TAG) :] in known):
             return True
         shown = tag.replace(_STANDARD_TAG, "!!", 1)
-        self._complain(event, "tag", f"the tag '{shown}' has no meaning in a manifest", "remove it")
+        self._report(event, "tag", f"the tag '{shown}' has no meaning in a manifest", "remove it")
         return False
 
     def _path(self) -> Path:
@@ -349,11 +351,11 @@ class _Builder:
                 steps.append(frame.key)
         return tuple(steps)
 
-    def _complain(self, event: Event, code: str, text: str, hint: str = "") -> None:
+    def _report(self, event: Event, code: str, text: str, hint: str = "") -> None:
         problem = Problem(code, text, Spot(self._path()), hint=hint)
         self.complaints.append(ParseError(problem, start_of(event), end_of(event)))
 
-    def _refusal(self, event: Event, code: str, text: str, hint: str = "") -> _Rejected:
+    def _rejection(self, event: Event, code: str, text: str, hint: str = "") -> _Rejected:
         problem = Problem(code, text, Spot(self._path()), hint=hint)
         return _Rejected(ParseError(problem, start_of(event), end_of(event)))
 
