@@ -22,7 +22,7 @@ class CodedError(Exception):
         self.hint = hint
 
     @property
-    def told(self) -> str:
+    def full_text(self) -> str:
         """Return message and hint in one line."""
         return f"{self.message} ({self.hint})" if self.hint else self.message
 

@@ -76,7 +76,7 @@ class Problem:
             object.__setattr__(self, "message", self.summary)
 
     @property
-    def told(self) -> str:
+    def full_text(self) -> str:
         """Return summary and hint in one line."""
         return f"{self.summary} ({self.hint})" if self.hint else self.summary
 
