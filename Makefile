@@ -82,10 +82,10 @@ cluster: $(VENV)/.dev kube-bin  ## a control plane to play with, until Ctrl-C
 	$(BIN)/python -m tools.cluster
 
 golden: $(VENV)/.dev  ## compare with outcomes of kro: make golden FILE=outcomes.jsonl
-	$(BIN)/python tools/golden.py $(FILE)
+	$(BIN)/python packages/kube-cel/tests/cel_testing/golden.py $(FILE)
 
 bench: $(VENV)/.dev kube-bin-if-go kro-bin-if-go  ## print the benchmarks
-	$(BIN)/python -m benchmarks
+	PYTHONPATH=packages/kube-cel/tests $(BIN)/python -m benchmarks
 
 fuzz: $(VENV)/.dev  ## fuzz parsers for longer than CI does
 	KRO_GITOPS_TESTS=fuzz $(BIN)/pytest --numprocesses $(WORKERS) tests/property

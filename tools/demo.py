@@ -42,7 +42,7 @@ def main() -> int:
             question = ("why", "deployment/front", "-n", "shop", "spec.replicas")
             _command(*question, kubeconfig=api.kubeconfig)
     except KroGitopsError as error:
-        print(f"demo: {error.told}", file=sys.stderr)
+        print(f"demo: {error.full_text}", file=sys.stderr)
         return 1
     print(f"\nReconciled in {time.monotonic() - begun:.0f} s. To continue:")
     print(f"  {_shown()} run --data-dir {DATA} --repo . --path {PATHS}")

@@ -78,8 +78,8 @@ def _result(
 ) -> dict[str, Any]:
     """Return what is known of the expression: type and value, or why there is none."""
     from kube_cel.budget import Budget
-    from kube_cel.engine import compile_text
     from kube_cel.errors import ExpressionError, MissingVariable, UnknownValue
+    from kube_cel.program import compile_text
 
     result: dict[str, Any] = {"expression": args.expression}
     try:

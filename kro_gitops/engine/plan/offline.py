@@ -19,7 +19,6 @@ from kro_gitops.engine.graph.read_paths import Parts
 from kro_gitops.engine.plan.knowledge import NOT_VISIBLE
 from kro_gitops.engine.plan.placeholder import PartText, Placeholder, Unknown, is_unknown
 from kro_gitops.metadata import ARGOCD_PREFIX, KRO_PREFIX
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import (
     ConversionError,
@@ -28,7 +27,7 @@ from kube_cel.errors import (
     UnknownValue,
 )
 from kube_cel.interpolation import Text
-from kube_cel.program import Program
+from kube_cel.program import Program, compile_text
 from kube_cel.values import PartialMap, partial
 from kube_objects.defaulting import apply_defaults
 from kube_objects.refs import KubeObject, ObjectRef

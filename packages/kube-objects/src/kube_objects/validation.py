@@ -63,7 +63,7 @@ class Checks:
 
     @property
     def whole(self) -> bool:
-        """Say whether the value is a whole object."""
+        """Return whether the value is a whole object."""
         return not self.prefix
 
 
@@ -71,7 +71,7 @@ ALL_CHECKS = Checks()
 
 
 def is_secret_data(path: Path) -> bool:
-    """Say whether a field of a Secret is not for other people's eyes; a `redact` for Secrets."""
+    """Return whether a field of a Secret is not for other people's eyes; a `redact` for Secrets."""
     return path[:1] in (("data",), ("stringData",))
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from kube_objects.documents import Document, LoadResult, load
 from kube_objects.problems import Finding, Problem, Spot
-from kube_objects.yaml_limits import Limits
+from kube_objects.yaml_values import Limits
 
 
 def values(loaded: LoadResult) -> list[Any]:

@@ -123,7 +123,7 @@ def subtract(left: Quantity, right: Quantity) -> Quantity:
 
 
 def is_integer(quantity: Quantity) -> bool:
-    """Say whether `as_integer` would succeed."""
+    """Return whether `as_integer` would succeed."""
     return _integer(quantity) is not None
 
 

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import ExpressionError
-from kube_cel.program import Program
+from kube_cel.program import Program, compile_text
 from kube_cel.types import DYN
 from kube_objects.refs import KubeObject
 

@@ -10,8 +10,7 @@ from typing import Any
 import yaml
 
 from kube_objects.refs import KubeObject
-from kube_objects.yaml_limits import Limits
-from kube_objects.yaml_values import build
+from kube_objects.yaml_values import Limits, build
 from kube_sandbox import api_errors
 
 _LIMITS = Limits(depth=1000, aliases=10_000)

@@ -8,7 +8,7 @@ build, eval, convert or ok), its type, its value or its error, and whether kro w
 more data (``pending``).
 
 Intended differences are listed, with their reasons, in differences.toml beside the recorded
-cases of packages/kube-cel/tests/golden; all others are printed. The exit status is 0 if there
+cases of ../golden; all others are printed. The exit status is 0 if there
 are none, 1 if there are, 2 if a file cannot be read.
 """
 
@@ -32,7 +32,7 @@ from kube_cel.types import DYN
 from kube_cel.values import OMIT, RUNTIME, BuildError, ConversionError, EvaluationError
 from kube_objects.go_text import quote
 
-KNOWN_DIFFERENCES = Path(__file__).parents[1] / "packages/kube-cel/tests/golden/differences.toml"
+KNOWN_DIFFERENCES = Path(__file__).parents[1] / "golden" / "differences.toml"
 
 STAGES = ("parse", "check", "build", "eval", "convert", "ok")
 UNANSWERED = ("panic", "timeout")

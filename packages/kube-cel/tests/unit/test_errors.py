@@ -4,16 +4,18 @@ from typing import Any
 
 import pytest
 
-from kube_cel.deferred_errors import DeferredError, defer_error, raise_if_deferred
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import (
     ConversionError,
+    DeferredError,
     EvaluationError,
     EvaluationStopped,
     MissingData,
     UnknownValue,
+    defer_error,
+    raise_if_deferred,
 )
+from kube_cel.program import compile_text
 
 TEXTS = {"type": "array", "items": {"type": "string"}}
 PLACES = {

@@ -1,5 +1,6 @@
 """
-Many CEL expressions for the oracle: ``generate_cel.py --seed 1 --count 4000 | oracle cel``.
+Many CEL expressions for the oracle: ``python -m cel_testing.generate_cel --seed 1
+--count 4000 | oracle cel``, run in the folder of the tests.
 
 Four kinds, all from one seed, so that a run can be repeated: soups of tokens, well-typed
 expressions (``cel_grammar``), known expressions with a few tokens changed, and inputs that
@@ -17,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.oracle.cel_grammar import LEAVES, Grammar, scope_of
+from cel_testing.cel_grammar import LEAVES, Grammar, scope_of
 
 Line = dict[str, Any]
 
-_GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
+_GOLDEN = Path(__file__).parents[1] / "golden"
 KNOWN = (_GOLDEN / "cel-more.jsonl", _GOLDEN / "cel.jsonl")
 
 _TOKEN = re.compile(r"""[a-zA-Z_]\w*|\d+(?:\.\d+)?u?|"[^"]*"|'[^']*'|&&|\|\||[=!<>]=|\s+|.""", re.S)
