@@ -1,5 +1,7 @@
 """
 How long ago something was, as people say it: `5m12s`, `3d4h`, `2y`.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/duration/duration.go HumanDuration.
 """
 
 from dataclasses import dataclass

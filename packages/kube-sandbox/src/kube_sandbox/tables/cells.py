@@ -1,5 +1,9 @@
 """
 What cells of many kinds have in common: labels, selectors, containers, lists that are cut short.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go layoutContainerCells,
+translateTimestampSince, listWithMoreString; k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go
+FormatLabelSelector.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

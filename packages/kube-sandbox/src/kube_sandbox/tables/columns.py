@@ -4,6 +4,9 @@ The columns of built-in kinds, as data: `columns.json.zlib` beside this file.
 It was recorded from an API server (tools/recording/tables.py). Kinds are named `group/Kind`; texts
 that many columns share are stored once. A kind that is not there has a name and the time at which
 it was made.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go AddHandlers;
+k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor/tableconvertor.go New.
 """
 
 import json

@@ -1,5 +1,8 @@
 """
 The rows of all other built-in kinds that have columns of their own.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go printEvent, printSecret,
+printResourceQuota, printLease, printFlowSchema.
 """
 
 from collections.abc import Mapping

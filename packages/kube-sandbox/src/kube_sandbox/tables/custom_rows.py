@@ -1,5 +1,9 @@
 """
 The rows of custom kinds: what their columns' paths lead to.
+
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor/tableconvertor.go
+convertor.ConvertToTable, cellForJSONValue.
 """
 
 import re

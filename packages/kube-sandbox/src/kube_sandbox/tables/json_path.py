@@ -4,6 +4,9 @@ JSONPath as kubectl has it, for the columns of custom kinds and for selectable f
 A path is compiled once into steps; a step takes the values found so far to those it leads to. Keys
 that are missing lead nowhere; a step that cannot be taken (an index beyond the end, a filter over
 no list) makes the whole path find nothing.
+
+Follows kubernetes 1.35 k8s.io/client-go/util/jsonpath/jsonpath.go JSONPath.FindResults;
+k8s.io/client-go/util/jsonpath/parser.go Parse.
 """
 
 import re

@@ -1,5 +1,8 @@
 """
 The rows of kinds that are about the network, volumes and nodes.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go printService, printIngress,
+printEndpointSlice, printPersistentVolume, printNode.
 """
 
 from collections.abc import Iterable, Mapping

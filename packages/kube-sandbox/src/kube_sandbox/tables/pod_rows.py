@@ -1,5 +1,7 @@
 """
 The row of a Pod: how many containers are ready, and in one word how it is.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go printPod.
 """
 
 from datetime import UTC, datetime

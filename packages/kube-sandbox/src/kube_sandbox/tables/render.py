@@ -1,5 +1,9 @@
 """
 Tables and metadata alone: what is sent for `as=Table` and `as=PartialObjectMetadata`.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/response.go asTable,
+asPartialObjectMetadata, asPartialObjectMetadataList; k8s.io/apiserver/pkg/registry/rest/table.go
+defaultTableConvertor.ConvertToTable.
 """
 
 from collections.abc import Iterable, Mapping

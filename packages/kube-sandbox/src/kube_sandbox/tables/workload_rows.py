@@ -1,5 +1,8 @@
 """
 The rows of kinds that run something: Deployments, Jobs, autoscalers and their like.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go printDeployment, printJob,
+printCronJob, printHorizontalPodAutoscaler, formatHPAMetrics.
 """
 
 from collections.abc import Mapping

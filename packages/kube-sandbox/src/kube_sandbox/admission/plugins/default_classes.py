@@ -2,6 +2,10 @@
 DefaultStorageClass and DefaultIngressClass: who names no class gets the one that is marked.
 
 If several are marked, it is the newest, and the first by name of those made in the same second.
+
+Follows kubernetes 1.35 plugin/pkg/admission/storage/storageclass/setdefault/admission.go
+claimDefaulterPlugin.Admit; pkg/volume/util/storageclass.go GetDefaultClass;
+plugin/pkg/admission/network/defaultingressclass/admission.go classDefaulterPlugin.Admit.
 """
 
 from dataclasses import dataclass

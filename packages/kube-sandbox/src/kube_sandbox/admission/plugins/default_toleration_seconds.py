@@ -1,5 +1,7 @@
 """
 DefaultTolerationSeconds: a pod puts up with a node that fails for five minutes.
+
+Follows kubernetes 1.35 plugin/pkg/admission/defaulttolerationseconds/admission.go Plugin.Admit.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,8 @@
 """
 What a plugin is, and what it may look at.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/interfaces.go MutationInterface,
+ValidationInterface; k8s.io/apiserver/pkg/admission/errors.go NewForbidden, extractResourceName.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -3,6 +3,9 @@ LimitRanger: what containers have if they ask for nothing, and how much each may
 
 Quantities are compared by thousandths; where a LimitRange says several things, everything that is
 wrong is told, in the order of resource names.
+
+Follows kubernetes 1.35 plugin/pkg/admission/limitranger/admission.go LimitRanger.runLimitFunc,
+mergePodResourceRequirements, PodValidateLimitFunc, PersistentVolumeClaimValidateLimitFunc.
 """
 
 from collections.abc import Callable, Iterable, Mapping

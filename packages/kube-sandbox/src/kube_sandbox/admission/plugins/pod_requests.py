@@ -3,6 +3,9 @@ What a pod asks for as a whole.
 
 Containers run side by side, those that prepare it one after the other, and sidecars with both; so a
 pod needs the greater of what it needs to run and of what it needs to begin.
+
+Follows kubernetes 1.35 k8s.io/component-helpers/resource/helpers.go PodRequests,
+AggregateContainerRequests, IsPodLevelResourcesSet.
 """
 
 from collections.abc import Iterable, Mapping

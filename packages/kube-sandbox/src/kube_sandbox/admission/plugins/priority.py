@@ -1,5 +1,8 @@
 """
 Priority: a pod has the priority of its class, and only one class is that of all others.
+
+Follows kubernetes 1.35 plugin/pkg/admission/priority/admission.go Plugin.Admit, Plugin.admitPod,
+Plugin.validatePriorityClass.
 """
 
 from kube_objects.refs import KubeObject

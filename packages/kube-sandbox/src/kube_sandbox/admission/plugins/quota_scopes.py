@@ -1,5 +1,8 @@
 """
 Which pods and claims a quota is about: its scopes, and its scope selector.
+
+Follows kubernetes 1.35 pkg/quota/v1/evaluator/core/pods.go podMatchesScopeFunc,
+podMatchesSelector; pkg/quota/v1/evaluator/core/persistent_volume_claims.go pvcMatchesScopeFunc.
 """
 
 from collections.abc import Mapping, Sequence

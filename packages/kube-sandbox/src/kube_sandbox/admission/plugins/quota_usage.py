@@ -3,6 +3,10 @@ What an object uses of what quotas limit.
 
 Every kind is counted (`count/jobs.batch`, and a few under names of their own); pods, services and
 claims use more than their place. Knows nothing of quotas but the names in them.
+
+Follows kubernetes 1.35 pkg/quota/v1/evaluator/core/pods.go PodUsageFunc, podComputeUsageHelper,
+podEvaluator.Constraints; pkg/quota/v1/evaluator/core/services.go serviceEvaluator.Usage;
+pkg/quota/v1/evaluator/core/persistent_volume_claims.go pvcEvaluator.Usage.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,5 +1,8 @@
 """
 Which plugins are asked about which kinds, in the order in which they are asked.
+
+Follows kubernetes 1.35 pkg/kubeapiserver/options/plugins.go AllOrderedPlugins,
+DefaultOffAdmissionPlugins.
 """
 
 from collections.abc import Callable, Iterable

@@ -3,6 +3,9 @@ ResourceQuota: what a namespace may have altogether.
 
 A write that fits is noted in the quota's status at once, so that the next one finds it there; what
 goes is taken out of it by the quota's controller. A quota without a status counts nothing yet.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
+CheckRequest, quotaEvaluator.checkQuotas.
 """
 
 from collections.abc import Iterable, Sequence

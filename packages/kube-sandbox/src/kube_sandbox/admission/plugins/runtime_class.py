@@ -1,5 +1,8 @@
 """
 RuntimeClass: what a pod costs beyond its containers, and on which nodes it can run.
+
+Follows kubernetes 1.35 plugin/pkg/admission/runtimeclass/admission.go RuntimeClass.Admit,
+setOverhead, setScheduling; pkg/util/tolerations/tolerations.go MergeTolerations.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,6 +3,9 @@ ServiceAccount: a pod acts as an account of its namespace, and has its token.
 
 Only where somebody makes the account «default» in each namespace (`namespace_keeping`): without one
 no pod is let in.
+
+Follows kubernetes 1.35 plugin/pkg/admission/serviceaccount/admission.go Plugin.Admit,
+Plugin.mountServiceAccountToken.
 """
 
 from collections.abc import Callable

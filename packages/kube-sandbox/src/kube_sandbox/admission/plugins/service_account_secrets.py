@@ -2,6 +2,9 @@
 Which Secrets a pod refers to, and which of them its service account does not let it have.
 
 An account can say that its pods have the Secrets it lists, and no others.
+
+Follows kubernetes 1.35 plugin/pkg/admission/serviceaccount/admission.go
+Plugin.limitSecretReferences, Plugin.limitEphemeralContainerSecretReferences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

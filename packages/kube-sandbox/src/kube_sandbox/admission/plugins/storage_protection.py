@@ -3,6 +3,10 @@ StorageObjectInUseProtection and PersistentVolumeClaimResize: storage is not los
 
 Volumes, claims and classes of attributes get a finalizer, which a controller takes off when nobody
 uses them any more; and a claim grows only if its class can make it larger.
+
+Follows kubernetes 1.35 plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go
+storageProtectionPlugin.Admit; plugin/pkg/admission/storage/persistentvolume/resize/admission.go
+persistentVolumeClaimResize.Validate.
 """
 
 from kube_objects.refs import KubeObject

@@ -1,6 +1,9 @@
 """
 Whose pods and ReplicaSets are these? Controllers take in what their selectors choose and nobody
 has, and let go of what they choose no longer.
+
+Follows kubernetes 1.35 pkg/controller/controller_ref_manager.go
+BaseControllerRefManager.ClaimObject, PodControllerRefManager.ClaimPods.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,9 @@
 """
 What becomes of a StatefulSet's claims: they go with it, or with a pod that is too many, if they
 belong to these.
+
+Follows kubernetes 1.35 pkg/controller/statefulset/stateful_set_utils.go
+updateClaimOwnerRefForSetAndPod, isClaimOwnerUpToDate.
 """
 
 from collections.abc import Mapping, Sequence

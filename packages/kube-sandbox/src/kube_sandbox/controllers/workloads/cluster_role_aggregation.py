@@ -1,5 +1,8 @@
 """
 ClusterRoles that add up others: theirs are the rules of all that their selectors choose.
+
+Follows kubernetes 1.35 pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go
+ClusterRoleAggregationController.syncClusterRole.
 """
 
 from typing import Any

@@ -1,5 +1,9 @@
 """
 A CronJob: a Job whenever its schedule says so.
+
+Follows kubernetes 1.35 pkg/controller/cronjob/cronjob_controllerv2.go ControllerV2.syncCronJob,
+ControllerV2.cleanupFinishedJobs; pkg/controller/cronjob/utils.go nextScheduleTime,
+mostRecentScheduleTime.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,9 @@
 """
 A DaemonSet: a pod on every node, of which there is one.
+
+Follows kubernetes 1.35 pkg/controller/daemon/daemon_controller.go
+DaemonSetsController.syncDaemonSet, DaemonSetsController.manage; pkg/controller/daemon/update.go
+DaemonSetsController.rollingUpdate, DaemonSetsController.constructHistory.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,12 @@
 """
 A Deployment: a ReplicaSet for each template it ever had, and a rollout from one to the next.
+
+Follows kubernetes 1.35 pkg/controller/deployment/deployment_controller.go
+DeploymentController.syncDeployment; pkg/controller/deployment/sync.go
+DeploymentController.getNewReplicaSet, DeploymentController.scale,
+DeploymentController.cleanupDeployment, calculateStatus; pkg/controller/deployment/progress.go
+DeploymentController.syncRolloutStatus; pkg/controller/deployment/recreate.go
+DeploymentController.rolloutRecreate.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,8 @@
 """
 A PodDisruptionBudget's status: how many of its pods are there, and how many may be taken away.
+
+Follows kubernetes 1.35 pkg/controller/disruption/disruption.go DisruptionController.trySync,
+DisruptionController.getExpectedPodCount, DisruptionController.updatePdbStatus.
 """
 
 from collections.abc import Iterator, Sequence

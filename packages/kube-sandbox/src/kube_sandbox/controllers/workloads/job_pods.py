@@ -2,6 +2,10 @@
 The pods of a Job: how they are made, counted and told apart by their numbers.
 
 A pod that has ended is counted once: it carries a finalizer until its end stands in the status.
+
+Follows kubernetes 1.35 pkg/controller/job/indexed_job_utils.go addCompletionIndexAnnotation,
+getIndexFailureCount, parseIndexesFromString; pkg/controller/job/job_controller.go
+appendJobCompletionFinalizerIfNotFound.
 """
 
 from collections.abc import Iterable, Sequence

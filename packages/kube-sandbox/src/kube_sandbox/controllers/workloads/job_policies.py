@@ -1,5 +1,8 @@
 """
 What a Job makes of how its pods end: by its podFailurePolicy and its successPolicy.
+
+Follows kubernetes 1.35 pkg/controller/job/pod_failure_policy.go matchPodFailurePolicy;
+pkg/controller/job/success_policy.go matchSuccessPolicy.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

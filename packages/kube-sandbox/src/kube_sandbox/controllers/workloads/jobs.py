@@ -1,5 +1,10 @@
 """
 A Job: pods that are to succeed so many times, and are tried again when they fail.
+
+Follows kubernetes 1.35 pkg/controller/job/job_controller.go Controller.syncJob,
+Controller.manageJob, Controller.trackJobStatusAndRemoveFinalizers;
+pkg/controller/job/backoff_utils.go getRemainingTimeForFailuresCount;
+pkg/controller/ttlafterfinished/ttlafterfinished_controller.go Controller.processJob.
 """
 
 from collections.abc import Sequence

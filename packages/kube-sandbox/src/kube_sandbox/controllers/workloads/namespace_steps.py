@@ -3,6 +3,13 @@ A Namespace: what belongs into a new one, and how one goes.
 
 One that is being deleted loses all that is in it first; its conditions say what is left. Once it is
 empty its last finalizer is taken off, and it is gone.
+
+Follows kubernetes 1.35 pkg/controller/namespace/deletion/namespaced_resources_deleter.go
+namespacedResourcesDeleter.Delete, namespacedResourcesDeleter.deleteAllContent;
+pkg/controller/namespace/deletion/status_condition_utils.go namespaceConditionUpdater.Update;
+pkg/controller/serviceaccount/serviceaccounts_controller.go
+ServiceAccountsController.syncNamespace;
+pkg/controller/certificates/rootcacertpublisher/publisher.go Publisher.syncNamespace.
 """
 
 from collections import Counter

@@ -1,5 +1,8 @@
 """
 What plans are made of, and what they share: steps, settings, owners, conditions.
+
+Follows kubernetes 1.35 pkg/controller/controller_utils.go GetPodFromTemplate, IsPodActive,
+ActivePodsWithRanks; pkg/api/v1/pod/util.go IsPodReady, IsPodAvailable.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,6 +4,11 @@ A Pod as if a scheduler and a node looked after it: pending, scheduled, running,
 Each takes one step of time. How it fares is said by its annotation, by its image, or by who owns
 it; a failure is shown as a real node shows it. An annotation that says nothing known is told in an
 Event.
+
+Follows kubernetes 1.35 pkg/kubelet/kubelet_pods.go Kubelet.generateAPIPodStatus, getPhase;
+pkg/kubelet/status/generate.go GeneratePodReadyCondition; pkg/scheduler/schedule_one.go
+Scheduler.bind; pkg/kubelet/images/image_manager.go imageManager.EnsureImageExists;
+pkg/kubelet/kuberuntime/kuberuntime_manager.go kubeGenericRuntimeManager.doBackOff.
 """
 
 import zlib

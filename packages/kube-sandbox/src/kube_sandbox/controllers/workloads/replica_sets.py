@@ -1,5 +1,9 @@
 """
 A ReplicaSet: as many pods of its template as it asks for.
+
+Follows kubernetes 1.35 pkg/controller/replicaset/replica_set.go
+ReplicaSetController.syncReplicaSet, ReplicaSetController.manageReplicas;
+pkg/controller/replicaset/replica_set_utils.go calculateStatus.
 """
 
 from collections.abc import Iterable

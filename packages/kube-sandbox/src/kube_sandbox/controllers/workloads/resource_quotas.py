@@ -3,6 +3,10 @@ A ResourceQuota's status: how much its namespace may have, and how much it has.
 
 Admission notes what is added; this counts all over when something goes, ends or gives something
 up, and every few minutes.
+
+Follows kubernetes 1.35 pkg/controller/resourcequota/resource_quota_controller.go
+Controller.syncResourceQuota; pkg/controller/resourcequota/resource_quota_monitor.go
+QuotaMonitor.processResourceChanges; pkg/quota/v1/install/update_filter.go DefaultUpdateFilter.
 """
 
 from collections.abc import Iterable

@@ -1,5 +1,9 @@
 """
 How many pods of which ReplicaSet a Deployment may have at each moment of a rollout.
+
+Follows kubernetes 1.35 pkg/controller/deployment/util/deployment_util.go NewRSNewReplicas,
+ResolveFenceposts, GetReplicaSetProportion, IsSaturated; pkg/controller/deployment/rolling.go
+DeploymentController.reconcileOldReplicaSets.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,10 @@
 """
 What is outside of pods: addresses of Services and Ingresses, EndpointSlices, bound claims.
+
+Follows kubernetes 1.35 k8s.io/endpointslice/reconciler.go Reconciler.Reconcile;
+k8s.io/endpointslice/utils.go podToEndpoint, getEndpointPorts;
+pkg/controller/volume/persistentvolume/pv_controller.go PersistentVolumeController.bind,
+PersistentVolumeController.provisionClaim, PersistentVolumeController.reclaimVolume.
 """
 
 import zlib

@@ -1,5 +1,10 @@
 """
 A StatefulSet: pods that have numbers and keep their volumes, made and replaced one after the other.
+
+Follows kubernetes 1.35 pkg/controller/statefulset/stateful_set_control.go
+defaultStatefulSetControl.UpdateStatefulSet, defaultStatefulSetControl.updateStatefulSet;
+pkg/controller/statefulset/stateful_set_utils.go newVersionedStatefulSetPod,
+getPersistentVolumeClaims.
 """
 
 from collections.abc import Mapping, Sequence

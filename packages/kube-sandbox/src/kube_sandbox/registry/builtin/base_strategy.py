@@ -4,6 +4,9 @@ What most built-in kinds do, and all that the simplest do.
 A kind is described by its `KindOptions`: scope, rule for names, whether it has a status, what its
 generation counts. `BaseStrategy` does that and checks the metadata; kinds with defaults or checks
 of their own derive from it and fill in `default`, `check` and `check_update`.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/rest/create.go BeforeCreate;
+k8s.io/apiserver/pkg/registry/rest/update.go BeforeUpdate.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,9 @@
-"""ConfigMap."""
+"""
+ConfigMap.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateConfigMap,
+ValidateConfigMapUpdate.
+"""
 
 from binascii import a2b_base64
 

@@ -1,4 +1,10 @@
-"""CronJob."""
+"""
+CronJob.
+
+Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go ValidateCronJobCreate,
+ValidateCronJobUpdate, validateCronJobSpec; pkg/registry/batch/cronjob/strategy.go
+cronJobStrategy.PrepareForCreate; pkg/apis/batch/v1/defaults.go SetDefaults_CronJob.
+"""
 
 import re
 import zoneinfo

@@ -1,4 +1,10 @@
-"""DaemonSet."""
+"""
+DaemonSet.
+
+Follows kubernetes 1.35 pkg/apis/apps/validation/validation.go ValidateDaemonSetSpec,
+ValidateDaemonSetUpdate; pkg/registry/apps/daemonset/strategy.go
+daemonSetStrategy.PrepareForUpdate; pkg/apis/apps/v1/defaults.go SetDefaults_DaemonSet.
+"""
 
 import re
 from collections.abc import Mapping

@@ -1,6 +1,12 @@
 """
 Kinds that are filled in but not judged: webhooks and policies of admission, drivers, devices,
 flows of requests.
+
+Follows kubernetes 1.35 pkg/apis/admissionregistration/v1/defaults.go
+SetDefaults_ValidatingWebhook, SetDefaults_MutatingWebhook, SetDefaults_MatchResources;
+pkg/apis/storage/v1/defaults.go SetDefaults_CSIDriver; pkg/apis/flowcontrol/v1/defaults.go
+SetDefaults_FlowSchemaSpec; k8s.io/kube-aggregator/pkg/registry/apiservice/strategy.go
+apiServerStrategy.PrepareForCreate.
 """
 
 from copy import deepcopy

@@ -1,4 +1,10 @@
-"""Deployment."""
+"""
+Deployment.
+
+Follows kubernetes 1.35 pkg/apis/apps/validation/validation.go ValidateDeploymentSpec,
+ValidateDeploymentStrategy, ValidateDeploymentUpdate; pkg/apis/apps/v1/defaults.go
+SetDefaults_Deployment.
+"""
 
 from collections.abc import Mapping
 from typing import Any

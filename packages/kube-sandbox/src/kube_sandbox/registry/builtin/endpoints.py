@@ -1,4 +1,10 @@
-"""Endpoints and EndpointSlice."""
+"""
+Endpoints and EndpointSlice.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateEndpoints,
+validateEndpointSubsets; pkg/apis/discovery/validation/validation.go ValidateEndpointSlice;
+pkg/registry/discovery/endpointslice/strategy.go dropTopologyOnV1.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -3,6 +3,10 @@ Event, which is served in two groups: the same objects, with other names for som
 
 They are stored in the form of the core group. `to_core` and `from_core` turn one form into the
 other; the checks work on the core form and name fields as the inner form of the API server does.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/events.go ValidateEventCreate,
+ValidateEventUpdate, legacyValidateEvent; pkg/apis/events/v1/conversion.go
+Convert_v1_Event_To_core_Event.
 """
 
 from collections.abc import Mapping

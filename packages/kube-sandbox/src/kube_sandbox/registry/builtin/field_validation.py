@@ -2,6 +2,10 @@
 Checks of single fields that many kinds share: numbers, percentages, names, paths.
 
 Each returns what is wrong, nothing if all is well.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateNonnegativeField,
+ValidatePositiveField, validateLocalDescendingPath, ValidateLocalNonReservedPath;
+pkg/apis/apps/validation/validation.go ValidatePositiveIntOrPercent, IsNotMoreThan100Percent.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,10 @@
-"""Ingress and IngressClass."""
+"""
+Ingress and IngressClass.
+
+Follows kubernetes 1.35 pkg/apis/networking/validation/validation.go ValidateIngressCreate,
+ValidateIngressSpec, ValidateIngressClass; pkg/registry/networking/ingress/strategy.go
+ingressStrategy.PrepareForUpdate.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -3,6 +3,10 @@ Addresses and ranges as fields hold them.
 
 An API server reads them leniently: leading zeros are digits like others. What it would rather
 not see it warns of.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/validation/ip.go IsValidIPForLegacyField,
+IsValidCIDRForLegacyField, GetWarningsForIP, GetWarningsForCIDR;
+pkg/apis/core/validation/validation.go ValidateEndpointIP.
 """
 
 import ipaddress

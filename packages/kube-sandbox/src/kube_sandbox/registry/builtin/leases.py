@@ -1,4 +1,10 @@
-"""Lease."""
+"""
+Lease.
+
+Follows kubernetes 1.35 pkg/apis/coordination/validation/validation.go ValidateLease,
+ValidateLeaseSpec; pkg/registry/coordination/lease/strategy.go leaseStrategy.PrepareForCreate,
+leaseStrategy.PrepareForUpdate.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions

@@ -1,4 +1,10 @@
-"""LimitRange and ResourceQuota."""
+"""
+LimitRange and ResourceQuota.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateLimitRange,
+ValidateResourceQuota, validateScopeSelector; pkg/apis/core/v1/defaults.go
+SetDefaults_LimitRangeItem.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

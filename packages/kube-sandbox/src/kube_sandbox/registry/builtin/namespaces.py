@@ -1,4 +1,10 @@
-"""Namespace, with its own finalizers: it stays until they are gone."""
+"""
+Namespace, with its own finalizers: it stays until they are gone.
+
+Follows kubernetes 1.35 pkg/registry/core/namespace/strategy.go namespaceStrategy.PrepareForCreate,
+namespaceStrategy.Canonicalize; pkg/apis/core/validation/validation.go ValidateNamespace,
+ValidateNamespaceFinalizeUpdate, ValidateNamespaceStatusUpdate.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions

@@ -1,4 +1,10 @@
-"""NetworkPolicy."""
+"""
+NetworkPolicy.
+
+Follows kubernetes 1.35 pkg/apis/networking/validation/validation.go ValidateNetworkPolicy,
+ValidateNetworkPolicySpec, ValidateIPBlock; pkg/apis/networking/v1/defaults.go
+SetDefaults_NetworkPolicy.
+"""
 
 from collections.abc import Mapping
 from typing import Any

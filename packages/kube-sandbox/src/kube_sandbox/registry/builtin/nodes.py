@@ -1,4 +1,9 @@
-"""Node and RuntimeClass; of a Node only what defaults add is known."""
+"""
+Node and RuntimeClass; of a Node only what defaults add is known.
+
+Follows kubernetes 1.35 pkg/apis/core/v1/defaults.go SetDefaults_NodeStatus;
+pkg/apis/node/validation/validation.go ValidateRuntimeClass, ValidateRuntimeClassUpdate.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions

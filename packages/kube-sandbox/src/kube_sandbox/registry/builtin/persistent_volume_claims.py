@@ -1,4 +1,11 @@
-"""PersistentVolumeClaim."""
+"""
+PersistentVolumeClaim.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePersistentVolumeClaimSpec,
+ValidatePersistentVolumeClaimUpdate, ValidatePersistentVolumeClaimStatusUpdate;
+pkg/registry/core/persistentvolumeclaim/strategy.go persistentvolumeclaimStrategy.PrepareForCreate;
+pkg/api/persistentvolumeclaim/util.go NormalizeDataSources.
+"""
 
 from collections.abc import Mapping
 from copy import deepcopy

@@ -1,4 +1,10 @@
-"""PersistentVolume and StorageClass; of the sources of a volume only one is judged to be there."""
+"""
+PersistentVolume and StorageClass; of the sources of a volume only one is judged to be there.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePersistentVolumeSpec,
+ValidatePersistentVolumeUpdate; pkg/apis/storage/validation/validation.go ValidateStorageClass,
+ValidateStorageClassUpdate.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,8 @@
-"""PodDisruptionBudget."""
+"""
+PodDisruptionBudget.
+
+Follows kubernetes 1.35 pkg/apis/policy/validation/validation.go ValidatePodDisruptionBudgetSpec.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy

@@ -1,4 +1,9 @@
-"""PriorityClass."""
+"""
+PriorityClass.
+
+Follows kubernetes 1.35 pkg/apis/scheduling/validation/validation.go ValidatePriorityClass,
+ValidatePriorityClassUpdate; pkg/apis/scheduling/v1/helpers.go IsKnownSystemPriorityClass.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions

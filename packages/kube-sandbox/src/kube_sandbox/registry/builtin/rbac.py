@@ -1,4 +1,9 @@
-"""Roles and their bindings."""
+"""
+Roles and their bindings.
+
+Follows kubernetes 1.35 pkg/apis/rbac/validation/validation.go ValidateRole, ValidateClusterRole,
+ValidateRoleBinding, ValidateRoleBindingUpdate.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,9 @@
-"""ReplicaSet, and ReplicationController, which came before it."""
+"""
+ReplicaSet, and ReplicationController, which came before it.
+
+Follows kubernetes 1.35 pkg/apis/apps/validation/validation.go ValidateReplicaSetSpec;
+pkg/apis/core/validation/validation.go ValidateReplicationControllerSpec.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import no_more_than, nonnegative, nonnegatives

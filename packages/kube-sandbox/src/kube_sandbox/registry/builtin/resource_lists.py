@@ -1,4 +1,10 @@
-"""Amounts of resources by name, and the names there are."""
+"""
+Amounts of resources by name, and the names there are.
+
+Follows kubernetes 1.35 pkg/apis/core/helper/helpers.go IsStandardQuotaResourceName,
+IsNativeResource; pkg/apis/core/validation/validation.go ValidateResourceQuantityValue,
+validateContainerResourceName.
+"""
 
 from typing import Any
 

@@ -1,5 +1,9 @@
 """
 The scale of a workload: how many pods it is to have and has, as an object of its own.
+
+Follows kubernetes 1.35 pkg/registry/apps/deployment/storage/storage.go scaleFromDeployment;
+pkg/apis/autoscaling/validation/validation.go ValidateScale;
+k8s.io/apimachinery/pkg/labels/selector.go Requirement.String.
 """
 
 from collections.abc import Mapping

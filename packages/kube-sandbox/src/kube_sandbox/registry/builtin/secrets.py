@@ -1,4 +1,9 @@
-"""Secret: what its types ask for, and how `stringData` becomes `data`."""
+"""
+Secret: what its types ask for, and how `stringData` becomes `data`.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateSecret,
+ValidateSecretUpdate; pkg/apis/core/v1/conversion.go Convert_v1_Secret_To_core_Secret.
+"""
 
 import json
 from binascii import a2b_base64, b2a_base64

@@ -1,4 +1,9 @@
-"""ServiceAccount."""
+"""
+ServiceAccount.
+
+Follows kubernetes 1.35 pkg/registry/core/serviceaccount/strategy.go strategy.PrepareForCreate;
+pkg/apis/core/validation/validation.go ValidateServiceAccount.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions

@@ -1,4 +1,10 @@
-"""StatefulSet, and ControllerRevision, in which it keeps what it was."""
+"""
+StatefulSet, and ControllerRevision, in which it keeps what it was.
+
+Follows kubernetes 1.35 pkg/apis/apps/validation/validation.go ValidateStatefulSetSpec,
+ValidateStatefulSetUpdate, ValidateControllerRevisionCreate; pkg/apis/apps/v1/defaults.go
+SetDefaults_StatefulSet.
+"""
 
 from collections.abc import Mapping
 from typing import Any

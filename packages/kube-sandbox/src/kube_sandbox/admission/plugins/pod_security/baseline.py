@@ -1,5 +1,18 @@
 """
 The checks of the baseline Pod Security Standard: nothing that reaches for the host.
+
+Follows kubernetes 1.35 k8s.io/pod-security-admission/policy/check_appArmorProfile.go
+CheckAppArmorProfile; k8s.io/pod-security-admission/policy/check_capabilities_baseline.go
+CheckCapabilitiesBaseline; k8s.io/pod-security-admission/policy/check_hostNamespaces.go
+CheckHostNamespaces; k8s.io/pod-security-admission/policy/check_hostPathVolumes.go
+CheckHostPathVolumes; k8s.io/pod-security-admission/policy/check_hostPorts.go CheckHostPorts;
+k8s.io/pod-security-admission/policy/check_hostProbesAndhostLifecycle.go
+CheckHostProbesAndHostLifecycle; k8s.io/pod-security-admission/policy/check_privileged.go
+CheckPrivileged; k8s.io/pod-security-admission/policy/check_procMount_baseline.go
+CheckProcMountBaseline; k8s.io/pod-security-admission/policy/check_seLinuxOptions.go
+CheckSELinuxOptions; k8s.io/pod-security-admission/policy/check_seccompProfile_baseline.go
+CheckSeccompBaseline; k8s.io/pod-security-admission/policy/check_sysctls.go CheckSysctls;
+k8s.io/pod-security-admission/policy/check_windowsHostProcess.go CheckWindowsHostProcess.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,5 +1,9 @@
 """
 What a check of the Pod Security Standards sees of a pod, and the words for what it finds.
+
+Follows kubernetes 1.35 k8s.io/pod-security-admission/policy/checks.go CheckResult;
+k8s.io/pod-security-admission/policy/visitor.go visitContainers;
+k8s.io/pod-security-admission/policy/helpers.go joinQuote, pluralize.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping

@@ -4,6 +4,10 @@ The Pod Security plugin: namespaces say by their labels which standards pods in 
 What `enforce` names is refused in pods; `warn` warns of pods, and of what makes pods. Nobody reads
 `audit` but to say that it makes no sense. A namespace is told which of its pods do not meet a
 stricter standard; they stay.
+
+Follows kubernetes 1.35 k8s.io/pod-security-admission/admission/admission.go Admission.Validate,
+Admission.ValidateNamespace, Admission.EvaluatePod, Admission.EvaluatePodsInNamespace;
+k8s.io/pod-security-admission/api/helpers.go PolicyToEvaluate.
 """
 
 import re

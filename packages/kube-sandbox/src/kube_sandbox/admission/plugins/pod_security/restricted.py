@@ -1,5 +1,14 @@
 """
 The checks that the restricted Pod Security Standard has besides: containers that may do little.
+
+Follows kubernetes 1.35 k8s.io/pod-security-admission/policy/check_allowPrivilegeEscalation.go
+CheckAllowPrivilegeEscalation;
+k8s.io/pod-security-admission/policy/check_capabilities_restricted.go CheckCapabilitiesRestricted;
+k8s.io/pod-security-admission/policy/check_restrictedVolumes.go CheckRestrictedVolumes;
+k8s.io/pod-security-admission/policy/check_runAsNonRoot.go CheckRunAsNonRoot;
+k8s.io/pod-security-admission/policy/check_runAsUser.go CheckRunAsUser;
+k8s.io/pod-security-admission/policy/check_seccompProfile_restricted.go
+CheckSeccompProfileRestricted.
 """
 
 from collections.abc import Iterable

@@ -2,6 +2,10 @@
 HorizontalPodAutoscaler in version v1, made of one in v2 and back.
 
 Version 1 knows one metric, how busy the processors are; the others it carries in annotations.
+
+Follows kubernetes 1.35 pkg/apis/autoscaling/v1/conversion.go
+Convert_autoscaling_HorizontalPodAutoscaler_To_v1_HorizontalPodAutoscaler,
+Convert_v1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler.
 """
 
 import json

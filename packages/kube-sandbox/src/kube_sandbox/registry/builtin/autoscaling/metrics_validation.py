@@ -1,5 +1,8 @@
 """
 What is wrong with the metrics of a HorizontalPodAutoscaler, and with what it refers to.
+
+Follows kubernetes 1.35 pkg/apis/autoscaling/validation/validation.go
+ValidateCrossVersionObjectReference, validateMetrics, validateMetricSpec.
 """
 
 from collections.abc import Callable, Iterable, Mapping

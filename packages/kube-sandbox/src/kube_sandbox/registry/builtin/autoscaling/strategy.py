@@ -1,4 +1,11 @@
-"""HorizontalPodAutoscaler, as it is stored: in version v2."""
+"""
+HorizontalPodAutoscaler, as it is stored: in version v2.
+
+Follows kubernetes 1.35 pkg/apis/autoscaling/validation/validation.go
+ValidateHorizontalPodAutoscaler, validateHorizontalPodAutoscalerSpec, validateBehavior;
+pkg/apis/autoscaling/v2/defaults.go SetDefaults_HorizontalPodAutoscaler;
+pkg/registry/autoscaling/horizontalpodautoscaler/strategy.go autoscalerStrategy.PrepareForUpdate.
+"""
 
 from collections.abc import Mapping
 from copy import deepcopy

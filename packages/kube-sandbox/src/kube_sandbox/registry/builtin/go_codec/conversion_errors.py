@@ -3,6 +3,9 @@ What a real API server says of an object that cannot be converted from a map of 
 
 A strategic merge patch and a server-side apply end with such a map, not with JSON: the struct is
 filled from it directly, and that has other words than a decoder for a value that does not fit.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/converter.go
+unstructuredConverter.FromUnstructured, fromUnstructured.
 """
 
 from typing import Any

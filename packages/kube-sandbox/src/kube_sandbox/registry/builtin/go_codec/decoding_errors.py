@@ -4,6 +4,8 @@ Which of several values that do not fit is told.
 Go's decoder notes the first value of a wrong type and reads on; a value that reads itself (a time,
 a quantity) and cannot ends the reading at once, and is what is told. This is asked only when
 something is wrong already.
+
+Follows go 1.25 encoding/json/decode.go decodeState.saveError, decodeState.addErrorContext.
 """
 
 from typing import Any

@@ -3,6 +3,9 @@ Readers of values: a struct, a list, a number, as Go's decoder takes and its enc
 
 A type is compiled when it is first met. A value that does not fit raises `DecodeTypeError`, which
 gathers on its way out where it was; fields nobody knows are told in a list that is handed down.
+
+Follows go 1.25 encoding/json/decode.go decodeState.object, decodeState.array,
+decodeState.literalStore; encoding/json/encode.go structEncoder.encode.
 """
 
 from binascii import b2a_base64

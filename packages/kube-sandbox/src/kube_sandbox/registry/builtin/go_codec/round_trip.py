@@ -9,6 +9,9 @@ nobody wrote them. The data beside this file says all that of every struct (see
 
 What a client hears of a body that does not fit: a `StatusError` 400 for a value of another type,
 and a list of texts (`unknown field "spec.foo"`) for what only strict decoding minds.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/serializer/json/json.go Serializer.Decode,
+Serializer.unmarshal.
 """
 
 from functools import cache

@@ -2,6 +2,10 @@
 Texts that Go reads into values of its own and writes back in one form: times, durations, bytes.
 
 Each reader returns the form an API server answers with, or raises `GoValueError` with Go's words.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/apis/meta/v1/time.go Time.UnmarshalJSON;
+k8s.io/apimachinery/pkg/apis/meta/v1/micro_time.go MicroTime.UnmarshalJSON; go 1.25 time/format.go
+Parse, ParseDuration; encoding/base64/base64.go Encoding.Decode.
 """
 
 import binascii

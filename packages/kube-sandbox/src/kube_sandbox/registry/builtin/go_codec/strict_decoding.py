@@ -3,6 +3,9 @@ What strict decoding minds in the text of a body: fields nobody knows, and field
 
 The second can only be seen in the text: a parsed object has forgotten it. Most texts have neither,
 so it is first asked whether there is anything to tell.
+
+Follows sigs.k8s.io/json 2d320260d730 json.go UnmarshalStrict; kubernetes 1.35
+k8s.io/apimachinery/pkg/runtime/serializer/json/json.go Serializer.unmarshal.
 """
 
 import json

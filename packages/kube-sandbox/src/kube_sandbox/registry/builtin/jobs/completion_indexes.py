@@ -1,4 +1,9 @@
-"""Lists of indexes of a Job as its status writes them: `1,3-5,7`."""
+"""
+Lists of indexes of a Job as its status writes them: `1,3-5,7`.
+
+Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go validateIndexesFormat,
+parseIndexInterval, validateFailedIndexesNotOverlapCompleted.
+"""
 
 import re
 from collections.abc import Iterator

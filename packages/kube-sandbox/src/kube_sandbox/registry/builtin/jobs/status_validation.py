@@ -1,5 +1,8 @@
 """
 What is wrong with the changed status of a Job: a job that is finished stays so.
+
+Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go ValidateJobUpdateStatus,
+validateJobStatus; pkg/registry/batch/job/strategy.go getStatusValidationOptions.
 """
 
 from collections.abc import Iterator, Mapping

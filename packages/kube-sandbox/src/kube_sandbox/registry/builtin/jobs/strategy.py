@@ -1,4 +1,11 @@
-"""Job."""
+"""
+Job.
+
+Follows kubernetes 1.35 pkg/registry/batch/job/strategy.go jobStrategy.PrepareForCreate,
+generateSelector; pkg/apis/batch/v1/defaults.go SetDefaults_Job;
+pkg/apis/batch/validation/validation.go ValidateJob, ValidateJobSpecUpdate; pkg/api/job/warnings.go
+WarningsForJobSpec.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.internal_json import format_internal, format_selector

@@ -1,5 +1,8 @@
 """
 What is wrong with the spec of a Job, alone or in a CronJob.
+
+Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go ValidateJobSpec,
+validatePodFailurePolicy, validateSuccessPolicy.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,5 +1,8 @@
 """
 What is wrong with the containers of a pod.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateContainers,
+validateInitContainers, validateEphemeralContainers, validateContainerCommon.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -3,6 +3,10 @@ What is filled in where a pod's author wrote nothing.
 
 Templates get less than pods do: what depends on a whole pod is decided when a pod is made of one.
 Fields that are structs in Go are there even if they are empty, so they are made here too.
+
+Follows kubernetes 1.35 pkg/apis/core/v1/defaults.go SetDefaults_Pod, SetDefaults_PodSpec,
+SetDefaults_Container, SetDefaults_Probe; pkg/apis/core/v1/zz_generated.defaults.go
+SetObjectDefaults_Pod.
 """
 
 import re

@@ -1,5 +1,8 @@
 """
 What is wrong with the environment of a container: variables, and where they have values from.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateEnv,
+validateEnvVarValueFrom, ValidateEnvFrom.
 """
 
 import re

@@ -1,5 +1,8 @@
 """
 What is wrong with the probes and the lifecycle of a container.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateProbe, validateLifecycle,
+validateHandler.
 """
 
 from collections.abc import Callable, Mapping

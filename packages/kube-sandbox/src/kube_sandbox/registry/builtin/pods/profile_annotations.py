@@ -2,6 +2,10 @@
 Profiles of seccomp and AppArmor that annotations of a pod name, as before there were fields.
 
 Those of seccomp do nothing any more; those of AppArmor become fields of a new pod.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateAppArmorPodAnnotations,
+ValidateSeccompPodAnnotations, validateAppArmorAnnotationsAndFieldsMatchOnCreate;
+pkg/registry/core/pod/strategy.go applyAppArmorVersionSkew.
 """
 
 from collections.abc import Iterator, Mapping

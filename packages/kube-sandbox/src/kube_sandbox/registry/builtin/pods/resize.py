@@ -1,5 +1,8 @@
 """
 How much a running pod may take can change by a subresource of its own, and nothing else by it.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePodResize;
+pkg/registry/core/pod/strategy.go dropNonResizeUpdates.
 """
 
 from collections.abc import Mapping

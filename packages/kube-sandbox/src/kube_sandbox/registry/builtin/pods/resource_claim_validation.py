@@ -1,5 +1,7 @@
 """
 What is wrong with the devices that pods claim.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validatePodResourceClaims.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,8 @@
 """
 What is wrong with the resources that containers and pods ask for.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go
+ValidateContainerResourceRequirements, validatePodResources, validatePodResourceConsistency.
 """
 
 from collections.abc import Callable, Iterable, Mapping

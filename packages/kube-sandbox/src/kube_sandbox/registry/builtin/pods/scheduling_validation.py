@@ -1,5 +1,8 @@
 """
 What is wrong with where a pod wants to run: affinities, tolerations, spreading.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateAffinity,
+ValidateTolerations, validateTopologySpreadConstraints.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

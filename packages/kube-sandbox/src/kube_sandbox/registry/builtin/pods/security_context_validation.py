@@ -2,6 +2,9 @@
 What is wrong with the security contexts of pods and containers.
 
 Privileged containers are accepted: as on every cluster that can run its own network.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validatePodSpecSecurityContext,
+ValidateSecurityContext, validateSysctls, validateLinux, validateWindows.
 """
 
 import re

@@ -1,4 +1,11 @@
-"""Pod."""
+"""
+Pod.
+
+Follows kubernetes 1.35 pkg/registry/core/pod/strategy.go podStrategy.PrepareForCreate,
+podStrategy.PrepareForUpdate, applyMatchLabelKeysAndMismatchLabelKeys,
+dropNonEphemeralContainerUpdates; pkg/apis/core/helper/qos/qos.go ComputePodQOS;
+pkg/apis/core/validation/validation.go ValidatePodCreate, ValidatePodEphemeralContainersUpdate.
+"""
 
 from collections.abc import Iterable
 from copy import deepcopy

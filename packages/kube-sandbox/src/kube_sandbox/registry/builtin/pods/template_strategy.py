@@ -1,5 +1,9 @@
 """
 Kinds that make pods of a template: what they share, and PodTemplate, which is nothing else.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePodTemplate;
+pkg/registry/core/podtemplate/strategy.go podTemplateStrategy.PrepareForCreate;
+pkg/apis/apps/validation/validation.go ValidatePodTemplateSpecForReplicaSet.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,8 @@
 """
 What may change of a pod once it is there: images, more tolerations, a shorter deadline.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePodUpdate,
+ValidatePodStatusUpdate, ValidatePodSpecificAnnotationUpdates.
 """
 
 from collections.abc import Mapping, Sequence

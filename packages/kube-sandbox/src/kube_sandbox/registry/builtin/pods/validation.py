@@ -1,5 +1,8 @@
 """
 What is wrong with the spec of a pod, in the order in which a real API server finds it.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePodSpec,
+ValidatePodTemplateSpec, ValidatePodSpecificAnnotations.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,5 +1,8 @@
 """
 What is wrong with how a container mounts volumes.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateVolumeMounts,
+ValidateVolumeDevices.
 """
 
 from collections.abc import Mapping, Sequence

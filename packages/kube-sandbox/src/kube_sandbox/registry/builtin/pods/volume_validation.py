@@ -2,6 +2,9 @@
 What is wrong with the volumes of a pod.
 
 Of the volumes of former cloud providers and storage systems only the names are checked.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateVolumes,
+validateVolumeSource.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

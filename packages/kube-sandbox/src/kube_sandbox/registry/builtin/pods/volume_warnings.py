@@ -1,5 +1,8 @@
 """
 What the author of a pod should know of its volumes: which are gone, which files hide others.
+
+Follows kubernetes 1.35 pkg/api/pod/warnings.go warningsForPodSpecAndMeta,
+warningsForOverlappingVirtualPaths, checkForOverlap.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

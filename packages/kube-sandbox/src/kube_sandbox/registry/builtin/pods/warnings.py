@@ -1,5 +1,7 @@
 """
 What the author of a pod or a template should know though it is accepted.
+
+Follows kubernetes 1.35 pkg/api/pod/warnings.go GetWarningsForPod, GetWarningsForPodTemplate.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,6 +4,10 @@ The addresses and node ports of Services: what is in use, what is given next.
 An `ServiceAllocations` knows what each Service holds; whoever keeps the Services tells it. Which
 free address a Service is given depends on nothing but its name and what is in use, so that it is
 the same each time.
+
+Follows kubernetes 1.35 pkg/registry/core/service/storage/alloc.go Allocators.allocateCreate,
+Allocators.allocateUpdate; pkg/registry/core/service/portallocator/allocator.go
+PortAllocator.Allocate; pkg/registry/core/service/ipallocator/interfaces.go ErrNotInRange.
 """
 
 import ipaddress

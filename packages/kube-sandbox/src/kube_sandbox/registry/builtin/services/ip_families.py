@@ -2,6 +2,9 @@
 The families of a Service's addresses.
 
 This cluster has one, IPv4; a headless Service without selector may still name both.
+
+Follows kubernetes 1.35 pkg/registry/core/service/storage/alloc.go Allocators.initIPFamilyFields,
+isMatchingPreferDualStackClusterIPFields.
 """
 
 from typing import Any

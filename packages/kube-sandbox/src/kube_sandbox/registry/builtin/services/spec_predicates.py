@@ -1,4 +1,9 @@
-"""What is true of a Service's spec."""
+"""
+What is true of a Service's spec.
+
+Follows kubernetes 1.35 pkg/registry/core/service/storage/storage.go needsClusterIP, needsNodePort,
+needsHCNodePort; pkg/api/service/util.go ExternallyAccessible.
+"""
 
 from typing import Any
 

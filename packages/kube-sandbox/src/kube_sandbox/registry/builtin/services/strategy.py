@@ -2,6 +2,12 @@
 Service: its defaults, and what it is given when it is written.
 
 Addresses and node ports come from an `ServiceAllocations`.
+
+Follows kubernetes 1.35 pkg/registry/core/service/storage/storage.go REST.beginCreate,
+REST.beginUpdate, patchAllocatedValues, normalizeClusterIPs; pkg/registry/core/service/strategy.go
+svcStrategy.PrepareForUpdate, dropTypeDependentFields; pkg/apis/core/v1/defaults.go
+SetDefaults_Service; pkg/registry/core/service/storage/alloc.go Allocators.txnAllocNodePorts,
+Allocators.txnAllocClusterIPs.
 """
 
 from typing import Any

@@ -1,4 +1,9 @@
-"""What may not change in a Service, and what its author should know."""
+"""
+What may not change in a Service, and what its author should know.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateServiceUpdate,
+validateUpgradeDowngradeClusterIPs; pkg/api/service/warnings.go GetWarningsForService.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.ip_validation import cidr_warnings, ip_warnings

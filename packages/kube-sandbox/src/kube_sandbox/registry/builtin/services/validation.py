@@ -1,4 +1,9 @@
-"""What an API server finds wrong with a Service."""
+"""
+What an API server finds wrong with a Service.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateService,
+ValidateServiceCreate, ValidateServiceClusterIPsRelatedFields, ValidateLoadBalancerStatus.
+"""
 
 from collections.abc import Mapping
 from typing import Any
