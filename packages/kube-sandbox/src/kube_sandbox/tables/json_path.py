@@ -104,9 +104,17 @@ class _Parser:
             self._at += 1
             return [self._field()]
         if char in "+-" or char.isdigit():
-            return [_constant(self._number())]
+            written = _NUMBER.match(self._text, self._at)
+            text = written.group() if written else ""
+            self._at += len(text)
+            try:
+                number: int | float = float(text) if "." in text else int(text)
+            except ValueError:
+                raise BadPathError(f"cannot parse number {text}") from None
+            return [_constant(number)]
         if char == "_" or char.isalpha():
-            return [self._word()]
+            name = self._name()
+            return [_constant(name == "true") if name in ("true", "false") else _path_not_found]
         raise BadPathError(f"unrecognized character in action: {char!r}")
 
     def _name(self) -> str:
@@ -118,21 +126,6 @@ class _Parser:
     def _field(self) -> Step:
         name = self._name()
         return _children if name == "*" else _field(name)
-
-    def _word(self) -> Step:
-        name = self._name()
-        if name in ("true", "false"):
-            return _constant(name == "true")
-        return _path_not_found
-
-    def _number(self) -> int | float:
-        written = _NUMBER.match(self._text, self._at)
-        text = written.group() if written else ""
-        self._at += len(text)
-        try:
-            return float(text) if "." in text else int(text)
-        except ValueError:
-            raise BadPathError(f"cannot parse number {text}") from None
 
     def _quoted(self, quote: str) -> str:
         found = ""
@@ -151,7 +144,18 @@ class _Parser:
         self._at = end + 1
         parts = inside.split(",")
         if len(parts) > 1:
-            return [_union([_Parser(f"[{each.strip(' ')}]").steps() for each in parts])]
+            choices = [_Parser(f"[{each.strip(' ')}]").steps() for each in parts]
+
+            def union(values: list[Any]) -> list[Any]:
+                found: list[Any] = []
+                for steps in choices:
+                    here = values
+                    for each in steps:
+                        here = each(here)
+                    found += here
+                return found
+
+            return [union]
         if key := _KEY.fullmatch(inside):
             return _Parser(f".{key[1]}").steps()
         return [_slice(":" if inside == "*" else inside)]
@@ -173,14 +177,15 @@ class _Parser:
         if written := _FILTER.fullmatch(inside):
             left, operator, right = written.groups()
             return _filter(_Parser(left).steps(), operator, _Parser(right).steps())
-        return _exists_filter(_Parser(inside).steps())
+        steps = _Parser(inside).steps()
 
+        def has(item: Any) -> bool:
+            try:
+                return bool(_follow(steps, item))
+            except _PathNotFoundError:
+                return True
 
-def _follow(steps: list[Step], value: Any) -> list[Any]:
-    found = [value]
-    for step in steps:
-        found = step(found)
-    return found
+        return lambda values: [each for each in _items(values) if has(each)]
 
 
 def _path_not_found(values: list[Any]) -> list[Any]:
@@ -189,6 +194,13 @@ def _path_not_found(values: list[Any]) -> list[Any]:
 
 def _constant(value: Any) -> Step:
     return lambda values: [value] * len(values)
+
+
+def _follow(steps: list[Step], value: Any) -> list[Any]:
+    found = [value]
+    for step in steps:
+        found = step(found)
+    return found
 
 
 def _field(name: str) -> Step:
@@ -212,19 +224,6 @@ def _recursive(values: list[Any]) -> list[Any]:
         if inside:
             found += [value, *_recursive(inside)]
     return found
-
-
-def _union(choices: list[list[Step]]) -> Step:
-    def step(values: list[Any]) -> list[Any]:
-        found: list[Any] = []
-        for steps in choices:
-            here = values
-            for each in steps:
-                here = each(here)
-            found += here
-        return found
-
-    return step
 
 
 def _slice(written: str) -> Step:
@@ -266,16 +265,6 @@ def _items(values: list[Any]) -> list[Any]:
     return [each for value in values for each in value]
 
 
-def _exists_filter(steps: list[Step]) -> Step:
-    def has(item: Any) -> bool:
-        try:
-            return bool(_follow(steps, item))
-        except _PathNotFoundError:
-            return True
-
-    return lambda values: [each for each in _items(values) if has(each)]
-
-
 def _filter(left: list[Step], operator: str, right: list[Step]) -> Step:
     compare = _COMPARISONS.get(operator)
 
@@ -288,7 +277,13 @@ def _filter(left: list[Step], operator: str, right: list[Step]) -> Step:
             if len(found) > 1 or compare is None:
                 raise _PathNotFoundError
             sides.append(found[0])
-        return _compared(sides[0], sides[1], operator, compare)
+        one, other = sides
+        # Values of different types cannot be compared, nor can booleans be ordered.
+        if type(one) is not type(other) or compare is None or one is None:
+            raise _PathNotFoundError
+        if isinstance(one, dict | list) or (isinstance(one, bool) and operator not in ("==", "!=")):
+            raise _PathNotFoundError
+        return compare(one, other)
 
     return lambda values: [each for each in _items(values) if passes(each)]
 
@@ -301,14 +296,3 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<=": lambda one, other: one <= other,
     ">=": lambda one, other: one >= other,
 }
-
-
-def _compared(
-    one: Any, other: Any, operator: str, compare: Callable[[Any, Any], bool] | None
-) -> bool:
-    """Compare two values of one type; others cannot be compared, nor can truths be ordered."""
-    if type(one) is not type(other) or compare is None or one is None:
-        raise _PathNotFoundError
-    if isinstance(one, dict | list) or (isinstance(one, bool) and operator not in ("==", "!=")):
-        raise _PathNotFoundError
-    return compare(one, other)

@@ -8,7 +8,7 @@ Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/plugin/resourcequota/cont
 CheckRequest, quotaEvaluator.checkQuotas.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
@@ -27,7 +27,6 @@ from kube_sandbox.admission.plugins.quota_usage import (
 )
 from kube_sandbox.admission.plugins.resource_sums import (
     Amount,
-    Amounts,
     added,
     amounts,
     increased,
@@ -42,18 +41,20 @@ BUCKET = "resourcequotas"
 class Quotas(ValidatingPlugin):
     """Lets in what the quotas of a namespace have room for."""
 
-    def __init__(self, around: AdmissionContext) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
 
-    def validate(self, deed: AdmissionAttributes) -> list[str]:
+    def validate(self, attributes: AdmissionAttributes) -> list[str]:
         """Refuse what there is no room for; note what there is."""
-        if not deed.namespace or (deed.old is not None and deed.served.bucket not in _MEASURED):
+        if not attributes.namespace or (
+            attributes.old is not None and attributes.served.bucket not in _MEASURED
+        ):
             return []
-        quotas = list(self._around.all(BUCKET, deed.namespace))
+        quotas = list(self._context.all(BUCKET, attributes.namespace))
         if quotas:
-            for charged in charge(deed, quotas):
-                if not deed.dry_run:
-                    self._around.charge(charged)
+            for charged in charge(attributes, quotas):
+                if not attributes.dry_run:
+                    self._context.charge(charged)
         return []
 
 
@@ -61,33 +62,59 @@ class Quotas(ValidatingPlugin):
 _MEASURED = frozenset((PODS, SERVICES, CLAIMS))
 
 
-def charge(deed: AdmissionAttributes, quotas: Sequence[KubeObject]) -> list[KubeObject]:
+def charge(attributes: AdmissionAttributes, quotas: Sequence[KubeObject]) -> list[KubeObject]:
     """Return the quotas that a write changes, as they are after it; refuse what does not fit."""
-    measure = evaluator_for(deed.served.bucket)
-    if measure is None or deed.obj is None or not _is_subject_to_quota(deed):
+    measure = evaluator_for(attributes.served.bucket)
+    if measure is None or attributes.obj is None or not _is_subject_to_quota(attributes):
         return []
-    concerned = [each for each in quotas if _concerns(each, measure, deed.obj)]
+    concerned = [each for each in quotas if _concerns(each, measure, attributes.obj)]
     for quota in concerned:
-        _check_usage_stated(deed, measure, quota)
-    used = measure.uses(deed.obj, None)
-    _check_positive(deed, used)
+        # Refuse an object that does not say what it uses, and a quota that does not either.
+        name, limited = quota["metadata"]["name"], measure.counted(_hard(quota))
+        if why := measure.missing(limited, attributes.obj or {}):
+            raise forbidden_by_plugin(attributes, f"failed quota: {name}: {why}")
+        if not _used(quota).keys() >= set(limited):
+            resources = ",".join(limited)
+            raise forbidden_by_plugin(
+                attributes, f"status unknown for quota: {name}, resources: {resources}"
+            )
+    used = measure.uses(attributes.obj, None)
+    negative = sorted(name for name, each in used.items() if each.nanos < 0)
+    if negative:
+        names = ",".join(negative)
+        raise forbidden_by_plugin(attributes, f"quota usage is negative for resource(s): {names}")
     found: list[KubeObject] = []
     for quota in concerned:
         more = used
-        if deed.old is not None and _concerns(quota, measure, deed.old):
-            more = increased(used, measure.uses(deed.old, None))
+        if attributes.old is not None and _concerns(quota, measure, attributes.old):
+            more = increased(used, measure.uses(attributes.old, None))
         more = {name: each for name, each in more.items() if each.nanos}
         if more:
-            found += _charged(deed, quota, more)
+            hard, charged_used = amounts(_hard(quota)), amounts(_used(quota))
+            requested = restricted_to(more, hard)
+            after: dict[str, Amount] = restricted_to(added(charged_used, requested), requested)
+            if attributes.subresource != "status":
+                exceeded = {name for name, each in after.items() if each.nanos > hard[name].nanos}
+                if exceeded:
+                    raise forbidden_by_plugin(
+                        attributes,
+                        f"exceeded quota: {quota['metadata']['name']}, "
+                        f"requested: {listed(restricted_to(requested, exceeded))}, "
+                        f"used: {listed(restricted_to(charged_used, exceeded))}, "
+                        f"limited: {listed(restricted_to(hard, exceeded))}",
+                    )
+            if requested:
+                status = {**quota["status"], "used": {**_used(quota), **texts(after)}}
+                found.append({**quota, "status": status})
     return found
 
 
-def _is_subject_to_quota(deed: AdmissionAttributes) -> bool:
-    bucket, part = deed.served.bucket, deed.subresource
-    if deed.old is None:
+def _is_subject_to_quota(attributes: AdmissionAttributes) -> bool:
+    bucket, part = attributes.served.bucket, attributes.subresource
+    if attributes.old is None:
         return not part
     if bucket == PODS:
-        moves = is_terminating(deed.obj or {}) != is_terminating(deed.old)
+        moves = is_terminating(attributes.obj or {}) != is_terminating(attributes.old)
         return part == "resize" or (not part and moves)
     if bucket == CLAIMS:
         return part in ("", "status")
@@ -107,41 +134,3 @@ def _hard(quota: KubeObject) -> dict[str, str]:
 
 def _used(quota: KubeObject) -> dict[str, str]:
     return (quota.get("status") or {}).get("used") or {}
-
-
-def _check_usage_stated(
-    deed: AdmissionAttributes, measure: QuotaEvaluator, quota: KubeObject
-) -> None:
-    """Refuse an object that does not say what it uses, and a quota that does not either."""
-    name, limited = quota["metadata"]["name"], measure.counted(_hard(quota))
-    if why := measure.missing(limited, deed.obj or {}):
-        raise forbidden_by_plugin(deed, f"failed quota: {name}: {why}")
-    if not _used(quota).keys() >= set(limited):
-        resources = ",".join(limited)
-        raise forbidden_by_plugin(deed, f"status unknown for quota: {name}, resources: {resources}")
-
-
-def _check_positive(deed: AdmissionAttributes, used: Amounts) -> None:
-    negative = sorted(name for name, each in used.items() if each.nanos < 0)
-    if negative:
-        names = ",".join(negative)
-        raise forbidden_by_plugin(deed, f"quota usage is negative for resource(s): {names}")
-
-
-def _charged(deed: AdmissionAttributes, quota: KubeObject, more: Amounts) -> Iterable[KubeObject]:
-    hard, used = amounts(_hard(quota)), amounts(_used(quota))
-    requested = restricted_to(more, hard)
-    after: dict[str, Amount] = restricted_to(added(used, requested), requested)
-    if deed.subresource != "status":
-        exceeded = {name for name, each in after.items() if each.nanos > hard[name].nanos}
-        if exceeded:
-            raise forbidden_by_plugin(
-                deed,
-                f"exceeded quota: {quota['metadata']['name']}, "
-                f"requested: {listed(restricted_to(requested, exceeded))}, "
-                f"used: {listed(restricted_to(used, exceeded))}, "
-                f"limited: {listed(restricted_to(hard, exceeded))}",
-            )
-    if requested:
-        status = {**quota["status"], "used": {**_used(quota), **texts(after)}}
-        yield {**quota, "status": status}

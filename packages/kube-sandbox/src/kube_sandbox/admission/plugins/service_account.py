@@ -9,7 +9,6 @@ Plugin.mountServiceAccountToken.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import orjson
 
@@ -60,50 +59,60 @@ _TOKEN = orjson.dumps(
 class PodAccount:
     """Gives pods an account."""
 
-    def __init__(self, around: AdmissionContext, suffix: Callable[[], str]) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext, suffix: Callable[[], str]) -> None:
+        self._context = context
         self._suffix = suffix  # five letters, others each time
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
+    def mutate(self, attributes: AdmissionAttributes) -> None:
         """Give a new pod its account, that account's token and its Secrets to pull images with."""
-        if deed.obj is None or not is_new(deed):
+        if attributes.obj is None or not is_new(attributes):
             return
-        spec = deed.obj["spec"]
-        if _MIRROR in (deed.obj["metadata"].get("annotations") or {}):
-            _check_mirror(deed, spec)
+        spec = attributes.obj["spec"]
+        if _MIRROR in (attributes.obj["metadata"].get("annotations") or {}):
+            # Refuse what a pod may not have that a node made by itself.
+            if spec.get("serviceAccountName"):
+                raise forbidden_by_plugin(
+                    attributes, "a mirror pod may not reference service accounts"
+                )
+            if has_secrets(spec):
+                raise forbidden_by_plugin(attributes, "a mirror pod may not reference secrets")
+            if has_tokens(spec):
+                why = "a mirror pod may not use ServiceAccountToken volume projections"
+                raise forbidden_by_plugin(attributes, why)
             return
         name = spec.get("serviceAccountName") or _DEFAULT
         # The older name of the field goes along.
         spec["serviceAccountName"] = spec["serviceAccount"] = name
-        account = self._account(deed, name)
-        if _mounts(account, spec):
+        account = self._account(attributes, name)
+        choices = (each.get("automountServiceAccountToken") for each in (spec, account))
+        if next((choice for choice in choices if choice is not None), True):
             self._mount(spec)
         pulled = account.get("imagePullSecrets")
         if pulled and not spec.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [{"name": each.get("name", "")} for each in pulled]
         if enforces(account) and (wrong := not_allowed(account, spec)):
-            raise forbidden_by_plugin(deed, wrong)
+            raise forbidden_by_plugin(attributes, wrong)
 
-    def validate(self, deed: AdmissionAttributes) -> list[str]:
+    def validate(self, attributes: AdmissionAttributes) -> list[str]:
         """Refuse containers that come later and may not have what they refer to."""
-        if deed.obj is None or deed.old is None or deed.subresource != _EPHEMERAL:
+        if attributes.obj is None or attributes.old is None or attributes.subresource != _EPHEMERAL:
             return []
-        spec = deed.obj["spec"]
+        spec = attributes.obj["spec"]
         name = spec.get("serviceAccountName")
         if not name:
-            pod = f"{deed.namespace}/{deed.name}"
-            raise forbidden_by_plugin(deed, f"no service account specified for pod {pod}")
-        account = self._account(deed, name)
+            pod = f"{attributes.namespace}/{attributes.name}"
+            raise forbidden_by_plugin(attributes, f"no service account specified for pod {pod}")
+        account = self._account(attributes, name)
         if enforces(account) and (wrong := not_allowed_ephemeral(account, spec)):
             # Not what one expects, but what is answered.
             raise StatusError(500, "", wrong)
         return []
 
-    def _account(self, deed: AdmissionAttributes, name: str) -> KubeObject:
-        found = self._around.find("serviceaccounts", deed.namespace, name)
+    def _account(self, attributes: AdmissionAttributes, name: str) -> KubeObject:
+        found = self._context.find("serviceaccounts", attributes.namespace, name)
         if found is None:
-            where = f"error looking up service account {deed.namespace}/{name}"
-            raise forbidden_by_plugin(deed, f'{where}: serviceaccount "{name}" not found')
+            where = f"error looking up service account {attributes.namespace}/{name}"
+            raise forbidden_by_plugin(attributes, f'{where}: serviceaccount "{name}" not found')
         return found
 
     def _mount(self, spec: KubeObject) -> None:
@@ -112,7 +121,9 @@ class PodAccount:
             container
             for part in ("initContainers", "containers")
             for container in spec.get(part) or ()
-            if not _has_mount(container)
+            if not any(
+                each.get("mountPath") == _PATH for each in container.get("volumeMounts") or ()
+            )
         ]
         if not wanting:
             return
@@ -125,27 +136,3 @@ class PodAccount:
         for container in wanting:
             mount = {"name": name, "readOnly": True, "mountPath": _PATH}
             container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
-
-
-def _check_mirror(deed: AdmissionAttributes, spec: KubeObject) -> None:
-    """Refuse what a pod may not have that a node made by itself."""
-    if spec.get("serviceAccountName"):
-        raise forbidden_by_plugin(deed, "a mirror pod may not reference service accounts")
-    if has_secrets(spec):
-        raise forbidden_by_plugin(deed, "a mirror pod may not reference secrets")
-    if has_tokens(spec):
-        why = "a mirror pod may not use ServiceAccountToken volume projections"
-        raise forbidden_by_plugin(deed, why)
-
-
-def _mounts(account: KubeObject, spec: KubeObject) -> bool:
-    """Say whether a pod gets its token: it may say so itself, or else its account."""
-    for each in (spec, account):
-        said = each.get("automountServiceAccountToken")
-        if said is not None:
-            return bool(said)
-    return True
-
-
-def _has_mount(container: dict[str, Any]) -> bool:
-    return any(each.get("mountPath") == _PATH for each in container.get("volumeMounts") or ())

@@ -75,23 +75,20 @@ def adopt_or_release(
     found, steps = dict(seen), list[Step]()
     for bucket in controller.owns:
         released = [each for each in seen.get(bucket, ()) if not selects(owner, each)]
-        adopted = [
-            _adopted(owner, each)
-            for each in orphans.get(bucket, ())
-            if should_adopt(controller, owner, each)
-        ]
+        adopted: list[KubeObject] = []
+        for each in orphans.get(bucket, ()):
+            if should_adopt(controller, owner, each):
+                others = each["metadata"].get("ownerReferences") or ()
+                references = [*others, reference_to(owner)]
+                adopted.append(
+                    {**each, "metadata": {**each["metadata"], "ownerReferences": references}}
+                )
         if released or adopted:
             kept = [each for each in seen.get(bucket, ()) if each not in released]
             found[bucket] = [*kept, *adopted]
             steps += [Update(bucket, _released(owner, each)) for each in released]
             steps += [Update(bucket, each) for each in adopted]
     return found, steps
-
-
-def _adopted(owner: KubeObject, obj: KubeObject) -> KubeObject:
-    others = obj["metadata"].get("ownerReferences") or ()
-    references = [*others, reference_to(owner)]
-    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": references}}
 
 
 def _released(owner: KubeObject, obj: KubeObject) -> KubeObject:

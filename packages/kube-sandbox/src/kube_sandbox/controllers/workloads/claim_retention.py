@@ -24,31 +24,21 @@ def sync_claim_owners(
         for template in obj["spec"].get("volumeClaimTemplates") or ():
             claim = named.get(f"{template['metadata']['name']}-{pod['metadata']['name']}")
             if claim is not None:
-                owner = _owner(obj, pod, is_surplus=number not in wanted)
-                steps += _owned(claim, owner, (obj, pod))
+                policy = obj["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
+                if (number not in wanted) and policy.get("whenScaled") == "Delete":
+                    owner: KubeObject | None = pod
+                elif policy.get("whenDeleted") != "Delete":
+                    owner = None
+                else:
+                    # What is scaled away and kept then goes with the StatefulSet, too.
+                    owner = obj
+                # The step that makes a claim belong to nobody of ours but `owner`.
+                ours = {each["metadata"]["uid"] for each in (obj, pod)}
+                before = claim["metadata"].get("ownerReferences") or []
+                others = [each for each in before if each["uid"] not in ours]
+                is_anothers = any(each.get("controller") for each in others)
+                added = [reference_to(owner)] if owner is not None and not is_anothers else []
+                if [*others, *added] != before:
+                    metadata = {**claim["metadata"], "ownerReferences": [*others, *added]}
+                    steps.append(Update(_CLAIMS, {**claim, "metadata": metadata}))
     return steps
-
-
-def _owner(obj: KubeObject, pod: KubeObject, *, is_surplus: bool) -> KubeObject | None:
-    policy = obj["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
-    if is_surplus and policy.get("whenScaled") == "Delete":
-        return pod
-    if policy.get("whenDeleted") != "Delete":
-        return None
-    # What is scaled away and kept then goes with the StatefulSet, too.
-    return obj
-
-
-def _owned(
-    claim: KubeObject, owner: KubeObject | None, own: tuple[KubeObject, KubeObject]
-) -> list[Step]:
-    """Return the step that makes a claim belong to nobody of ours but `owner`."""
-    ours = {each["metadata"]["uid"] for each in own}
-    before = claim["metadata"].get("ownerReferences") or []
-    others = [each for each in before if each["uid"] not in ours]
-    is_anothers = any(each.get("controller") for each in others)
-    added = [reference_to(owner)] if owner is not None and not is_anothers else []
-    if [*others, *added] == before:
-        return []
-    metadata = {**claim["metadata"], "ownerReferences": [*others, *added]}
-    return [Update(_CLAIMS, {**claim, "metadata": metadata})]

@@ -71,12 +71,28 @@ def plan(deployment: KubeObject, seen: RelatedObjects, moment: PlanContext) -> P
     steps += _delete_old_replica_sets(deployment, old)
     made = [each.obj for each in steps if isinstance(each, Create)]
     if made and moment.refusal:
-        return Plan(_with_creation_failure(deployment, made[0], moment))
-    marked = _with_revision_annotation(deployment, new, old)
+        # That a ReplicaSet cannot be made.
+        with_made = made[0]
+        failure_status = deployment.get("status") or {}
+        told = (
+            f'Failed to create new replica set "{with_made["metadata"]["name"]}": {moment.refusal}'
+        )
+        found = list(failure_status.get("conditions") or ())
+        found = _with(found, "Progressing", "False", "ReplicaSetCreateError", told, moment)
+        return Plan(with_status(BUCKET, deployment, {**failure_status, "conditions": found}))
+    # Write the revision that is rolled out onto the Deployment.
+    newest = max(map(_revision, old), default=0) + 1
+    revision = max(newest, _revision(new))
+    if _revision(deployment) == revision:
+        marked: KubeObject = deployment
+    else:
+        metadata = deployment["metadata"]
+        annotations = {**(metadata.get("annotations") or {}), _REVISION: str(revision)}
+        marked = {**deployment, "metadata": {**metadata, "annotations": annotations}}
     status = _status(marked, made[0] if made else new, old, moment)
     if marked is not deployment and not status:
         status = (SetStatus(BUCKET, marked),)
-    return Plan((*steps, *status), _deadline(deployment, moment))
+    return Plan((*steps, *status), _left(deployment, moment) or None)
 
 
 def _is_of(replica_set: KubeObject, deployment: KubeObject) -> bool:
@@ -107,7 +123,20 @@ def _roll_out(
     steps: list[Step] = []
     wanted = limits.wanted if recreates else new_size(limits, size(new), old)
     revision = max(map(_revision, old), default=0) + 1
-    revised = _revised(new, revision, _copied(deployment["metadata"]))
+    # A ReplicaSet with the Deployment's annotations and the newest revision.
+    copied = _copied(deployment["metadata"])
+    metadata = new["metadata"]
+    before = metadata.get("annotations") or {}
+    annotations = {**before, **copied}
+    if _revision(new) < revision:
+        annotations[_REVISION] = str(revision)
+        if _REVISION in before:
+            known = (before.get(_HISTORY), before[_REVISION])
+            annotations[_HISTORY] = ",".join(filter(None, known))
+    if annotations == before:
+        revised: KubeObject = new
+    else:
+        revised = {**new, "metadata": {**metadata, "annotations": annotations}}
     if wanted != size(new) or _annotated(revised, limits) != revised:
         steps.append(_resized(revised, wanted, limits))
     elif revised is not new:
@@ -134,25 +163,6 @@ def _scale_proportionally(
         if wanted != size(each) or (is_noted and _annotated(each, limits) != each):
             steps.append(_resized(each, wanted, limits))
     return list(steps)
-
-
-def _revised(new: KubeObject, revision: int, copied: Mapping[str, str]) -> KubeObject:
-    """
-    Return a ReplicaSet with the Deployment's annotations and the newest revision.
-
-    One that is rolled back to has an old one.
-    """
-    metadata = new["metadata"]
-    before = metadata.get("annotations") or {}
-    annotations = {**before, **copied}
-    if _revision(new) < revision:
-        annotations[_REVISION] = str(revision)
-        if _REVISION in before:
-            known = (before.get(_HISTORY), before[_REVISION])
-            annotations[_HISTORY] = ",".join(filter(None, known))
-    if annotations == before:
-        return new
-    return {**new, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _annotated(replica_set: KubeObject, limits: Limits) -> KubeObject:
@@ -208,19 +218,6 @@ def _copied(metadata: Mapping[str, Any]) -> dict[str, str]:
     return {name: value for name, value in found.items() if name not in skipped}
 
 
-def _with_revision_annotation(
-    deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject]
-) -> KubeObject:
-    """Write the revision that is rolled out onto the Deployment; it goes with the status."""
-    newest = max(map(_revision, old), default=0) + 1
-    revision = max(newest, _revision(new))
-    if _revision(deployment) == revision:
-        return deployment
-    metadata = deployment["metadata"]
-    annotations = {**(metadata.get("annotations") or {}), _REVISION: str(revision)}
-    return {**deployment, "metadata": {**metadata, "annotations": annotations}}
-
-
 def _delete_old_replica_sets(deployment: KubeObject, old: Sequence[KubeObject]) -> list[Step]:
     """Delete ReplicaSets that are too long ago to be rolled back to."""
     kept = deployment["spec"].get("revisionHistoryLimit", 10)
@@ -230,17 +227,6 @@ def _delete_old_replica_sets(deployment: KubeObject, old: Sequence[KubeObject]) 
         if not size(each) and not counted([each], "replicas") and not is_deleting(each)
     ]
     return [Remove(replica_sets.BUCKET, each) for each in empty[: max(0, len(empty) - kept)]]
-
-
-def _with_creation_failure(
-    deployment: KubeObject, made: KubeObject, moment: PlanContext
-) -> tuple[Step, ...]:
-    """Say that a ReplicaSet cannot be made; all else stays as it is."""
-    status = deployment.get("status") or {}
-    told = f'Failed to create new replica set "{made["metadata"]["name"]}": {moment.refusal}'
-    found = list(status.get("conditions") or ())
-    found = _with(found, "Progressing", "False", "ReplicaSetCreateError", told, moment)
-    return with_status(BUCKET, deployment, {**status, "conditions": found})
 
 
 def _status(
@@ -289,7 +275,22 @@ def _conditions(
         else "Deployment does not have minimum availability.",
         moment,
     )
-    found = _paused(deployment, found, moment)
+    if deployment["spec"].get("progressDeadlineSeconds") is None:
+        found = found
+    else:
+        before = next((each["reason"] for each in found if each["type"] == "Progressing"), "")
+        if deployment["spec"].get("paused"):
+            if before in (_PAUSED, "ProgressDeadlineExceeded"):
+                found = found
+            else:
+                found = _with(
+                    found, "Progressing", "Unknown", _PAUSED, "Deployment is paused", moment
+                )
+        elif before != _PAUSED:
+            found = found
+        else:
+            text = "Deployment is resumed"
+            found = _with(found, "Progressing", "Unknown", "DeploymentResumed", text, moment)
     if not deployment["spec"].get("paused"):
         found = _progress(deployment, new, counts, found, moment)
     return replica_sets.with_failures(found, [*([new] if new else []), *old])
@@ -317,23 +318,6 @@ def _with(
         "message": message,
     }
     return [*(each for each in found if each["type"] != sort), fresh]
-
-
-def _paused(
-    deployment: KubeObject, found: list[dict[str, Any]], moment: PlanContext
-) -> list[dict[str, Any]]:
-    """Say that a rollout is paused, or goes on; one that is late stays so."""
-    if deployment["spec"].get("progressDeadlineSeconds") is None:
-        return found
-    before = next((each["reason"] for each in found if each["type"] == "Progressing"), "")
-    if deployment["spec"].get("paused"):
-        if before in (_PAUSED, "ProgressDeadlineExceeded"):
-            return found
-        return _with(found, "Progressing", "Unknown", _PAUSED, "Deployment is paused", moment)
-    if before != _PAUSED:
-        return found
-    text = "Deployment is resumed"
-    return _with(found, "Progressing", "Unknown", "DeploymentResumed", text, moment)
 
 
 def _progress(
@@ -371,7 +355,7 @@ def _progress(
         if before and before["status"] == "True":
             fresh["lastTransitionTime"] = before["lastTransitionTime"]
         return [*rest, fresh]
-    if _is_late(deployment, moment):
+    if _left(deployment, moment) == 0.0:
         text = f"{named} has timed out progressing."
         return _with(found, "Progressing", "False", "ProgressDeadlineExceeded", text, moment)
     return found
@@ -401,14 +385,6 @@ def _left(deployment: KubeObject, moment: PlanContext) -> float | None:
         return None
     seconds = deployment["spec"].get("progressDeadlineSeconds", 600)
     return moment.left(before["lastUpdateTime"], seconds)
-
-
-def _is_late(deployment: KubeObject, moment: PlanContext) -> bool:
-    return _left(deployment, moment) == 0.0
-
-
-def _deadline(deployment: KubeObject, moment: PlanContext) -> float | None:
-    return _left(deployment, moment) or None
 
 
 CONTROLLER = Controller(BUCKET, plan, owns=(replica_sets.BUCKET,), adopts=lambda *_: True)

@@ -43,7 +43,22 @@ def plan(budget: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
         for each in seen.get("pods", ())
         if selector.matches(each["metadata"].get("labels") or {})
     ]
-    expected, wanted = _wanted(budget["spec"], pods, seen)
+    # How many pods there are to be, and how many of them are to be healthy.
+    spec = budget["spec"]
+    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
+    if isinstance(least, int):
+        expected, wanted = len(pods), least
+    else:
+        wanted_expected = sum(_sizes(pods, seen))
+        if least is not None:
+            expected, wanted = wanted_expected, share(least, wanted_expected, up=True)
+        elif most is not None:
+            expected, wanted = (
+                wanted_expected,
+                max(0, wanted_expected - share(most, wanted_expected, up=True)),
+            )
+        else:
+            expected, wanted = len(pods), 0
     healthy = sum(map(is_ready, pods))
     allowed = max(0, healthy - wanted) if expected > 0 else 0
     status = {
@@ -55,21 +70,6 @@ def plan(budget: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
         "conditions": [_condition(budget, allowed > 0, moment)],
     }
     return Plan(with_status(BUCKET, budget, status))
-
-
-def _wanted(
-    spec: dict[str, Any], pods: Sequence[KubeObject], seen: RelatedObjects
-) -> tuple[int, int]:
-    """Return how many pods there are to be, and how many of them are to be healthy."""
-    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
-    if isinstance(least, int):
-        return len(pods), least
-    expected = sum(_sizes(pods, seen))
-    if least is not None:
-        return expected, share(least, expected, up=True)
-    if most is not None:
-        return expected, max(0, expected - share(most, expected, up=True))
-    return len(pods), 0
 
 
 def _sizes(pods: Sequence[KubeObject], seen: RelatedObjects) -> Iterator[int]:

@@ -80,26 +80,20 @@ class _Sides:
 
     def put(self, key: Key, obj: KubeObject | None) -> list[Key]:
         if key[0] == self.looker:
-            self._note_wishes(key, frozenset(self._relation.wishes(obj) if obj else ()))
+            wishes = frozenset(self._relation.wishes(obj) if obj else ())
+            note_before = self._wishes.pop(key, frozenset())
+            if wishes:
+                self._wishes[key] = wishes
+            for wish in note_before - wishes:
+                _drop(self._wishing, max(wish), (key, wish))
+            for wish in wishes - note_before:
+                self._wishing.setdefault(max(wish), set()).add((key, wish))
         if key[0] != self.bucket:
             return []
         before = self._ties.get(key, frozenset())
         after = frozenset(self._relation.ties(obj) if obj else ())
         if before == after:
             return self._wished(after)
-        self._note_ties(key, before, after)
-        return sorted({*self._wished(before), *self._wished(after)})
-
-    def _note_wishes(self, key: Key, wishes: frozenset[IndexQuery]) -> None:
-        before = self._wishes.pop(key, frozenset())
-        if wishes:
-            self._wishes[key] = wishes
-        for wish in before - wishes:
-            _drop(self._wishing, max(wish), (key, wish))
-        for wish in wishes - before:
-            self._wishing.setdefault(max(wish), set()).add((key, wish))
-
-    def _note_ties(self, key: Key, before: frozenset[IndexKey], after: frozenset[IndexKey]) -> None:
         if after:
             self._ties[key] = after
         else:
@@ -108,6 +102,7 @@ class _Sides:
             _drop(self._having, tie, key)
         for tie in after - before:
             self._having.setdefault(tie, set()).add(key)
+        return sorted({*self._wished(before), *self._wished(after)})
 
     def _wished(self, ties: frozenset[IndexKey]) -> list[Key]:
         """Return who looks for an object with these ties."""

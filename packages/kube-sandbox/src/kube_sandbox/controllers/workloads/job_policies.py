@@ -48,21 +48,22 @@ def _causes(rule: Mapping[str, Any], status: Mapping[str, Any], named: str) -> I
             *(status.get("initContainerStatuses") or ()),
         ):
             ended = (each.get("state") or {}).get("terminated")
-            if ended and _matches_exit_code(codes, each["name"], ended["exitCode"]):
-                code = ended["exitCode"]
-                yield f"Container {each['name']} for pod {named} failed with exit code {code}"
+            if ended:
+                name = each["name"]
+                matches_code = ended["exitCode"]
+                if not matches_code or codes.get("containerName", name) != name:
+                    matches_exit_code = False
+                else:
+                    is_listed: bool = matches_code in codes["values"]
+                    matches_exit_code = is_listed if codes["operator"] == "In" else not is_listed
+                if matches_exit_code:
+                    code = ended["exitCode"]
+                    yield f"Container {each['name']} for pod {named} failed with exit code {code}"
         return
     patterns = {(each["type"], each["status"]) for each in rule.get("onPodConditions") or ()}
     for each in status.get("conditions") or ():
         if (each["type"], each["status"]) in patterns:
             yield f"Pod {named} has condition {each['type']}"
-
-
-def _matches_exit_code(codes: Mapping[str, Any], name: str, code: int) -> bool:
-    if not code or codes.get("containerName", name) != name:
-        return False
-    is_listed: bool = code in codes["values"]
-    return is_listed if codes["operator"] == "In" else not is_listed
 
 
 def success(job: KubeObject, done: set[int]) -> str:

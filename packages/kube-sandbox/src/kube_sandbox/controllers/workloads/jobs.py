@@ -52,7 +52,22 @@ def plan(job: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the pods to make, to count and to stop, and the status."""
     turn = _JobSync(job, seen.get("pods", ()), moment)
     if is_finished(job):
-        return _after(job, turn.counted, moment)
+        # Delete a Job that has ended, if it is to live no longer than that.
+        counted = turn.counted
+        seconds = job["spec"].get("ttlSecondsAfterFinished")
+        if seconds is None or is_deleting(job):
+            return Plan(tuple(counted))
+        ended = next(
+            found
+            for each in ("Complete", "Failed")
+            if (found := condition_of(job, each)) is not None
+        )
+        wait = moment.left(ended.get("lastTransitionTime"), seconds)
+        return (
+            Plan(tuple(counted), wait)
+            if wait
+            else Plan((*counted, Remove(BUCKET, job, propagation="Foreground")))
+        )
     if is_deleting(job):
         return Plan(tuple(turn.counted))
     return turn.plan()
@@ -62,22 +77,6 @@ def is_finished(job: KubeObject) -> bool:
     """Say whether a Job has come to an end, good or bad."""
     found = (condition_of(job, each) for each in ("Complete", "Failed"))
     return any(each is not None and each.get("status") == "True" for each in found)
-
-
-def _after(job: KubeObject, counted: list[Step], moment: PlanContext) -> Plan:
-    """Delete a Job that has ended, if it is to live no longer than that."""
-    seconds = job["spec"].get("ttlSecondsAfterFinished")
-    if seconds is None or is_deleting(job):
-        return Plan(tuple(counted))
-    ended = next(
-        found for each in ("Complete", "Failed") if (found := condition_of(job, each)) is not None
-    )
-    wait = moment.left(ended.get("lastTransitionTime"), seconds)
-    return (
-        Plan(tuple(counted), wait)
-        if wait
-        else Plan((*counted, Remove(BUCKET, job, propagation="Foreground")))
-    )
 
 
 @dataclass(frozen=True)
@@ -189,9 +188,8 @@ class _JobSync:
             return _EXCEEDED
         if self._left == 0.0:
             return _DEADLINE_EXCEEDED
-        return self._end_by_numbers() if job_pods.is_indexed(self.job) else None
-
-    def _end_by_numbers(self) -> _End | None:
+        if not job_pods.is_indexed(self.job):
+            return None
         most = self._spec.get("maxFailedIndexes")
         if most is not None and len(self._lost) > most:
             return _LOST_TOO_MANY
@@ -199,12 +197,6 @@ class _JobSync:
             return _FAILED_INDEXES
         words = job_policies.success(self.job, self._done)
         return ("Complete", "SuccessPolicy", words) if words else None
-
-    @property
-    def _is_complete(self) -> bool:
-        """Say whether it has succeeded often enough."""
-        wanted = self._spec.get("completions")
-        return self._succeeded > 0 if wanted is None else self._succeeded >= wanted
 
     # What is done
 
@@ -218,7 +210,12 @@ class _JobSync:
             active, made = [], 0
         else:
             changed, active, made = self._managed()
-            if self._is_complete and not active and not made:
+            wanted = self._spec.get("completions")
+            if (
+                (self._succeeded > 0 if wanted is None else self._succeeded >= wanted)
+                and not active
+                and not made
+            ):
                 end = _REACHED
         counts = {"active": len(active) + made, "succeeded": self._succeeded, "failed": failed}
         going = sum(is_deleting(each) and not job_pods.has_succeeded(each) for each in self.pods)
@@ -238,7 +235,14 @@ class _JobSync:
 
     def _managed(self) -> tuple[list[Step], list[KubeObject], int]:
         """Return the steps to as many pods as wanted; what is left of them; how many are made."""
-        surplus = self._surplus()
+        ordered = sorted(self._active, key=deletion_rank)
+        found: list[KubeObject] = []
+        if job_pods.is_indexed(self.job):
+            best = {job_pods.index_of(each): each for each in ordered}
+            kept = [each for index, each in best.items() if index < self._spec["completions"]]
+            found = [each for each in ordered if each not in kept]
+        more = len(ordered) - len(found) - self._wanted
+        surplus = found + [each for each in ordered if each not in found][: max(0, more)]
         if surplus:
             steps: list[Step] = []
             for each in surplus:
@@ -246,7 +250,13 @@ class _JobSync:
                 steps += [Update("pods", job_pods.untracked(each))] * job_pods.is_tracked(each)
                 steps.append(Remove("pods", each))
             return steps, [each for each in self._active if each not in surplus], 0
-        made = self._made()
+        missing = max(0, self._wanted - len(self._active))
+        if not job_pods.is_indexed(self.job):
+            made: list[Step] = [Create("pods", job_pods.new_pod(self.job)) for _ in range(missing)]
+        else:
+            taken = {job_pods.index_of(each) for each in self._active} | self._done | self._lost
+            free = [each for each in range(self._spec["completions"]) if each not in taken]
+            made = [Create("pods", self._numbered(each)) for each in free[:missing]]
         return made, self._active, 0 if self.moment.refusal else len(made)
 
     @property
@@ -259,24 +269,6 @@ class _JobSync:
         if completions is None:
             return len(self._active) if self._succeeded else room
         return max(0, min(room, completions - self._succeeded))
-
-    def _surplus(self) -> list[KubeObject]:
-        ordered = sorted(self._active, key=deletion_rank)
-        found: list[KubeObject] = []
-        if job_pods.is_indexed(self.job):
-            best = {job_pods.index_of(each): each for each in ordered}
-            kept = [each for index, each in best.items() if index < self._spec["completions"]]
-            found = [each for each in ordered if each not in kept]
-        more = len(ordered) - len(found) - self._wanted
-        return found + [each for each in ordered if each not in found][: max(0, more)]
-
-    def _made(self) -> list[Step]:
-        missing = max(0, self._wanted - len(self._active))
-        if not job_pods.is_indexed(self.job):
-            return [Create("pods", job_pods.new_pod(self.job)) for _ in range(missing)]
-        taken = {job_pods.index_of(each) for each in self._active} | self._done | self._lost
-        free = [each for each in range(self._spec["completions"]) if each not in taken]
-        return [Create("pods", self._numbered(each)) for each in free[:missing]]
 
     def _numbered(self, index: int) -> KubeObject:
         if "backoffLimitPerIndex" not in self._spec:
@@ -301,7 +293,16 @@ class _JobSync:
         return {**done, "failedIndexes": job_pods.format_indexes(self._lost)}
 
     def _conditions(self, end: _End | None) -> dict[str, Any]:
-        found = self._paused(list(self._before.get("conditions") or ()), end)
+        # The conditions, with that of a Job that is suspended or was.
+        known = list(self._before.get("conditions") or ())
+        before = condition_of(self.job, "Suspended")
+        status = "True" if self._is_suspended else "False"
+        if end is not None or (before or {"status": "False"})["status"] == status:
+            found = known
+        else:
+            words = ("JobSuspended", "Job suspended") if self._is_suspended else _RESUMED
+            others = [each for each in known if each["type"] != "Suspended"]
+            found = [*others, self._condition("Suspended", status, *words)]
         if end is None:
             return {"conditions": found} if found else {}
         sort, *told = end
@@ -309,16 +310,6 @@ class _JobSync:
         found += [self._condition(each, "True", *told) for each in (first, sort)]
         done = {"completionTime": self.moment.text} if sort == "Complete" else {}
         return {"conditions": found, **done}
-
-    def _paused(self, known: list[dict[str, Any]], end: _End | None) -> list[dict[str, Any]]:
-        """Return the conditions, with that of a Job that is suspended or was."""
-        before = condition_of(self.job, "Suspended")
-        status = "True" if self._is_suspended else "False"
-        if end is not None or (before or {"status": "False"})["status"] == status:
-            return known
-        words = ("JobSuspended", "Job suspended") if self._is_suspended else _RESUMED
-        others = [each for each in known if each["type"] != "Suspended"]
-        return [*others, self._condition("Suspended", status, *words)]
 
     def _condition(self, sort: str, status: str, reason: str, message: str) -> dict[str, Any]:
         return {

@@ -56,10 +56,16 @@ _WAITING = {
 def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the next step of a pod."""
     status = pod.get("status") or {}
-    if _is_uncounted(pod, seen):
+    owner = controller_of(pod) or {"uid": ""}
+    uids = (each["metadata"]["uid"] for each in seen.get(_JOBS, ()))
+    if _may_be_uncounted(pod) and owner["uid"] not in uids:
         return Plan((Update(_BUCKET, job_pods.untracked(pod)),))
     if is_deleting(pod):
-        return _end(pod, moment)
+        # Let a pod go: its containers stop as soon as they are asked to.
+        metadata = pod["metadata"]
+        if not metadata.get("deletionGracePeriodSeconds"):
+            return Plan()
+        return Plan((Remove(_BUCKET, pod, grace=0),), moment.settings.step)
     if status.get("phase") in ("Succeeded", "Failed"):
         return Plan()
     outcome = outcome_of(pod, moment)
@@ -77,7 +83,16 @@ def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
         return Plan(next=wait) if wait else _start(pod, outcome, moment)
     if outcome in ("Succeeded", "Failed"):
         wait = moment.left(started, 2 * moment.settings.step)
-        ended = _ended(pod, outcome, moment)
+        before = pod["status"]
+        state = _terminated(int(outcome == "Failed"), before["startTime"], moment.text)
+        reason = "PodFailed" if outcome == "Failed" else "PodCompleted"
+        ended_status = {
+            **before,
+            "phase": outcome,
+            "conditions": _conditions(pod, False, moment, reason),
+            "containerStatuses": [_container(each, state) for each in pod["spec"]["containers"]],
+        }
+        ended = {**pod, "status": ended_status}
         return Plan(next=wait) if wait else Plan((SetStatus(_BUCKET, ended),))
     # Somebody may have changed the annotation of a pod that runs.
     has_turned = outcome == ("CrashLoopBackOff" if is_ready(pod) else "Running")
@@ -88,13 +103,6 @@ def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
 def _may_be_uncounted(pod: KubeObject) -> bool:
     """Say whether a pod waits to be counted, and its Job may be gone."""
     return job_pods.is_tracked(pod) and (is_deleting(pod) or controller_of(pod) is None)
-
-
-def _is_uncounted(pod: KubeObject, seen: RelatedObjects) -> bool:
-    """Say whether nobody is left who would count a pod of a Job."""
-    owner = controller_of(pod) or {"uid": ""}
-    uids = (each["metadata"]["uid"] for each in seen.get(_JOBS, ()))
-    return _may_be_uncounted(pod) and owner["uid"] not in uids
 
 
 def _unknown_outcome_event(pod: KubeObject, moment: PlanContext) -> tuple[Step, ...]:
@@ -137,34 +145,24 @@ def outcome_of(pod: KubeObject, moment: PlanContext) -> Outcome:
     return after_restarts(pod, outcome_text_of(pod, moment.settings.outcomes) or usual)
 
 
-def _end(pod: KubeObject, moment: PlanContext) -> Plan:
-    """Let a pod go: its containers stop as soon as they are asked to."""
-    metadata = pod["metadata"]
-    if not metadata.get("deletionGracePeriodSeconds"):
-        return Plan()
-    return Plan((Remove(_BUCKET, pod, grace=0),), moment.settings.step)
-
-
 def _schedule(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
     if pod["spec"].get("schedulingGates") or outcome == "Pending":
         return Plan()
     if outcome == "Unschedulable":
-        return _refuse(pod, moment)
+        found = condition_of(pod, "PodScheduled")
+        if found is not None and found.get("status") == "False":
+            return Plan()
+        text = (
+            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: "
+        )
+        text += "0/1 nodes are available: 1 No preemption victims found for incoming pod."
+        condition = _condition("PodScheduled", "False", moment, "Unschedulable", text)
+        status = {**pod.get("status", {}), "conditions": [condition]}
+        return Plan((SetStatus(_BUCKET, {**pod, "status": status}),))
     wait = moment.left(pod["metadata"].get("creationTimestamp"), moment.settings.step)
     if wait:
         return Plan(next=wait)
     return Plan((Bind(pod, moment.settings.node),))
-
-
-def _refuse(pod: KubeObject, moment: PlanContext) -> Plan:
-    found = condition_of(pod, "PodScheduled")
-    if found is not None and found.get("status") == "False":
-        return Plan()
-    text = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: "
-    text += "0/1 nodes are available: 1 No preemption victims found for incoming pod."
-    condition = _condition("PodScheduled", "False", moment, "Unschedulable", text)
-    status = {**pod.get("status", {}), "conditions": [condition]}
-    return Plan((SetStatus(_BUCKET, {**pod, "status": status}),))
 
 
 def _condition(
@@ -192,21 +190,25 @@ def _conditions(pod: KubeObject, ready: bool, moment: PlanContext, reason: str =
         _condition("PodScheduled", "True", moment),
     ]
     seen = _generation(pod)
-    return [{**_with_kept_transition_time(pod, each), **seen} for each in fresh]
+    with_kept_transition_times = []
+    for each in fresh:
+        # A condition with the time of its last change, if it has not changed.
+        before = condition_of(pod, each["type"])
+        if before is None or before.get("status") != each["status"]:
+            with_kept_transition_time: dict[str, Any] = each
+        else:
+            with_kept_transition_time = {
+                **each,
+                "lastTransitionTime": before.get("lastTransitionTime"),
+            }
+        with_kept_transition_times.append({**with_kept_transition_time, **seen})
+    return with_kept_transition_times
 
 
 def _generation(pod: KubeObject) -> dict[str, int]:
     """Say which generation of a pod a node has seen."""
     found = pod["metadata"].get("generation")
     return {"observedGeneration": found} if found else {}
-
-
-def _with_kept_transition_time(pod: KubeObject, fresh: dict[str, Any]) -> dict[str, Any]:
-    """Return a condition with the time of its last change, if it has not changed."""
-    before = condition_of(pod, fresh["type"])
-    if before is None or before.get("status") != fresh["status"]:
-        return fresh
-    return {**fresh, "lastTransitionTime": before.get("lastTransitionTime")}
 
 
 def _created(pod: KubeObject, moment: PlanContext) -> KubeObject:
@@ -223,7 +225,7 @@ def _created(pod: KubeObject, moment: PlanContext) -> KubeObject:
 
 def _base(pod: KubeObject, moment: PlanContext) -> dict[str, Any]:
     kept = (pod.get("status") or {}).items()
-    address = {"ip": _host(moment)}
+    address = {"ip": f"10.0.0.{zlib.crc32(moment.settings.node.encode()) % 250 + 2}"}
     found = {**dict(kept), **_generation(pod), "hostIP": address["ip"], "hostIPs": [address]}
     first = pod["spec"].get("initContainers") or ()
     if first:
@@ -232,10 +234,6 @@ def _base(pod: KubeObject, moment: PlanContext) -> dict[str, Any]:
         states = [_container(each, _terminated(0, started, started)) for each in first]
         found["initContainerStatuses"] = [{**each, "ready": True} for each in states]
     return found
-
-
-def _host(moment: PlanContext) -> str:
-    return f"10.0.0.{zlib.crc32(moment.settings.node.encode()) % 250 + 2}"
 
 
 def address_of(uid: str) -> str:
@@ -268,7 +266,23 @@ def _start(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
     address = address_of(pod["metadata"]["uid"])
     status = {**_base(pod, moment), "podIP": address, "podIPs": [{"ip": address}]}
     if outcome in ("CrashLoopBackOff", "ImagePullBackOff"):
-        states = [_failing(pod, each, outcome, moment) for each in pod["spec"]["containers"]]
+        states: list[dict[str, Any]] = []
+        for each in pod["spec"]["containers"]:
+            named = "{name}_{namespace}({uid})".format_map(pod["metadata"])
+            text = _WAITING[outcome].format(
+                name=each["name"], pod=named, image=each.get("image", "")
+            )
+            waiting = {"waiting": {"reason": outcome, "message": text}}
+            if outcome == "ImagePullBackOff":
+                failing: dict[str, Any] = _container(each, waiting)
+            else:
+                started = (pod.get("status") or {}).get("startTime", moment.text)
+                # One that is to run for ever is started again even if it ended well.
+                code = int(outcome_text_of(pod, moment.settings.outcomes) != "Succeeded")
+                failing = _container(
+                    each, waiting, restartCount=1, lastState=_terminated(code, started, started)
+                )
+            states.append(failing)
         phase = "Running" if outcome == "CrashLoopBackOff" else "Pending"
         status |= {
             "phase": phase,
@@ -287,24 +301,6 @@ def _start(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
     return Plan((SetStatus(_BUCKET, {**pod, "status": status}),), again)
 
 
-def _failing(
-    pod: KubeObject, container: Mapping[str, Any], outcome: Outcome, moment: PlanContext
-) -> dict[str, Any]:
-    named = "{name}_{namespace}({uid})".format_map(pod["metadata"])
-    text = _WAITING[outcome].format(
-        name=container["name"], pod=named, image=container.get("image", "")
-    )
-    waiting = {"waiting": {"reason": outcome, "message": text}}
-    if outcome == "ImagePullBackOff":
-        return _container(container, waiting)
-    started = (pod.get("status") or {}).get("startTime", moment.text)
-    # One that is to run for ever is started again even if it ended well.
-    code = int(outcome_text_of(pod, moment.settings.outcomes) != "Succeeded")
-    return _container(
-        container, waiting, restartCount=1, lastState=_terminated(code, started, started)
-    )
-
-
 def _terminated(code: int, started: str, ended: str) -> dict[str, Any]:
     return {
         "terminated": {
@@ -314,19 +310,6 @@ def _terminated(code: int, started: str, ended: str) -> dict[str, Any]:
             "finishedAt": ended,
         }
     }
-
-
-def _ended(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> KubeObject:
-    before = pod["status"]
-    state = _terminated(int(outcome == "Failed"), before["startTime"], moment.text)
-    reason = "PodFailed" if outcome == "Failed" else "PodCompleted"
-    status = {
-        **before,
-        "phase": outcome,
-        "conditions": _conditions(pod, False, moment, reason),
-        "containerStatuses": [_container(each, state) for each in pod["spec"]["containers"]],
-    }
-    return {**pod, "status": status}
 
 
 CONTROLLER = Controller(

@@ -40,34 +40,21 @@ def plan(replica_set: KubeObject, seen: RelatedObjects, moment: PlanContext) -> 
     going = [each for each in pods if is_deleting(each)]
     steps: list[Step] = []
     if not is_deleting(replica_set):
-        steps += _scale(replica_set, active)
+        wanted = replica_set["spec"].get("replicas", 1)
+        missing = wanted - len(active)
+        if missing >= 0:
+            prefix = f"{replica_set['metadata']['name']}-"
+            template = replica_set["spec"]["template"]
+            steps += [
+                Create("pods", pod_from(template, replica_set, generateName=prefix))
+                for _ in range(missing)
+            ]
+        else:
+            steps += [Remove("pods", each) for each in sorted(active, key=deletion_rank)[:-missing]]
     seconds = replica_set["spec"].get("minReadySeconds", 0)
     waits = [available_in(each, seconds, moment) for each in active]
     is_short = any(isinstance(each, Create) for each in steps)
-    status = {
-        **_status(replica_set, active, len(going), waits),
-        **_failure(replica_set, moment, is_short=is_short),
-    }
-    later = soonest(*(each for each in waits if each))
-    return Plan((*steps, *with_status(BUCKET, replica_set, status)), later)
-
-
-def _scale(replica_set: KubeObject, active: list[KubeObject]) -> list[Step]:
-    wanted = replica_set["spec"].get("replicas", 1)
-    missing = wanted - len(active)
-    if missing >= 0:
-        prefix = f"{replica_set['metadata']['name']}-"
-        template = replica_set["spec"]["template"]
-        return [
-            Create("pods", pod_from(template, replica_set, generateName=prefix))
-            for _ in range(missing)
-        ]
-    return [Remove("pods", each) for each in sorted(active, key=deletion_rank)[:-missing]]
-
-
-def _status(
-    replica_set: KubeObject, active: list[KubeObject], going: int, waits: list[float | None]
-) -> dict[str, Any]:
+    status_going = len(going)
     wanted = replica_set["spec"]["template"].get("metadata", {}).get("labels", {}).items()
     labelled = sum(wanted <= (each["metadata"].get("labels") or {}).items() for each in active)
     counted = {
@@ -75,12 +62,17 @@ def _status(
         "readyReplicas": sum(map(is_ready, active)),
         "availableReplicas": sum(each == 0.0 for each in waits),
     }
-    return {
-        "replicas": len(active),
-        **{name: count for name, count in counted.items() if count},
-        "terminatingReplicas": going,
-        "observedGeneration": replica_set["metadata"].get("generation", 0),
+    status = {
+        **{
+            "replicas": len(active),
+            **{name: count for name, count in counted.items() if count},
+            "terminatingReplicas": status_going,
+            "observedGeneration": replica_set["metadata"].get("generation", 0),
+        },
+        **_failure(replica_set, moment, is_short=is_short),
     }
+    later = soonest(*(each for each in waits if each))
+    return Plan((*steps, *with_status(BUCKET, replica_set, status)), later)
 
 
 def _failure(replica_set: KubeObject, moment: PlanContext, *, is_short: bool) -> dict[str, Any]:

@@ -40,24 +40,6 @@ def plan(quota: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     status = quota.get("status") or {}
     hard = (quota.get("spec") or {}).get("hard") or {}
     before = amounts(status.get("used"))
-    used = restricted_to({**before, **_counted(quota, hard, seen, moment)}, hard)
-    if "used" in status and status.get("hard") == hard and _same(used, before):
-        return Plan(next=_RESYNC_SECONDS)
-    fresh = {"hard": hard, "used": texts(used)}
-    filled = {name: value for name, value in fresh.items() if value}
-    return Plan((SetStatus(BUCKET, {**quota, "status": filled}),), _RESYNC_SECONDS)
-
-
-def _same(used: dict[str, Amount], before: dict[str, Amount]) -> bool:
-    """Say whether amounts are worth the same, however they are written."""
-    return used.keys() == before.keys() and all(
-        used[name].nanos == before[name].nanos for name in used
-    )
-
-
-def _counted(
-    quota: KubeObject, hard: Iterable[str], seen: RelatedObjects, moment: PlanContext
-) -> dict[str, Amount]:
     scopes = scopes_of(quota)
     found: dict[str, Amount] = {}
     for bucket, objects in seen.items():
@@ -70,7 +52,19 @@ def _counted(
             if all(measure.in_scope(each, obj) for each in scopes):
                 total = added(total, restricted_to(measure.uses(obj, moment.now), names))
         found |= total
-    return found
+    used = restricted_to({**before, **found}, hard)
+    if "used" in status and status.get("hard") == hard and _same(used, before):
+        return Plan(next=_RESYNC_SECONDS)
+    fresh = {"hard": hard, "used": texts(used)}
+    filled = {name: value for name, value in fresh.items() if value}
+    return Plan((SetStatus(BUCKET, {**quota, "status": filled}),), _RESYNC_SECONDS)
+
+
+def _same(used: dict[str, Amount], before: dict[str, Amount]) -> bool:
+    """Say whether amounts are worth the same, however they are written."""
+    return used.keys() == before.keys() and all(
+        used[name].nanos == before[name].nanos for name in used
+    )
 
 
 def counted_buckets(quota: KubeObject, buckets: Iterable[str]) -> list[str]:

@@ -116,17 +116,14 @@ def shares(
     if len(active) < 2:
         only = active[0] if active else newest
         return {only["metadata"]["uid"]: limits.wanted}
-    if new is not None and _is_saturated(limits, new):
-        return {each["metadata"]["uid"]: 0 for each in active if each is not new}
+    if new is not None:
+        has_all = size(new) == limits.wanted == noted(new, DESIRED)
+        if has_all and counted([new], "availableReplicas") == limits.wanted:
+            return {each["metadata"]["uid"]: 0 for each in active if each is not new}
     if not rolls:
         return {}
     room = limits.wanted + limits.surge if limits.wanted else 0
     return _spread(limits, active, room - sum(map(size, active)))
-
-
-def _is_saturated(limits: Limits, new: KubeObject) -> bool:
-    has_all = size(new) == limits.wanted == noted(new, DESIRED)
-    return has_all and counted([new], "availableReplicas") == limits.wanted
 
 
 def _spread(limits: Limits, active: Sequence[KubeObject], more: int) -> dict[str, int]:
@@ -135,7 +132,16 @@ def _spread(limits: Limits, active: Sequence[KubeObject], more: int) -> dict[str
     sizes: dict[str, int] = {}
     added = 0
     for each in ordered:
-        share = _fraction(limits, each) if more else 0
+        if more:
+            # By how much a ReplicaSet grows if all grow alike.
+            if not limits.wanted:
+                share = -size(each)
+            else:
+                before = noted(each, MOST) or limits.wanted + limits.surge
+                scaled = size(each) * (limits.wanted + limits.surge) / before
+                share = int(scaled + 0.5) - size(each)
+        else:
+            share = 0
         left = more - added
         part = min(share, left) if more > 0 else max(share, left)
         sizes[each["metadata"]["uid"]] = size(each) + part
@@ -143,15 +149,6 @@ def _spread(limits: Limits, active: Sequence[KubeObject], more: int) -> dict[str
     largest = ordered[0]["metadata"]["uid"]
     sizes[largest] = max(0, sizes[largest] + more - added)
     return sizes
-
-
-def _fraction(limits: Limits, replica_set: KubeObject) -> int:
-    """Return by how much a ReplicaSet grows if all grow alike."""
-    if not limits.wanted:
-        return -size(replica_set)
-    before = noted(replica_set, MOST) or limits.wanted + limits.surge
-    scaled = size(replica_set) * (limits.wanted + limits.surge) / before
-    return int(scaled + 0.5) - size(replica_set)
 
 
 def _age(replica_set: KubeObject) -> tuple[str, str]:

@@ -87,8 +87,32 @@ def _slices(service: KubeObject, seen: RelatedObjects) -> list[Step]:
     if not wanted or service["spec"].get("type") == "ExternalName":
         return []
     pods = [each for each in seen.get("pods", ()) if _is_backend(each, wanted)]
-    endpoints = [_endpoint(each) for each in pods]
-    ports = _ports(service, pods)
+    endpoints: list[dict[str, Any]] = []
+    for each in pods:
+        metadata, ready = each["metadata"], is_ready(each)
+        reference = {
+            "kind": "Pod",
+            "namespace": metadata["namespace"],
+            "name": metadata["name"],
+            "uid": metadata["uid"],
+        }
+        endpoint = {
+            "addresses": [each["status"]["podIP"]],
+            "conditions": {"ready": ready, "serving": ready, "terminating": is_deleting(each)},
+            "targetRef": reference,
+            "nodeName": each["spec"]["nodeName"],
+        }
+        endpoints.append(endpoint)
+    if not pods:
+        ports: list[dict[str, Any]] = []
+    else:
+        ports = []
+        for each in service["spec"].get("ports") or ():
+            number = _target(each, pods[0])
+            if number is not None:
+                name = each.get("name", "")
+                protocol = each.get("protocol", "TCP")
+                ports.append({"name": name, "port": number, "protocol": protocol})
     made = _slice(service, endpoints, ports)
     if not own:
         return [Create(SLICES, made)]
@@ -106,35 +130,6 @@ def _is_backend(pod: KubeObject, wanted: Mapping[str, str]) -> bool:
     labels = pod["metadata"].get("labels") or {}
     has_place = bool((pod.get("status") or {}).get("podIP") and pod["spec"].get("nodeName"))
     return wanted.items() <= labels.items() and has_place and (is_active(pod) or is_deleting(pod))
-
-
-def _endpoint(pod: KubeObject) -> dict[str, Any]:
-    metadata, ready = pod["metadata"], is_ready(pod)
-    reference = {
-        "kind": "Pod",
-        "namespace": metadata["namespace"],
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-    }
-    return {
-        "addresses": [pod["status"]["podIP"]],
-        "conditions": {"ready": ready, "serving": ready, "terminating": is_deleting(pod)},
-        "targetRef": reference,
-        "nodeName": pod["spec"]["nodeName"],
-    }
-
-
-def _ports(service: KubeObject, pods: Sequence[KubeObject]) -> list[dict[str, Any]]:
-    if not pods:
-        return []
-    found = []
-    for each in service["spec"].get("ports") or ():
-        number = _target(each, pods[0])
-        if number is not None:
-            name = each.get("name", "")
-            protocol = each.get("protocol", "TCP")
-            found.append({"name": name, "port": number, "protocol": protocol})
-    return found
 
 
 def _target(port: Mapping[str, Any], pod: KubeObject) -> int | None:
@@ -175,7 +170,18 @@ def _slice(
 def plan_claim(claim: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Bind a claim to a volume of its own; let one go that no pod uses."""
     if is_deleting(claim):
-        return _released(claim, seen)
+        finalizers = claim["metadata"].get("finalizers") or []
+        if seen.get("pods") or _PROTECTION not in finalizers:
+            return Plan()
+        rest = [each for each in finalizers if each != _PROTECTION]
+        released_metadata = {
+            key: value for key, value in claim["metadata"].items() if key != "finalizers"
+        }
+        freed = {
+            **claim,
+            "metadata": {**released_metadata, **({"finalizers": rest} if rest else {})},
+        }
+        return Plan((Update(_CLAIMS, freed),))
     if (claim.get("status") or {}).get("phase") == "Bound":
         return Plan()
     wait = moment.left(claim["metadata"].get("creationTimestamp"), moment.settings.step)
@@ -226,16 +232,6 @@ def _volume(claim: KubeObject, name: str, capacity: Mapping[str, str]) -> KubeOb
         },
         "status": {"phase": "Bound"},
     }
-
-
-def _released(claim: KubeObject, seen: RelatedObjects) -> Plan:
-    finalizers = claim["metadata"].get("finalizers") or []
-    if seen.get("pods") or _PROTECTION not in finalizers:
-        return Plan()
-    rest = [each for each in finalizers if each != _PROTECTION]
-    metadata = {key: value for key, value in claim["metadata"].items() if key != "finalizers"}
-    freed = {**claim, "metadata": {**metadata, **({"finalizers": rest} if rest else {})}}
-    return Plan((Update(_CLAIMS, freed),))
 
 
 def plan_volume(volume: KubeObject, seen: RelatedObjects, _: PlanContext) -> Plan:

@@ -56,7 +56,16 @@ def plan(obj: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     waits = {number: available_in(each, seconds, moment) for number, each in pods.items()}
     steps: list[Step] = []
     if not is_deleting(obj):
-        steps += _sync_revisions(obj, known, newest)
+        if not any(each["metadata"]["name"] == newest for each in known):
+            steps.append(
+                Create(
+                    controller_revisions.BUCKET,
+                    controller_revisions.revision(obj, known, _HASH_LABEL),
+                )
+            )
+        else:
+            again = controller_revisions.renewed_revision(known, newest)
+            steps += [Update(controller_revisions.BUCKET, again)] if again else []
         revised = _Revisions(
             current, newest, controller_revisions.template_of_revision(obj, known, current)
         )
@@ -86,17 +95,6 @@ def _wanted(obj: KubeObject) -> range:
 def _revision_of(pod: KubeObject) -> str:
     found: str = (pod["metadata"].get("labels") or {}).get(_LABEL, "")
     return found
-
-
-def _sync_revisions(obj: KubeObject, known: Sequence[KubeObject], newest: str) -> list[Step]:
-    if not any(each["metadata"]["name"] == newest for each in known):
-        return [
-            Create(
-                controller_revisions.BUCKET, controller_revisions.revision(obj, known, _HASH_LABEL)
-            )
-        ]
-    again = controller_revisions.renewed_revision(known, newest)
-    return [Update(controller_revisions.BUCKET, again)] if again else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,28 +157,27 @@ class _StatefulSetSync:
         obj = self.revised.before if is_old else self.obj
         templates = obj["spec"].get("volumeClaimTemplates") or ()
         there = {each["metadata"]["name"] for each in self.claims}
-        made = [_claim(obj, each, number) for each in templates]
+        made: list[KubeObject] = []
+        for each in templates:
+            given = each.get("metadata") or {}
+            labels = {**given.get("labels", {}), **obj["spec"]["selector"].get("matchLabels", {})}
+            kept = {"annotations": given["annotations"]} if given.get("annotations") else {}
+            name = f"{given['name']}-{obj['metadata']['name']}-{number}"
+            claim = {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {
+                    "name": name,
+                    "namespace": obj["metadata"]["namespace"],
+                    "labels": labels,
+                    **kept,
+                },
+                "spec": dict(each.get("spec") or {}),
+            }
+            made.append(claim)
         missing = [each for each in made if each["metadata"]["name"] not in there]
         pod = _pod(obj, number, self.revised.of if is_old else self.revised.to)
         return [*(Create(_CLAIMS, each) for each in missing), Create("pods", pod)]
-
-
-def _claim(obj: KubeObject, template: Mapping[str, Any], number: int) -> KubeObject:
-    given = template.get("metadata") or {}
-    labels = {**given.get("labels", {}), **obj["spec"]["selector"].get("matchLabels", {})}
-    kept = {"annotations": given["annotations"]} if given.get("annotations") else {}
-    name = f"{given['name']}-{obj['metadata']['name']}-{number}"
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": name,
-            "namespace": obj["metadata"]["namespace"],
-            "labels": labels,
-            **kept,
-        },
-        "spec": dict(template.get("spec") or {}),
-    }
 
 
 def _pod(obj: KubeObject, number: int, revision: str) -> KubeObject:

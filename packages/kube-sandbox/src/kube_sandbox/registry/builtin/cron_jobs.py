@@ -81,7 +81,22 @@ class CronJobs(TemplateStrategy):
 
 
 def _spec(spec: KubeObject, before: KubeObject | None) -> Errors:
-    found = _schedule(spec, before or {})
+    schedule_before = before or {}
+    schedule, schedule_at = spec.get("schedule", ""), "spec.schedule"
+    if not schedule:
+        found = [required(schedule_at)]
+    else:
+        found = []
+        try:
+            check_schedule(schedule)
+        except ScheduleError as error:
+            found.append(invalid(schedule_at, schedule, str(error)))
+        if "TZ" in schedule:
+            if "TZ" not in schedule_before.get("schedule", ""):
+                found.append(invalid(schedule_at, schedule, _ZONE_IN_SCHEDULE))
+            elif "timeZone" in spec:
+                schedule_told = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+                found.append(invalid(schedule_at, schedule, schedule_told))
     found += nonnegative(spec.get("startingDeadlineSeconds"), "spec.startingDeadlineSeconds")
     zone = spec.get("timeZone")
     if zone is not None and (before is None or zone != before.get("timeZone")):
@@ -96,25 +111,6 @@ def _spec(spec: KubeObject, before: KubeObject | None) -> Errors:
         found.append(not_supported(f"{at}.manualSelector", True, ("nil", "false")))
     for key in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
         found += nonnegative(spec.get(key), f"spec.{key}")
-    return found
-
-
-def _schedule(spec: KubeObject, before: KubeObject) -> Errors:
-    schedule, at = spec.get("schedule", ""), "spec.schedule"
-    if not schedule:
-        return [required(at)]
-    found: Errors = []
-    try:
-        check_schedule(schedule)
-    except ScheduleError as error:
-        found.append(invalid(at, schedule, str(error)))
-    if "TZ" not in schedule:
-        return found
-    if "TZ" not in before.get("schedule", ""):
-        found.append(invalid(at, schedule, _ZONE_IN_SCHEDULE))
-    elif "timeZone" in spec:
-        told = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
-        found.append(invalid(at, schedule, told))
     return found
 
 

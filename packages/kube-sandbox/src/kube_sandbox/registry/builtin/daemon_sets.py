@@ -7,8 +7,6 @@ daemonSetStrategy.PrepareForUpdate; pkg/apis/apps/v1/defaults.go SetDefaults_Dae
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import bad_request
@@ -94,7 +92,35 @@ class DaemonSets(TemplateStrategy):
         found += check_template(template, "spec.template")
         found += check_restart_policy_always(template, "DaemonSet", "spec.template")
         found += nonnegative(spec.get("minReadySeconds"), "spec.minReadySeconds")
-        found += _strategy(spec.get("updateStrategy", {}), "spec.updateStrategy")
+        strategy = spec.get("updateStrategy", {})
+        at = "spec.updateStrategy"
+        kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+        if kind != "OnDelete":
+            if kind != "RollingUpdate":
+                shown = format_internal(strategy, "apps.DaemonSetUpdateStrategy")
+                found.append(not_supported(at, shown, ("RollingUpdate", "OnDelete")))
+            elif rolling is None:
+                found.append(required(f"{at}.rollingUpdate"))
+            else:
+                unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
+                at_unavailable, at_surge = (
+                    f"{at}.rollingUpdate.maxUnavailable",
+                    f"{at}.rollingUpdate.maxSurge",
+                )
+                strategy_found = int_or_percent(unavailable, at_unavailable) + int_or_percent(
+                    surge, at_surge
+                )
+                strategy_found += at_most_all(unavailable, at_unavailable) + at_most_all(
+                    surge, at_surge
+                )
+                if int_or_percent_value(unavailable) and int_or_percent_value(surge):
+                    told = "may not be set when maxUnavailable is non-zero"
+                    strategy_found.append(invalid(at_surge, surge, told))
+                elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
+                    strategy_found.append(
+                        required(at_unavailable, "cannot be 0 when maxSurge is 0")
+                    )
+                found += strategy_found
         return found + nonnegative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit")
 
     def validate_update(
@@ -132,28 +158,3 @@ def _set_template_generation(obj: KubeObject, count: int) -> None:
     metadata = obj.setdefault("metadata", {})
     annotations = metadata.get("annotations") or {}
     metadata["annotations"] = {**annotations, TEMPLATE_GENERATION: str(count)}
-
-
-def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
-    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
-    if kind == "OnDelete":
-        return []
-    if kind != "RollingUpdate":
-        shown = format_internal(strategy, "apps.DaemonSetUpdateStrategy")
-        return [not_supported(at, shown, ("RollingUpdate", "OnDelete"))]
-    if rolling is None:
-        return [required(f"{at}.rollingUpdate")]
-    return _rolling(rolling, f"{at}.rollingUpdate")
-
-
-def _rolling(rolling: Mapping[str, Any], at: str) -> Errors:
-    unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
-    at_unavailable, at_surge = f"{at}.maxUnavailable", f"{at}.maxSurge"
-    found = int_or_percent(unavailable, at_unavailable) + int_or_percent(surge, at_surge)
-    found += at_most_all(unavailable, at_unavailable) + at_most_all(surge, at_surge)
-    if int_or_percent_value(unavailable) and int_or_percent_value(surge):
-        told = "may not be set when maxUnavailable is non-zero"
-        found.append(invalid(at_surge, surge, told))
-    elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
-        found.append(required(at_unavailable, "cannot be 0 when maxSurge is 0"))
-    return found

@@ -6,9 +6,6 @@ ValidateDeploymentStrategy, ValidateDeploymentUpdate; pkg/apis/apps/v1/defaults.
 SetDefaults_Deployment.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import (
     at_most_all,
@@ -84,7 +81,25 @@ class Deployments(TemplateStrategy):
         found = nonnegative(spec.get("replicas"), "spec.replicas")
         found += check_selector(spec.get("selector"), "deployment", "spec.selector")
         found += check_selected_template(spec, "spec")
-        found += _strategy(spec.get("strategy", {}), "spec.strategy")
+        strategy = spec.get("strategy", {})
+        at = "spec.strategy"
+        kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+        if kind == "Recreate":
+            strategy_told = "may not be specified when strategy `type` is 'Recreate'"
+            found += [] if rolling is None else [forbidden(f"{at}.rollingUpdate", strategy_told)]
+        elif kind != "RollingUpdate" or rolling is None:
+            shown = format_internal(strategy, "apps.DeploymentStrategy")
+            found.append(not_supported(at, shown, ("Recreate", "RollingUpdate")))
+        else:
+            unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
+            where = f"{at}.rollingUpdate.maxUnavailable"
+            strategy_found = int_or_percent(unavailable, where)
+            strategy_found += int_or_percent(surge, f"{at}.rollingUpdate.maxSurge")
+            if int_or_percent_value(unavailable) == 0 and int_or_percent_value(surge) == 0:
+                strategy_found.append(
+                    invalid(where, unavailable, "may not be 0 when `maxSurge` is 0")
+                )
+            found += strategy_found + at_most_all(unavailable, where)
         names = ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
         found += nonnegatives(spec, names, "spec")
         deadline = spec.get("progressDeadlineSeconds")
@@ -106,20 +121,3 @@ class Deployments(TemplateStrategy):
     def reset_fields(self, subresource: str) -> Fields:
         """Return what a write does not reach."""
         return (("spec",), ("metadata", "labels")) if subresource == "status" else (("status",),)
-
-
-def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
-    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
-    if kind == "Recreate":
-        told = "may not be specified when strategy `type` is 'Recreate'"
-        return [] if rolling is None else [forbidden(f"{at}.rollingUpdate", told)]
-    if kind != "RollingUpdate" or rolling is None:
-        shown = format_internal(strategy, "apps.DeploymentStrategy")
-        return [not_supported(at, shown, ("Recreate", "RollingUpdate"))]
-    unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
-    where = f"{at}.rollingUpdate.maxUnavailable"
-    found = int_or_percent(unavailable, where)
-    found += int_or_percent(surge, f"{at}.rollingUpdate.maxSurge")
-    if int_or_percent_value(unavailable) == 0 and int_or_percent_value(surge) == 0:
-        found.append(invalid(where, unavailable, "may not be 0 when `maxSurge` is 0"))
-    return found + at_most_all(unavailable, where)

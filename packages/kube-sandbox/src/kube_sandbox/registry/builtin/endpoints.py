@@ -66,7 +66,22 @@ class Endpoints(BaseStrategy):
                 found.append(required(field, told))
             for part in lists:
                 for place, address in enumerate(subset.get(part, ())):
-                    found += _address_errors(address, f"{field}.{part}[{place}]")
+                    address_field = f"{field}.{part}[{place}]"
+                    ip = address.get("ip", "")
+                    address_found = ip_errors(ip, f"{address_field}.ip")
+                    if address.get("hostname"):
+                        address_found += _invalid_all(
+                            f"{address_field}.hostname",
+                            address["hostname"],
+                            dns_label(address["hostname"]),
+                        )
+                    if "nodeName" in address:
+                        address_found += _invalid_all(
+                            f"{address_field}.nodeName",
+                            address["nodeName"],
+                            dns_subdomain(address["nodeName"]),
+                        )
+                    found += address_found + endpoint_ip_errors(ip, f"{address_field}.ip")
             ports = subset.get("ports", ())
             for place, port in enumerate(ports):
                 found += _port_errors(port, len(ports) > 1, f"{field}.ports[{place}]")
@@ -90,20 +105,6 @@ class Endpoints(BaseStrategy):
             for place, each in enumerate(subset.get(part, ()))
             for told in ip_warnings(each.get("ip", ""), f"subsets[{index}].{part}[{place}].ip")
         ]
-
-
-def _address_errors(address: Part, field: str) -> Errors:
-    ip = address.get("ip", "")
-    found = ip_errors(ip, f"{field}.ip")
-    if address.get("hostname"):
-        found += _invalid_all(
-            f"{field}.hostname", address["hostname"], dns_label(address["hostname"])
-        )
-    if "nodeName" in address:
-        found += _invalid_all(
-            f"{field}.nodeName", address["nodeName"], dns_subdomain(address["nodeName"])
-        )
-    return found + endpoint_ip_errors(ip, f"{field}.ip")
 
 
 def _port_errors(port: Part, must_have_name: bool, field: str) -> Errors:
@@ -155,7 +156,24 @@ class EndpointSlices(BaseStrategy):
             found.append(required("addressType"))
         elif kind not in _ADDRESS_TYPES:
             found.append(not_supported("addressType", kind, _ADDRESS_TYPES))
-        found += _slice_port_errors(obj.get("ports") or ())
+        ports = obj.get("ports") or ()
+        if len(ports) > _MOST_PORTS:
+            found.append(too_many("ports", len(ports), _MOST_PORTS))
+        else:
+            names: set[str] = set()
+            for index, port in enumerate(ports):
+                field = f"ports[{index}]"
+                name, protocol = port.get("name", ""), port.get("protocol")
+                if name:
+                    found += _invalid_all(f"{field}.name", name, dns_label(name))
+                if name in names:
+                    found.append(duplicate(f"{field}.name", name))
+                names.add(name)
+                if protocol not in _PROTOCOLS:
+                    found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
+                if "appProtocol" in port:
+                    wanted = port["appProtocol"]
+                    found += _invalid_all(f"{field}.appProtocol", wanted, qualified_name(wanted))
         endpoints = obj.get("endpoints") or ()
         if len(endpoints) > _MOST_ENDPOINTS:
             return [*found, too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)]
@@ -184,27 +202,6 @@ def _drop_topology(obj: KubeObject) -> None:
         endpoint.pop("deprecatedTopology", None)
 
 
-def _slice_port_errors(ports: list[Part] | tuple[()]) -> Errors:
-    if len(ports) > _MOST_PORTS:
-        return [too_many("ports", len(ports), _MOST_PORTS)]
-    names: set[str] = set()
-    found: Errors = []
-    for index, port in enumerate(ports):
-        field = f"ports[{index}]"
-        name, protocol = port.get("name", ""), port.get("protocol")
-        if name:
-            found += _invalid_all(f"{field}.name", name, dns_label(name))
-        if name in names:
-            found.append(duplicate(f"{field}.name", name))
-        names.add(name)
-        if protocol not in _PROTOCOLS:
-            found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
-        if "appProtocol" in port:
-            wanted = port["appProtocol"]
-            found += _invalid_all(f"{field}.appProtocol", wanted, qualified_name(wanted))
-    return found
-
-
 def _endpoint_errors(endpoint: Part, kind: str, field: str) -> Errors:
     addresses = endpoint.get("addresses") or ()
     where = f"{field}.addresses"
@@ -221,13 +218,44 @@ def _endpoint_errors(endpoint: Part, kind: str, field: str) -> Errors:
     if "hostname" in endpoint:
         name = endpoint["hostname"]
         found += _invalid_all(f"{field}.hostname", name, dns_label(name))
-    return found + _hint_errors(endpoint.get("hints", {}), f"{field}.hints")
+    hints = endpoint.get("hints", {})
+    hint_errors: Errors = []
+    for part, rule in (("forZones", label_value), ("forNodes", dns_subdomain)):
+        entries = hints.get(part, ())
+        if len(entries) > _MOST_HINTS:
+            found += [*hint_errors, too_many(f"{field}.hints.{part}", len(entries), _MOST_HINTS)]
+            break
+        names: set[str] = set()
+        for index, entry in enumerate(entries):
+            where, name = f"{field}.hints.{part}[{index}].name", entry.get("name", "")
+            if name in names:
+                hint_errors.append(duplicate(where, name))
+            names.add(name)
+            hint_errors += _invalid_all(where, name, rule(name))
+    else:
+        found += hint_errors
+    return found
 
 
 def _slice_address_errors(address: str, kind: str, where: str, index: int) -> Errors:
     field = f"{where}[{index}]"
     if kind == "FQDN":
-        return _domain_errors(address, field)
+        name: str = address
+        if not name:
+            return [required(field)]
+        name = name.removesuffix(".")
+        domain_wrong = dns_subdomain(name)
+        if domain_wrong:
+            return [invalid(field, name, ",".join(domain_wrong))]
+        parts = name.split(".")
+        if len(parts) < 2:
+            told = "should be a domain with at least two segments separated by dots"
+            return [invalid(field, name, told)]
+        for part in parts:
+            domain_wrong = dns_label(part)
+            if domain_wrong:
+                return [invalid(field, part, ",".join(domain_wrong))]
+        return []
     if kind not in _ADDRESS_TYPES:
         return []
     wrong = ip_errors(address, field)
@@ -240,40 +268,6 @@ def _slice_address_errors(address: str, kind: str, where: str, index: int) -> Er
     if ip is not None and f"IPv{ip.version}" != kind:
         found.append(invalid(where, address, f"must be an {kind} address"))
     return found + endpoint_ip_errors(address, field)
-
-
-def _domain_errors(name: str, field: str) -> Errors:
-    if not name:
-        return [required(field)]
-    name = name.removesuffix(".")
-    wrong = dns_subdomain(name)
-    if wrong:
-        return [invalid(field, name, ",".join(wrong))]
-    parts = name.split(".")
-    if len(parts) < 2:
-        told = "should be a domain with at least two segments separated by dots"
-        return [invalid(field, name, told)]
-    for part in parts:
-        wrong = dns_label(part)
-        if wrong:
-            return [invalid(field, part, ",".join(wrong))]
-    return []
-
-
-def _hint_errors(hints: Part, field: str) -> Errors:
-    found: Errors = []
-    for part, rule in (("forZones", label_value), ("forNodes", dns_subdomain)):
-        entries = hints.get(part, ())
-        if len(entries) > _MOST_HINTS:
-            return [*found, too_many(f"{field}.{part}", len(entries), _MOST_HINTS)]
-        names: set[str] = set()
-        for index, entry in enumerate(entries):
-            where, name = f"{field}.{part}[{index}].name", entry.get("name", "")
-            if name in names:
-                found.append(duplicate(where, name))
-            names.add(name)
-            found += _invalid_all(where, name, rule(name))
-    return found
 
 
 ENDPOINTS = Endpoints(KindOptions(creates_on_update=True))

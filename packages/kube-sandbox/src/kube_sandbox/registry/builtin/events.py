@@ -135,21 +135,22 @@ class Events(BaseStrategy):
         for part, name, absent in _IMMUTABLE_FIELDS:
             value = event.get(part, absent)
             if value != before.get(part, absent):
-                found.append(invalid(name, _format_value(value, part), IMMUTABLE))
+                # A value as a message shows it: objects in the API server's inner form.
+                if part == "source":
+                    format_value: Any = {
+                        "Component": value.get("component", ""),
+                        "Host": value.get("host", ""),
+                    }
+                elif part not in ("involvedObject", "related") or value is None:
+                    format_value = value
+                else:
+                    shown = {name: value.get(key, "") for name, key in _REFERENCE}
+                    format_value = orjson.Fragment(orjson.dumps(shown))
+                found.append(invalid(name, format_value, IMMUTABLE))
         return found
 
     def _core(self, obj: KubeObject) -> KubeObject:
         return to_core(obj) if self._is_new else obj
-
-
-def _format_value(value: Any, part: str) -> Any:
-    """Return a value as a message shows it: objects in the API server's inner form."""
-    if part == "source":
-        return {"Component": value.get("component", ""), "Host": value.get("host", "")}
-    if part not in ("involvedObject", "related") or value is None:
-        return value
-    shown = {name: value.get(key, "") for name, key in _REFERENCE}
-    return orjson.Fragment(orjson.dumps(shown))
 
 
 def _series_errors(event: KubeObject) -> Errors:
@@ -178,23 +179,21 @@ def _legacy_validation(event: KubeObject, reporter: str) -> Errors:
         told = "does not match event.namespace"
         found.append(invalid("involvedObject.namespace", about, told))
     if has_time:
-        found += _timed_errors(event, reporter)
+        controller = event.get("reportingComponent", "")
+        timed_errors = [] if controller else [required(reporter)]
+        timed_errors += [invalid(reporter, controller, each) for each in qualified_name(controller)]
+        for part in ("reportingInstance", "action", "reason"):
+            value = event.get(part, "")
+            if not value:
+                timed_errors.append(required(part))
+            if len(value.encode()) > _MAX_LENGTH:
+                timed_errors.append(invalid(part, "", f"can have at most {_MAX_LENGTH} characters"))
+        if len(event.get("message", "").encode()) > _MAX_MESSAGE_LENGTH:
+            timed_errors.append(
+                invalid("message", "", f"can have at most {_MAX_MESSAGE_LENGTH} characters")
+            )
+        found += timed_errors
     return found + [invalid("namespace", namespace, each) for each in dns_subdomain(namespace)]
-
-
-def _timed_errors(event: KubeObject, reporter: str) -> Errors:
-    controller = event.get("reportingComponent", "")
-    found = [] if controller else [required(reporter)]
-    found += [invalid(reporter, controller, each) for each in qualified_name(controller)]
-    for part in ("reportingInstance", "action", "reason"):
-        value = event.get(part, "")
-        if not value:
-            found.append(required(part))
-        if len(value.encode()) > _MAX_LENGTH:
-            found.append(invalid(part, "", f"can have at most {_MAX_LENGTH} characters"))
-    if len(event.get("message", "").encode()) > _MAX_MESSAGE_LENGTH:
-        found.append(invalid("message", "", f"can have at most {_MAX_MESSAGE_LENGTH} characters"))
-    return found
 
 
 EVENTS, NEW_EVENTS = Events(is_new_group=False), Events(is_new_group=True)

@@ -118,26 +118,25 @@ def _rule_errors(rule: Part, field: str) -> Errors:
     if not paths:
         found.append(required(f"{field}.http.paths"))
     for index, path in enumerate(paths):
-        found += _path_errors(path, f"{field}.http.paths[{index}]")
+        path_field = f"{field}.http.paths[{index}]"
+        kind, text = path.get("pathType"), path.get("path", "")
+        if kind is None:
+            found.append(required(f"{path_field}.pathType", "pathType must be specified"))
+        else:
+            where = f"{path_field}.path"
+            is_strict = kind in ("Exact", "Prefix")
+            if kind not in _PATH_TYPES:
+                found.append(not_supported(f"{path_field}.pathType", kind, _PATH_TYPES))
+            elif (text or is_strict) and not text.startswith("/"):
+                found.append(invalid(where, text, "must be an absolute path"))
+            if is_strict:
+                wrong = [f"must not contain '{each}'" for each in _BAD_SEQUENCES if each in text]
+                wrong += [
+                    f"cannot end with '{each}'" for each in _BAD_ENDINGS if text.endswith(each)
+                ]
+                found += [invalid(where, text, each) for each in wrong]
+            found += _backend_errors(path.get("backend", {}), f"{path_field}.backend")
     return found
-
-
-def _path_errors(path: Part, field: str) -> Errors:
-    kind, text = path.get("pathType"), path.get("path", "")
-    if kind is None:
-        return [required(f"{field}.pathType", "pathType must be specified")]
-    found: Errors = []
-    where = f"{field}.path"
-    is_strict = kind in ("Exact", "Prefix")
-    if kind not in _PATH_TYPES:
-        found.append(not_supported(f"{field}.pathType", kind, _PATH_TYPES))
-    elif (text or is_strict) and not text.startswith("/"):
-        found.append(invalid(where, text, "must be an absolute path"))
-    if is_strict:
-        wrong = [f"must not contain '{each}'" for each in _BAD_SEQUENCES if each in text]
-        wrong += [f"cannot end with '{each}'" for each in _BAD_ENDINGS if text.endswith(each)]
-        found += [invalid(where, text, each) for each in wrong]
-    return found + _backend_errors(path.get("backend", {}), f"{field}.backend")
 
 
 def _backend_errors(backend: Part, field: str) -> Errors:
@@ -153,19 +152,18 @@ def _backend_errors(backend: Part, field: str) -> Errors:
     found = [required(where)] if not name else []
     if name:
         found = [invalid(where, name, each) for each in name_is_1035_label(name, False)]
-    return found + _port_errors(service.get("port", {}), field)
-
-
-def _port_errors(port: Part, field: str) -> Errors:
+    port = service.get("port", {})
     name, number = port.get("name", ""), port.get("number", 0)
     where = f"{field}.service.port"
     if name and number:
-        return [invalid(field, "", "cannot set both port name & port number")]
-    if name:
-        return [invalid(f"{where}.name", name, each) for each in port_name(name)]
-    if number:
-        return [invalid(f"{where}.number", number, each) for each in port_number(number)]
-    return [required(field, "port name or number is required")]
+        port_errors: Errors = [invalid(field, "", "cannot set both port name & port number")]
+    elif name:
+        port_errors = [invalid(f"{where}.name", name, each) for each in port_name(name)]
+    elif number:
+        port_errors = [invalid(f"{where}.number", number, each) for each in port_number(number)]
+    else:
+        port_errors = [required(field, "port name or number is required")]
+    return found + port_errors
 
 
 def _reference_errors(reference: Part, field: str) -> Errors:
@@ -209,43 +207,41 @@ class IngressClasses(BaseStrategy):
         found: Errors = []
         if len(controller) > _MAX_CONTROLLER_LENGTH:
             found.append(too_long(field, _MAX_CONTROLLER_LENGTH))
-        found += _controller_errors(controller, field)
+        if not controller:
+            found.append(required(field))
+        else:
+            host, _, path = controller.partition("/")
+            if not host or not path:
+                told = 'must be a domain-prefixed path (such as "acme.io/foo")'
+                found.append(invalid(field, controller, told))
+            else:
+                controller_found = [invalid(field, host, each) for each in dns_subdomain(host)]
+                found += controller_found + [invalid(field, path, each) for each in http_path(path)]
         parameters = spec.get("parameters")
-        return found if parameters is None else found + _parameter_errors(parameters)
+        if parameters is None:
+            return found
+        field = "spec.parameters"
+        parameter_errors = _reference_errors(parameters, field)
+        scope, namespace = parameters.get("scope", ""), parameters.get("namespace")
+        if scope not in ("Cluster", "Namespace"):
+            parameter_errors.append(
+                not_supported(f"{field}.scope", scope, ("Cluster", "Namespace"))
+            )
+        elif scope == "Cluster" and namespace is not None:
+            told = "`parameters.scope` is set to 'Cluster'"
+            parameter_errors.append(forbidden(f"{field}.namespace", told))
+        elif scope == "Namespace" and namespace is None:
+            told = "`parameters.scope` is set to 'Namespace'"
+            parameter_errors.append(required(f"{field}.namespace", told))
+        elif namespace is not None:
+            wrong = name_is_label(namespace, False)
+            parameter_errors += [invalid(f"{field}.namespace", namespace, each) for each in wrong]
+        return found + parameter_errors
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
         """Let the controller not change."""
         now, then = (each["spec"].get("controller", "") for each in (new, old))
         return immutable(now, then, "spec.controller")
-
-
-def _controller_errors(controller: str, field: str) -> Errors:
-    if not controller:
-        return [required(field)]
-    host, _, path = controller.partition("/")
-    if not host or not path:
-        told = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        return [invalid(field, controller, told)]
-    found = [invalid(field, host, each) for each in dns_subdomain(host)]
-    return found + [invalid(field, path, each) for each in http_path(path)]
-
-
-def _parameter_errors(parameters: Part) -> Errors:
-    field = "spec.parameters"
-    found = _reference_errors(parameters, field)
-    scope, namespace = parameters.get("scope", ""), parameters.get("namespace")
-    if scope not in ("Cluster", "Namespace"):
-        found.append(not_supported(f"{field}.scope", scope, ("Cluster", "Namespace")))
-    elif scope == "Cluster" and namespace is not None:
-        told = "`parameters.scope` is set to 'Cluster'"
-        found.append(forbidden(f"{field}.namespace", told))
-    elif scope == "Namespace" and namespace is None:
-        told = "`parameters.scope` is set to 'Namespace'"
-        found.append(required(f"{field}.namespace", told))
-    elif namespace is not None:
-        wrong = name_is_label(namespace, False)
-        found += [invalid(f"{field}.namespace", namespace, each) for each in wrong]
-    return found
 
 
 INGRESSES = Ingresses(KindOptions(has_status=True, counted=("spec",), rejudges_meta=True))

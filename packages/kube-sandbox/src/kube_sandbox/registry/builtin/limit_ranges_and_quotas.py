@@ -6,7 +6,7 @@ ValidateResourceQuota, validateScopeSelector; pkg/apis/core/v1/defaults.go
 SetDefaults_LimitRangeItem.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -83,7 +83,15 @@ class LimitRanges(BaseStrategy):
         for index, limit in enumerate(obj["spec"].get("limits") or ()):
             field = f"spec.limits[{index}]"
             kind = limit.get("type", "")
-            found += _type_errors(kind, f"{field}.type")
+            type_errors = [invalid(f"{field}.type", kind, each) for each in qualified_name(kind)]
+            if not type_errors and "/" not in kind and kind not in _LIMIT_TYPES:
+                found.append(
+                    invalid(
+                        f"{field}.type", kind, "must be a standard limit type or fully qualified"
+                    )
+                )
+            else:
+                found += type_errors
             if kind in seen:
                 found.append(duplicate(f"{field}.type", kind))
             seen.add(kind)
@@ -97,19 +105,19 @@ class LimitRanges(BaseStrategy):
         return self.checked_meta(new) + self.check(new)
 
 
-def _type_errors(kind: str, field: str) -> Errors:
-    found = [invalid(field, kind, each) for each in qualified_name(kind)]
-    if not found and "/" not in kind and kind not in _LIMIT_TYPES:
-        return [invalid(field, kind, "must be a standard limit type or fully qualified")]
-    return found
-
-
 def _limit_errors(limit: Part, kind: str, field: str) -> Errors:
     found: Errors = []
     amounts: dict[str, Part] = {}
     for part in _LISTS:
         if part == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim":
-            found += _storage_errors(limit, field)
+            if any("storage" in limit.get(part, {}) for part in ("min", "max")):
+                storage_errors: Errors = []
+            else:
+                storage_told = (
+                    "either minimum or maximum storage value is required, but neither was provided"
+                )
+                storage_errors = [required(f"{field}.limits", storage_told)]
+            found += storage_errors
         values = limit.get(part, {})
         if kind == "Pod" and part in ("default", "defaultRequest"):
             if values:
@@ -127,40 +135,27 @@ def _limit_errors(limit: Part, kind: str, field: str) -> Errors:
     return found
 
 
-def _storage_errors(limit: Part, field: str) -> Errors:
-    if any("storage" in limit.get(part, {}) for part in ("min", "max")):
-        return []
-    told = "either minimum or maximum storage value is required, but neither was provided"
-    return [required(f"{field}.limits", told)]
-
-
 def _order_errors(known: Mapping[str, Quantity], name: str, field: str) -> Errors:
     found: Errors = []
     for least, most, where, shown, told in _ORDER:
         if least in known and most in known and known[least] > known[most]:
             words = told.format(known[least].text, known[most].text)
             found.append(invalid(f"{field}.{where}[{name}]", known[shown].text, words))
-    found += _ratio_errors(known, f"{field}.maxLimitRequestRatio[{name}]")
+    ratio_field = f"{field}.maxLimitRequestRatio[{name}]"
+    ratio = known.get("maxLimitRequestRatio")
+    if ratio is not None:
+        if ratio.milli < 1000:
+            found.append(invalid(ratio_field, ratio.text, f"ratio {ratio.text} is less than 1"))
+        if "min" in known and "max" in known and known["min"].sign > 0:
+            highest = known["max"].milli / known["min"].milli
+            if ratio.milli / 1000 > highest:
+                words = f"ratio {ratio.text} is greater than max/min = {highest:f}"
+                found.append(invalid(ratio_field, ratio.text, words))
     both = "default" in known and "defaultRequest" in known
     if both and not may_overcommit(name) and known["default"] != known["defaultRequest"]:
         texts = known["default"].text, known["defaultRequest"].text
         words = f"default value {texts[0]} must equal to defaultRequest value {texts[1]} in {name}"
         found.append(invalid(f"{field}.defaultRequest[{name}]", texts[1], words))
-    return found
-
-
-def _ratio_errors(known: Mapping[str, Quantity], field: str) -> Errors:
-    ratio = known.get("maxLimitRequestRatio")
-    if ratio is None:
-        return []
-    found: Errors = []
-    if ratio.milli < 1000:
-        found.append(invalid(field, ratio.text, f"ratio {ratio.text} is less than 1"))
-    if "min" in known and "max" in known and known["min"].sign > 0:
-        most = known["max"].milli / known["min"].milli
-        if ratio.milli / 1000 > most:
-            told = f"ratio {ratio.text} is greater than max/min = {most:f}"
-            found.append(invalid(field, ratio.text, told))
     return found
 
 
@@ -201,8 +196,45 @@ class ResourceQuotas(BaseStrategy):
     def check(self, obj: KubeObject) -> Errors:
         """Judge the amounts and what they are of."""
         spec: Part = obj["spec"]
-        found = _amounts_errors(spec.get("hard", {}), "spec.hard") + _scope_errors(spec)
-        return found + _selector_errors(spec)
+        found: Errors = []
+        found += _amounts_errors(spec.get("hard", {}), "spec.hard")
+        scopes = list(spec.get("scopes", ()))
+        for scope in scopes:
+            if scope not in _SCOPES:
+                found.append(invalid("spec.scopes", scopes, "unsupported scope"))
+            told = "unsupported scope applied to resource"
+            found += [invalid("spec.scopes", scopes, told)] * _misplaced(scope, spec)
+        found += _exclusive_errors(set(scopes), "spec.scopes", spec)
+        selector = spec.get("scopeSelector")
+        if selector is None:
+            selector_errors: Errors = []
+        else:
+            field = "spec.scopeSelector.matchExpressions"
+            selector_found: Errors = []
+            wanted = selector.get("matchExpressions", ())
+            for each in wanted:
+                scope = each.get("scopeName", "")
+                if scope not in _SCOPES:
+                    selector_found.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
+                told = "unsupported scope applied to resource"
+                names = (("ScopeName", "scopeName"), ("Operator", "operator"))
+                listed = [
+                    {
+                        **{name: each.get(key, "") for name, key in names},
+                        "Values": each.get("values"),
+                    }
+                    for each in wanted
+                ]
+                selector_found += [
+                    invalid(
+                        field, orjson.Fragment(orjson.dumps({"MatchExpressions": listed})), told
+                    )
+                ] * _misplaced(scope, spec)
+                selector_found += _expression_errors(each, scope, field)
+            selector_errors = selector_found + _exclusive_errors(
+                {each.get("scopeName", "") for each in wanted}, field, spec
+            )
+        return found + selector_errors
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
@@ -253,50 +285,12 @@ def _misplaced(scope: str, spec: Part) -> int:
     return 0 if counted is None else sum(name not in counted for name in names)
 
 
-def _scope_errors(spec: Part) -> Errors:
-    scopes = list(spec.get("scopes", ()))
-    found: Errors = []
-    for scope in scopes:
-        if scope not in _SCOPES:
-            found.append(invalid("spec.scopes", scopes, "unsupported scope"))
-        told = "unsupported scope applied to resource"
-        found += [invalid("spec.scopes", scopes, told)] * _misplaced(scope, spec)
-    return found + _exclusive_errors(set(scopes), "spec.scopes", spec)
-
-
 def _exclusive_errors(scopes: set[str], field: str, spec: Part) -> Errors:
     return [
         invalid(field, spec.get("scopes"), "conflicting scopes")
         for pair in _EXCLUSIVE
         if scopes.issuperset(pair)
     ]
-
-
-def _selector_errors(spec: Part) -> Errors:
-    selector = spec.get("scopeSelector")
-    if selector is None:
-        return []
-    field = "spec.scopeSelector.matchExpressions"
-    found: Errors = []
-    wanted = selector.get("matchExpressions", ())
-    for each in wanted:
-        scope = each.get("scopeName", "")
-        if scope not in _SCOPES:
-            found.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
-        told = "unsupported scope applied to resource"
-        found += [invalid(field, _format_selector(wanted), told)] * _misplaced(scope, spec)
-        found += _expression_errors(each, scope, field)
-    return found + _exclusive_errors({each.get("scopeName", "") for each in wanted}, field, spec)
-
-
-def _format_selector(expressions: Iterable[Part]) -> orjson.Fragment:
-    """Return a selector as a message shows it."""
-    names = (("ScopeName", "scopeName"), ("Operator", "operator"))
-    listed = [
-        {**{name: each.get(key, "") for name, key in names}, "Values": each.get("values")}
-        for each in expressions
-    ]
-    return orjson.Fragment(orjson.dumps({"MatchExpressions": listed}))
 
 
 def _expression_errors(expression: Part, scope: str, field: str) -> Errors:

@@ -67,7 +67,17 @@ class Namespaces(BaseStrategy):
     ) -> Errors:
         """Judge a change; the phase tells whether it is being deleted."""
         if subresource == "status":
-            return self.changed_meta(new, old) + _phase_errors(new)
+            errors: Errors = []
+            errors += self.changed_meta(new, old)
+            phase = new.get("status", {}).get("phase", "")
+            is_leaving = new["metadata"].get("deletionTimestamp") is not None
+            wanted, state = (
+                ("Terminating", "is not empty") if is_leaving else ("Active", "is empty")
+            )
+            if phase != wanted:
+                told = f"may only be '{wanted}' if `deletionTimestamp` {state}"
+                errors.append(invalid("status.Phase", phase, told))
+            return errors
         if subresource == FINALIZE:
             found = self.changed_meta(new, old)
             for index, each in enumerate(new.get("spec", {}).get("finalizers", ())):
@@ -92,16 +102,6 @@ def _finalizer_errors(value: str, field: str) -> Errors:
         told = "name is neither a standard finalizer name nor is it fully qualified"
         found.append(invalid(field, value, told))
     return found
-
-
-def _phase_errors(new: KubeObject) -> Errors:
-    phase = new.get("status", {}).get("phase", "")
-    is_leaving = new["metadata"].get("deletionTimestamp") is not None
-    wanted, state = ("Terminating", "is not empty") if is_leaving else ("Active", "is empty")
-    if phase == wanted:
-        return []
-    told = f"may only be '{wanted}' if `deletionTimestamp` {state}"
-    return [invalid("status.Phase", phase, told)]
 
 
 NAMESPACES = Namespaces(KindOptions(namespaced=False, name_rule=name_is_label, has_status=True))

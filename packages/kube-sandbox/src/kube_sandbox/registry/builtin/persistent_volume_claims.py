@@ -91,7 +91,19 @@ class PersistentVolumeClaims(BaseStrategy):
         """Judge a change: of a bound claim only size and class of attributes may change."""
         found = self.changed_meta(new, old)
         if subresource == "status":
-            return found + _status_errors(new)
+            status: Part = new.get("status", {})
+            status_errors = _amount_errors(status.get("capacity", {}), "status.capacity")
+            field = "status.allocatedResourceStatuses"
+            for name, state in status.get("allocatedResourceStatuses", {}).items():
+                status_errors += _allocated_name_errors(name, field)
+                if state not in _RESIZING:
+                    status_errors.append(not_supported(field, name, _RESIZING))
+            field = "status.allocatedResources"
+            for name, text in status.get("allocatedResources", {}).items():
+                status_errors += _allocated_name_errors(name, field) or _amount_errors(
+                    {name: text}, field
+                )
+            return found + status_errors
         return found + self.checked_meta(new) + self.check(new) + _changed_errors(new, old)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
@@ -152,7 +164,12 @@ def claim_errors(spec: Part, field: str) -> Errors:
         found.append(required(f"{field}.accessModes", told))
     found += label_selector(spec.get("selector"), f"{field}.selector")
     found += mode_errors(modes, f"{field}.accessModes")
-    found += _size_errors(spec, f"{field}.resources[storage]")
+    size_field = f"{field}.resources[storage]"
+    size = spec.get("resources", {}).get("requests", {}).get("storage")
+    if size is None:
+        found.append(required(size_field))
+    elif parse(size).sign <= 0:
+        found.append(invalid(size_field, size, "must be greater than zero"))
     for part in ("storageClassName", "volumeAttributesClassName"):
         name = spec.get(part)
         if part == "volumeAttributesClassName":
@@ -160,15 +177,6 @@ def claim_errors(spec: Part, field: str) -> Errors:
         if name:
             found += [invalid(f"{field}.{part}", name, each) for each in dns_subdomain(name)]
     return found
-
-
-def _size_errors(spec: Part, field: str) -> Errors:
-    size = spec.get("resources", {}).get("requests", {}).get("storage")
-    if size is None:
-        return [required(field)]
-    if parse(size).sign <= 0:
-        return [invalid(field, size, "must be greater than zero")]
-    return []
 
 
 def _mode_and_source_errors(spec: Part, field: str) -> Errors:
@@ -179,7 +187,30 @@ def _mode_and_source_errors(spec: Part, field: str) -> Errors:
     old, new = spec.get("dataSource"), spec.get("dataSourceRef")
     for part, source in (("dataSource", old), ("dataSourceRef", new)):
         if source is not None:
-            found += _source_errors(source, f"{field}.{part}")
+            source_field = f"{field}.{part}"
+            source_errors: Errors = [
+                required(f"{source_field}.{part}")
+                for part in ("name", "kind")
+                if not source.get(part)
+            ]
+            group, kind = source.get("apiGroup") or "", source.get("kind", "")
+            if not group and kind != "PersistentVolumeClaim":
+                source_told = (
+                    "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+                )
+                source_errors.append(invalid(source_field, kind, source_told))
+            if group:
+                source_errors += [
+                    invalid(f"{source_field}.apiGroup", group, each)
+                    for each in dns_subdomain(group)
+                ]
+            namespace = source.get("namespace")
+            if namespace:
+                source_errors += [
+                    invalid(f"{source_field}.namespace", namespace, each)
+                    for each in dns_label(namespace)
+                ]
+            found += source_errors
     if old is None or new is None:
         return found
     if new.get("namespace"):
@@ -187,22 +218,6 @@ def _mode_and_source_errors(spec: Part, field: str) -> Errors:
         found.append(invalid(field, {}, told))
     elif any(old.get(part) != new.get(part) for part in ("apiGroup", "kind", "name")):
         found.append(invalid(field, {}, "must match dataSourceRef"))
-    return found
-
-
-def _source_errors(source: Part, field: str) -> Errors:
-    found: Errors = [
-        required(f"{field}.{part}") for part in ("name", "kind") if not source.get(part)
-    ]
-    group, kind = source.get("apiGroup") or "", source.get("kind", "")
-    if not group and kind != "PersistentVolumeClaim":
-        told = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        found.append(invalid(field, kind, told))
-    if group:
-        found += [invalid(f"{field}.apiGroup", group, each) for each in dns_subdomain(group)]
-    namespace = source.get("namespace")
-    if namespace:
-        found += [invalid(f"{field}.namespace", namespace, each) for each in dns_label(namespace)]
     return found
 
 
@@ -216,7 +231,20 @@ def _changed_errors(new: KubeObject, old: KubeObject) -> Errors:
     bound = new.get("status", {}).get("phase") == "Bound"
     if not then.get("volumeName") and "volumeName" in now:
         then["volumeName"] = now["volumeName"]
-    found = _class_errors(new, old, now, then)
+    # Let a class be named that was not, and one that an annotation named.
+    written = new["metadata"].get("annotations", {}).get(_CLASS_KEY)
+    before = old["metadata"].get("annotations", {}).get(_CLASS_KEY)
+    name, class_former = now.get("storageClassName"), then.get("storageClassName")
+    if before is not None and class_former is None and name == before and written in (None, before):
+        now.pop("storageClassName", None)
+        found: Errors = []
+    else:
+        found = []
+        if (written or "") != (before or ""):
+            field = f"metadata.annotations.{_CLASS_KEY}"
+            found = immutable(written or "", before or "", field)
+        if name is not None and class_former is None and before in (None, name):
+            now.pop("storageClassName", None)
     wanted, former = (
         each.get("resources", {}).get("requests", {}) for each in (new["spec"], old["spec"])
     )
@@ -234,39 +262,6 @@ def _changed_errors(new: KubeObject, old: KubeObject) -> Errors:
             told = "field can not be less than status.capacity"
             found.append(forbidden("spec.resources.requests.storage", told))
     return found + immutable(now.get("volumeMode"), then.get("volumeMode"), "volumeMode")
-
-
-def _class_errors(
-    new: KubeObject, old: KubeObject, now: dict[str, Any], then: dict[str, Any]
-) -> Errors:
-    """Let a class be named that was not, and one that an annotation named."""
-    written = new["metadata"].get("annotations", {}).get(_CLASS_KEY)
-    before = old["metadata"].get("annotations", {}).get(_CLASS_KEY)
-    name, former = now.get("storageClassName"), then.get("storageClassName")
-    if before is not None and former is None and name == before and written in (None, before):
-        now.pop("storageClassName", None)
-        return []
-    found: Errors = []
-    if (written or "") != (before or ""):
-        field = f"metadata.annotations.{_CLASS_KEY}"
-        found = immutable(written or "", before or "", field)
-    if name is not None and former is None and before in (None, name):
-        now.pop("storageClassName", None)
-    return found
-
-
-def _status_errors(new: KubeObject) -> Errors:
-    status: Part = new.get("status", {})
-    found = _amount_errors(status.get("capacity", {}), "status.capacity")
-    field = "status.allocatedResourceStatuses"
-    for name, state in status.get("allocatedResourceStatuses", {}).items():
-        found += _allocated_name_errors(name, field)
-        if state not in _RESIZING:
-            found.append(not_supported(field, name, _RESIZING))
-    field = "status.allocatedResources"
-    for name, text in status.get("allocatedResources", {}).items():
-        found += _allocated_name_errors(name, field) or _amount_errors({name: text}, field)
-    return found
 
 
 def _amount_errors(amounts: Part, field: str) -> Errors:

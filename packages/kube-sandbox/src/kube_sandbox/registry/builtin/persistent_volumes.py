@@ -104,11 +104,35 @@ class PersistentVolumes(BaseStrategy):
         spec: Part = obj["spec"]
         modes = list(spec.get("accessModes", ()))
         found: Errors = [] if modes else [required("spec.accessModes")]
-        found += mode_errors(modes, "spec.accessModes") + _capacity_errors(spec.get("capacity", {}))
+        found += mode_errors(modes, "spec.accessModes")
+        capacity = spec.get("capacity", {})
+        field = "spec.capacity"
+        capacity_errors: Errors = [] if capacity else [required(field)]
+        if list(capacity) != ["storage"]:
+            capacity_errors.append(not_supported(field, dict(capacity) or None, ("storage",)))
+        for capacity_name, text in capacity.items():
+            if parse(text).whole < 0:
+                capacity_told = "must be a valid resource quantity"
+                capacity_errors.append(
+                    invalid(f"{field}[{capacity_name}]", parse(text).whole, capacity_told)
+                )
+            if parse(text).sign <= 0:
+                capacity_errors.append(
+                    invalid(f"{field}[{capacity_name}]", text, "must be greater than zero")
+                )
+        found += capacity_errors
         policy = spec.get("persistentVolumeReclaimPolicy", "")
         if policy not in _RECLAIM:
             found.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
-        found += _source_errors(spec)
+        sources = [name for name in _SOURCES if name in spec]
+        if not sources:
+            found.append(required("spec", "must specify a volume type"))
+        if "hostPath" in sources and not spec["hostPath"].get("path"):
+            found.append(required("spec.hostPath.path"))
+        told = "may not specify more than 1 volume type"
+        # One of them may stand beside others, nobody knows why.
+        others = [name for name in sources[1:] if name != "flexVolume"]
+        found += [forbidden(f"spec.{_DISPLAY_NAMES.get(name, name)}", told) for name in others]
         name, mode = spec.get("storageClassName", ""), spec.get("volumeMode")
         if name:
             where = "spec.storageClassName"
@@ -132,33 +156,6 @@ class PersistentVolumes(BaseStrategy):
         return found + immutable(spec.get("volumeMode"), before.get("volumeMode"), "volumeMode")
 
 
-def _source_errors(spec: Part) -> Errors:
-    sources = [name for name in _SOURCES if name in spec]
-    found: Errors = []
-    if not sources:
-        found.append(required("spec", "must specify a volume type"))
-    if "hostPath" in sources and not spec["hostPath"].get("path"):
-        found.append(required("spec.hostPath.path"))
-    told = "may not specify more than 1 volume type"
-    # One of them may stand beside others, nobody knows why.
-    others = [name for name in sources[1:] if name != "flexVolume"]
-    return found + [forbidden(f"spec.{_DISPLAY_NAMES.get(name, name)}", told) for name in others]
-
-
-def _capacity_errors(capacity: Part) -> Errors:
-    field = "spec.capacity"
-    found: Errors = [] if capacity else [required(field)]
-    if list(capacity) != ["storage"]:
-        found.append(not_supported(field, dict(capacity) or None, ("storage",)))
-    for name, text in capacity.items():
-        if parse(text).whole < 0:
-            told = "must be a valid resource quantity"
-            found.append(invalid(f"{field}[{name}]", parse(text).whole, told))
-        if parse(text).sign <= 0:
-            found.append(invalid(f"{field}[{name}]", text, "must be greater than zero"))
-    return found
-
-
 class StorageClasses(BaseStrategy):
     """How storage is made."""
 
@@ -176,7 +173,19 @@ class StorageClasses(BaseStrategy):
         else:
             wrong = qualified_name(maker.lower())
             found += [invalid("provisioner", maker.lower(), each) for each in wrong]
-        found += _parameter_errors(obj.get("parameters", {}))
+        parameters = obj.get("parameters", {})
+        if len(parameters) > _MOST_PARAMETERS:
+            found.append(too_long("parameters", _MOST_PARAMETERS))
+        else:
+            parameter_errors = [
+                invalid("parameters", "", "field can not be empty.")
+                for key in parameters
+                if not key
+            ]
+            size = sum(len(key.encode()) + len(value.encode()) for key, value in parameters.items())
+            if size > _MOST_IN_PARAMETERS:
+                parameter_errors.append(too_long("parameters", _MOST_IN_PARAMETERS))
+            found += parameter_errors
         if policy and policy not in ("Delete", "Retain"):
             found.append(not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
         modes = ("Immediate", "WaitForFirstConsumer")
@@ -218,16 +227,6 @@ def _topology_errors(terms: Sequence[Part]) -> Errors:
             wanted[key] = set(values)
         found += [duplicate(field, "")] * seen.count(wanted)
         seen.append(wanted)
-    return found
-
-
-def _parameter_errors(parameters: Mapping[str, str]) -> Errors:
-    if len(parameters) > _MOST_PARAMETERS:
-        return [too_long("parameters", _MOST_PARAMETERS)]
-    found = [invalid("parameters", "", "field can not be empty.") for key in parameters if not key]
-    size = sum(len(key.encode()) + len(value.encode()) for key, value in parameters.items())
-    if size > _MOST_IN_PARAMETERS:
-        found.append(too_long("parameters", _MOST_IN_PARAMETERS))
     return found
 
 

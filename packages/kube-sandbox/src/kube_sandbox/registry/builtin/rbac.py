@@ -5,9 +5,6 @@ Follows kubernetes 1.35 pkg/apis/rbac/validation/validation.go ValidateRole, Val
 ValidateRoleBinding, ValidateRoleBindingUpdate.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.field_errors import invalid, not_supported, required
@@ -43,48 +40,47 @@ class Roles(_Rbac):
         """Judge the rules, and whose rules are taken over."""
         found: Errors = []
         for index, rule in enumerate(obj.get("rules") or ()):
-            found += _rule_errors(rule, f"rules[{index}]", self.ways.namespaced)
-        return found + _aggregation_errors(obj.get("aggregationRule"))
-
-
-def _rule_errors(rule: Mapping[str, Any], field: str, namespaced: bool) -> Errors:
-    found = []
-    if not rule.get("verbs"):
-        found.append(required(f"{field}.verbs", "verbs must contain at least one value"))
-    urls = rule.get("nonResourceURLs")
-    if urls:
-        where = f"{field}.nonResourceURLs"
-        if namespaced:
-            told = "namespaced rules cannot apply to non-resource URLs"
-            found.append(invalid(where, urls, told))
-        if any(rule.get(part) for part in ("apiGroups", "resources", "resourceNames")):
-            told = "rules cannot apply to both regular resources and non-resource URLs"
-            found.append(invalid(where, urls, told))
-        return found
-    if not rule.get("apiGroups"):
-        told = "resource rules must supply at least one api group"
-        found.append(required(f"{field}.apiGroups", told))
-    if not rule.get("resources"):
-        told = "resource rules must supply at least one resource"
-        found.append(required(f"{field}.resources", told))
-    return found
-
-
-def _aggregation_errors(rule: Mapping[str, Any] | None) -> Errors:
-    if rule is None:
-        return []
-    field = "aggregationRule.clusterRoleSelectors"
-    selectors = rule.get("clusterRoleSelectors", ())
-    if not selectors:
-        told = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-        return [required(field, told)]
-    found: Errors = []
-    for index, selector in enumerate(selectors):
-        wrong = label_selector(selector, f"{field}[{index}]")
-        found += wrong
-        if wrong:
-            found.append(invalid(f"{field}[{index}]", None, "invalid label selector."))
-    return found
+            rule_field = f"rules[{index}]"
+            namespaced = self.ways.namespaced
+            if not rule.get("verbs"):
+                found.append(
+                    required(f"{rule_field}.verbs", "verbs must contain at least one value")
+                )
+            urls = rule.get("nonResourceURLs")
+            if urls:
+                where = f"{rule_field}.nonResourceURLs"
+                if namespaced:
+                    rule_told = "namespaced rules cannot apply to non-resource URLs"
+                    found.append(invalid(where, urls, rule_told))
+                if any(rule.get(part) for part in ("apiGroups", "resources", "resourceNames")):
+                    rule_told = "rules cannot apply to both regular resources and non-resource URLs"
+                    found.append(invalid(where, urls, rule_told))
+            else:
+                if not rule.get("apiGroups"):
+                    rule_told = "resource rules must supply at least one api group"
+                    found.append(required(f"{rule_field}.apiGroups", rule_told))
+                if not rule.get("resources"):
+                    rule_told = "resource rules must supply at least one resource"
+                    found.append(required(f"{rule_field}.resources", rule_told))
+        aggregation_rule = obj.get("aggregationRule")
+        if aggregation_rule is None:
+            aggregation_errors: Errors = []
+        else:
+            field = "aggregationRule.clusterRoleSelectors"
+            selectors = aggregation_rule.get("clusterRoleSelectors", ())
+            if not selectors:
+                told = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+                aggregation_errors = [required(field, told)]
+            else:
+                aggregation_errors = []
+                for index, selector in enumerate(selectors):
+                    wrong = label_selector(selector, f"{field}[{index}]")
+                    aggregation_errors += wrong
+                    if wrong:
+                        aggregation_errors.append(
+                            invalid(f"{field}[{index}]", None, "invalid label selector.")
+                        )
+        return found + aggregation_errors
 
 
 class Bindings(_Rbac):
@@ -115,7 +111,25 @@ class Bindings(_Rbac):
         else:
             found += [invalid("roleRef.name", name, each) for each in path_segment(name)]
         for index, subject in enumerate(obj.get("subjects", ())):
-            found += _subject_errors(subject, f"subjects[{index}]", self.ways.namespaced)
+            field = f"subjects[{index}]"
+            name, group = subject.get("name", ""), subject.get("apiGroup", "")
+            if not name:
+                found.append(required(f"{field}.name"))
+            match subject.get("kind", ""):
+                case "ServiceAccount":
+                    if name:
+                        wrong = name_is_subdomain(name, False)
+                        found += [invalid(f"{field}.name", name, each) for each in wrong]
+                    if group:
+                        found.append(not_supported(f"{field}.apiGroup", group, [""]))
+                    if not self.ways.namespaced and not subject.get("namespace"):
+                        found.append(required(f"{field}.namespace"))
+                case "User" | "Group":
+                    if group != GROUP:
+                        found.append(not_supported(f"{field}.apiGroup", group, [GROUP]))
+                case other:
+                    subjects = ("ServiceAccount", "User", "Group")
+                    found.append(not_supported(f"{field}.kind", other, subjects))
         return found
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
@@ -125,27 +139,6 @@ class Bindings(_Rbac):
         reference = new["roleRef"]
         shown = {name: reference.get(key, "") for name, key in _REFERENCE}
         return [invalid("roleRef", shown, "cannot change roleRef")]
-
-
-def _subject_errors(subject: Mapping[str, Any], field: str, namespaced: bool) -> Errors:
-    name, kind = subject.get("name", ""), subject.get("kind", "")
-    group = subject.get("apiGroup", "")
-    found = [] if name else [required(f"{field}.name")]
-    if kind == "ServiceAccount":
-        if name:
-            wrong = name_is_subdomain(name, False)
-            found += [invalid(f"{field}.name", name, each) for each in wrong]
-        if group:
-            found.append(not_supported(f"{field}.apiGroup", group, [""]))
-        if not namespaced and not subject.get("namespace"):
-            found.append(required(f"{field}.namespace"))
-    elif kind in ("User", "Group"):
-        if group != GROUP:
-            found.append(not_supported(f"{field}.apiGroup", group, [GROUP]))
-    else:
-        kinds = ("ServiceAccount", "User", "Group")
-        found.append(not_supported(f"{field}.kind", kind, kinds))
-    return found
 
 
 _NAMESPACED = KindOptions(name_rule=_name_rule, creates_on_update=True)

@@ -80,7 +80,33 @@ class Secrets(BaseStrategy):
 def _type_errors(obj: KubeObject) -> Errors:
     kind, data = obj.get("type", ""), obj.get("data", {})
     if kind in _DOCKER_KEYS:
-        return _docker_errors(data, _DOCKER_KEYS[kind])
+        docker_key = _DOCKER_KEYS[kind]
+        if docker_key not in data:
+            return [required(f"data[{docker_key}]")]
+        # What Go says of a text that is not a JSON object.
+        text = a2b_base64(data[docker_key]).decode(errors="replace")
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError as error:
+            if not text.strip() or error.pos >= len(text):
+                told = "unexpected end of JSON input"
+            else:
+                letter = text[error.pos]
+                where = "looking for beginning of value"
+                if error.msg.startswith("Extra data"):
+                    where = "after top-level value"
+                elif error.msg.startswith("Expecting property name"):
+                    where = "looking for beginning of object key string"
+                told = f"invalid character '{letter}' {where}"
+        else:
+            if isinstance(value, dict) or value is None:
+                told = ""
+            else:
+                word = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
+                told = (
+                    f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
+                )
+        return [invalid(f"data[{docker_key}]", _REDACTED, told)] if told else []
     if kind == "kubernetes.io/service-account-token":
         named = obj["metadata"].get("annotations", {}).get(_ACCOUNT_KEY)
         return [] if named else [required(f"metadata.annotations[{_ACCOUNT_KEY}]")]
@@ -91,34 +117,6 @@ def _type_errors(obj: KubeObject) -> Errors:
     if kind == _TLS:
         return [required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
     return []
-
-
-def _docker_errors(data: dict[str, str], key: str) -> Errors:
-    if key not in data:
-        return [required(f"data[{key}]")]
-    told = _go_json_error(a2b_base64(data[key]))
-    return [invalid(f"data[{key}]", _REDACTED, told)] if told else []
-
-
-def _go_json_error(raw: bytes) -> str:
-    """Return what Go says of a text that is not a JSON object; empty if it is one."""
-    text = raw.decode(errors="replace")
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        if not text.strip() or error.pos >= len(text):
-            return "unexpected end of JSON input"
-        letter = text[error.pos]
-        where = "looking for beginning of value"
-        if error.msg.startswith("Extra data"):
-            where = "after top-level value"
-        elif error.msg.startswith("Expecting property name"):
-            where = "looking for beginning of object key string"
-        return f"invalid character '{letter}' {where}"
-    if isinstance(value, dict) or value is None:
-        return ""
-    word = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
-    return f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
 
 
 SECRETS = Secrets(KindOptions(rejudges_meta=True))

@@ -212,7 +212,16 @@ def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
     kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
     where = f"{at}.rollingUpdate"
     if kind == "RollingUpdate":
-        return [] if rolling is None else _rolling(rolling, where)
+        if rolling is None:
+            return []
+        found = nonnegative(rolling.get("partition"), f"{where}.partition")
+        unavailable, rolling_where = rolling.get("maxUnavailable"), f"{where}.maxUnavailable"
+        if unavailable is None:
+            return found
+        found += int_or_percent(unavailable, rolling_where)
+        if int_or_percent_value(unavailable) == 0:
+            found.append(invalid(rolling_where, unavailable, "cannot be 0"))
+        return found + at_most_all(unavailable, rolling_where)
     if kind == "OnDelete":
         if rolling is None:
             return []
@@ -220,17 +229,6 @@ def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
         return [invalid(where, shown, "only allowed for updateStrategy 'RollingUpdate'")]
     shown = format_internal(strategy, "apps.StatefulSetUpdateStrategy")
     return [invalid(at, shown, "must be 'RollingUpdate' or 'OnDelete'")]
-
-
-def _rolling(rolling: Mapping[str, Any], at: str) -> Errors:
-    found = nonnegative(rolling.get("partition"), f"{at}.partition")
-    unavailable, where = rolling.get("maxUnavailable"), f"{at}.maxUnavailable"
-    if unavailable is None:
-        return found
-    found += int_or_percent(unavailable, where)
-    if int_or_percent_value(unavailable) == 0:
-        found.append(invalid(where, unavailable, "cannot be 0"))
-    return found + at_most_all(unavailable, where)
 
 
 class ControllerRevisions(BaseStrategy):

@@ -15,7 +15,7 @@ CheckSeccompBaseline; k8s.io/pod-security-admission/policy/check_sysctls.go Chec
 k8s.io/pod-security-admission/policy/check_windowsHostProcess.go CheckWindowsHostProcess.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
@@ -99,23 +99,19 @@ def host_ports(metadata: KubeObject, spec: KubeObject) -> Violation | None:
 
 def hosts_of_handlers(metadata: KubeObject, spec: KubeObject) -> Violation | None:
     """Refuse probes and lifecycle handlers that ask another host than the pod."""
-    found = {
-        (container["name"], host)
-        for container in containers_of(spec)
-        for handler in _handlers(container)
-        for way in ("httpGet", "tcpSocket")
-        if (host := (handler.get(way) or {}).get("host"))
-    }
+    found = set()
+    for container in containers_of(spec):
+        lifecycle = container.get("lifecycle") or {}
+        handlers = [container.get(name) for name in _PROBES]
+        handlers += [lifecycle.get(name) for name in ("postStart", "preStop")]
+        for handler in filter(None, handlers):
+            for action in ("httpGet", "tcpSocket"):
+                if host := (handler.get(action) or {}).get("host"):
+                    found.add((container["name"], host))
     names, hosts = sorted({name for name, _ in found}), sorted({host for _, host in found})
     verb, noun = counted("uses", "use", names), counted(_HOST, f"{_HOST}s", hosts)
     told = f"{format_containers(names)} {verb} {noun} {listed(hosts)}"
     return Violation(_HOST, told) if found else None
-
-
-def _handlers(container: KubeObject) -> Iterator[Mapping[str, Any]]:
-    lifecycle = container.get("lifecycle") or {}
-    yield from (container[name] for name in _PROBES if container.get(name))
-    yield from (lifecycle[name] for name in ("postStart", "preStop") if lifecycle.get(name))
 
 
 def privileged(metadata: KubeObject, spec: KubeObject) -> Violation | None:

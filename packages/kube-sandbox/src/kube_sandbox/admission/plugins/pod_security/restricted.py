@@ -11,8 +11,6 @@ k8s.io/pod-security-admission/policy/check_seccompProfile_restricted.go
 CheckSeccompProfileRestricted.
 """
 
-from collections.abc import Iterable
-
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.plugins.pod_security.baseline import seccomp_profile
 from kube_sandbox.admission.plugins.pod_security.check_results import (
@@ -95,15 +93,13 @@ def volume_types(metadata: KubeObject, spec: KubeObject) -> Violation | None:
     """Refuse volumes that name where they are."""
     found = [each for each in spec.get("volumes") or () if not each.keys() & _FREE_VOLUMES]
     names = [each["name"] for each in found]
-    kinds = sorted({_volume_type(each) for each in found})
+    kinds = sorted(
+        {next((key for key in each if key in _OTHER_VOLUMES), "unknown") for each in found}
+    )
     verb = counted("uses", "use", names)
     noun = counted("restricted volume type", "restricted volume types", kinds)
     told = f"{counted('volume', 'volumes', names)} {listed(names)} {verb} {noun} {listed(kinds)}"
     return Violation("restricted volume types", told) if found else None
-
-
-def _volume_type(volume: Iterable[str]) -> str:
-    return next((key for key in volume if key in _OTHER_VOLUMES), "unknown")
 
 
 def run_as_non_root(metadata: KubeObject, spec: KubeObject) -> Violation | None:

@@ -100,7 +100,13 @@ def to_v1(obj: KubeObject) -> KubeObject:
     """Return an autoscaler of v2 as one of v1."""
     spec, status = obj.get("spec", {}), obj.get("status", {})
     metrics = spec.get("metrics", ())
-    found: KubeObject = {**obj, "apiVersion": "autoscaling/v1", "spec": _spec_v1(spec)}
+    spec_v1 = {key: value for key, value in spec.items() if key not in ("metrics", "behavior")}
+    for metric in spec.get("metrics", ()):
+        if _is_cpu(metric):
+            spec_busy = metric["resource"]["target"]["averageUtilization"]
+            spec_v1["targetCPUUtilizationPercentage"] = spec_busy
+            break
+    found: KubeObject = {**obj, "apiVersion": "autoscaling/v1", "spec": spec_v1}
     shown = {key: status[key] for key in _SHARED_STATUS if key in status}
     for each in status.get("currentMetrics") or ():
         busy = each.get("resource", {}).get("current", {}).get("averageUtilization")
@@ -148,16 +154,6 @@ def to_v2(obj: KubeObject) -> KubeObject:
     if conditions:
         found["status"]["conditions"] = conditions
     _annotate(found, {})
-    return found
-
-
-def _spec_v1(spec: Mapping[str, Any]) -> KubeObject:
-    found = {key: value for key, value in spec.items() if key not in ("metrics", "behavior")}
-    for metric in spec.get("metrics", ()):
-        if _is_cpu(metric):
-            busy = metric["resource"]["target"]["averageUtilization"]
-            found["targetCPUUtilizationPercentage"] = busy
-            break
     return found
 
 
@@ -228,19 +224,23 @@ def _metric_to_v2(metric: Mapping[str, Any], sources: Sources) -> KubeObject:
                 into = into.setdefault(step, {})
             into[path[-1]] = metric[name][key]
         if sources is _SOURCES:
-            part.setdefault("target", {})["type"] = _target_type(name, part["target"])
+            target = part["target"]
+            if name == "pods":
+                part.setdefault("target", {})["type"] = "AverageValue"
+            elif name in ("resource", "containerResource"):
+                part.setdefault("target", {})["type"] = (
+                    "Utilization" if "averageUtilization" in target else "AverageValue"
+                )
+            elif name == "object":
+                part.setdefault("target", {})["type"] = (
+                    "AverageValue" if "averageValue" in target else "Value"
+                )
+            else:
+                part.setdefault("target", {})["type"] = (
+                    "Value" if "value" in target else "AverageValue"
+                )
         found[name] = part
     return found
-
-
-def _target_type(name: str, target: Mapping[str, Any]) -> str:
-    if name == "pods":
-        return "AverageValue"
-    if name in ("resource", "containerResource"):
-        return "Utilization" if "averageUtilization" in target else "AverageValue"
-    if name == "object":
-        return "AverageValue" if "averageValue" in target else "Value"
-    return "Value" if "value" in target else "AverageValue"
 
 
 def _condition(condition: Mapping[str, Any]) -> KubeObject:

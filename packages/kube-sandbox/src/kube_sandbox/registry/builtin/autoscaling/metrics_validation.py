@@ -47,37 +47,38 @@ def check_metrics(metrics: Iterable[KubeObject], least: int | None, at: str) -> 
     found: Errors = []
     given = list(metrics)
     for index, metric in enumerate(given):
-        found += _metric(metric, f"{at}[{index}]")
+        metric_at = f"{at}[{index}]"
+        kind = metric.get("type", "")
+        if not kind:
+            found.append(required(f"{metric_at}.type", "must specify a metric source type"))
+        if kind not in _TYPES:
+            found.append(not_supported(f"{metric_at}.type", kind, _TYPES))
+        metric_given = [name for name in _SOURCES if metric.get(name) is not None]
+        if metric_given:
+            found += _SOURCES[metric_given[0]](
+                metric[metric_given[0]], f"{metric_at}.{metric_given[0]}"
+            )
+        expected = ""
+        if kind in _TYPES:
+            expected = kind[0].lower() + kind[1:]
+            if expected not in metric_given:
+                metric_told = "must populate information for the given metric source"
+                found.append(required(f"{metric_at}.{expected}", metric_told))
+        else:
+            found.append(not_supported(f"{metric_at}.type", kind, _TYPES))
+        if len(metric_given) != 1:
+            metric_told = "must populate the given metric source only"
+            found += [
+                forbidden(f"{metric_at}.{name}", metric_told)
+                for name in metric_given
+                if name != expected
+            ]
     if least == 0 and not {"Object", "External"} & {each.get("type") for each in given}:
         told = (
             "must specify at least one Object or External metric to support scaling "
             "to zero replicas"
         )
         found.append(forbidden(at, told))
-    return found
-
-
-def _metric(metric: Mapping[str, Any], at: str) -> Errors:
-    kind = metric.get("type", "")
-    found: Errors = []
-    if not kind:
-        found.append(required(f"{at}.type", "must specify a metric source type"))
-    if kind not in _TYPES:
-        found.append(not_supported(f"{at}.type", kind, _TYPES))
-    given = [name for name in _SOURCES if metric.get(name) is not None]
-    if given:
-        found += _SOURCES[given[0]](metric[given[0]], f"{at}.{given[0]}")
-    expected = ""
-    if kind in _TYPES:
-        expected = kind[0].lower() + kind[1:]
-        if expected not in given:
-            told = "must populate information for the given metric source"
-            found.append(required(f"{at}.{expected}", told))
-    else:
-        found.append(not_supported(f"{at}.type", kind, _TYPES))
-    if len(given) != 1:
-        told = "must populate the given metric source only"
-        found += [forbidden(f"{at}.{name}", told) for name in given if name != expected]
     return found
 
 

@@ -88,24 +88,21 @@ def _spec(spec: KubeObject, before: KubeObject | None) -> Errors:
     if least is not None and most < least:
         told = "must be greater than or equal to `minReplicas`"
         found.append(invalid("spec.maxReplicas", most, told))
-    found += _target(spec.get("scaleTargetRef", {}), before)
+    target = spec.get("scaleTargetRef", {})
+    former = (before or {}).get("scaleTargetRef", {})
+    kept = before is not None and all(
+        target.get(key) == former.get(key) for key in ("apiVersion", "kind")
+    )
+    may_lack_group = target.get("kind") == "ReplicationController"
+    found += check_reference(
+        target, "spec.scaleTargetRef", any_version=kept, any_group=may_lack_group
+    )
     found += check_metrics(spec.get("metrics", ()), least, "spec.metrics")
     behavior = spec.get("behavior") or {}
     for key in ("scaleUp", "scaleDown"):
         if key in behavior:
             found += _rules(behavior[key], f"spec.behavior.{key}")
     return found
-
-
-def _target(target: Mapping[str, Any], before: KubeObject | None) -> Errors:
-    former = (before or {}).get("scaleTargetRef", {})
-    kept = before is not None and all(
-        target.get(key) == former.get(key) for key in ("apiVersion", "kind")
-    )
-    may_lack_group = target.get("kind") == "ReplicationController"
-    return check_reference(
-        target, "spec.scaleTargetRef", any_version=kept, any_group=may_lack_group
-    )
 
 
 def _rules(rules: Mapping[str, Any], at: str) -> Errors:
@@ -123,21 +120,20 @@ def _rules(rules: Mapping[str, Any], at: str) -> Errors:
     if not policies:
         found.append(required(f"{at}.policies", "must specify at least one Policy"))
     for index, policy in enumerate(policies):
-        found += _policy(policy, f"{at}.policies[{index}]")
+        policy_at = f"{at}.policies[{index}]"
+        policy_found = choice(policy.get("type", ""), ("Percent", "Pods"), f"{policy_at}.type")
+        for key in ("value", "periodSeconds"):
+            number = policy.get(key, 0)
+            if number <= 0:
+                policy_found.append(
+                    invalid(f"{policy_at}.{key}", number, "must be greater than zero")
+                )
+        period = policy.get("periodSeconds", 0)
+        if period > _LONGEST_PERIOD:
+            told = f"must be less than or equal to {_LONGEST_PERIOD}"
+            policy_found.append(invalid(f"{policy_at}.periodSeconds", period, told))
+        found += policy_found
     tolerance = rules.get("tolerance")
     if tolerance is not None and nanos(tolerance) < 0:
         found.append(invalid(f"{at}.tolerance", tolerance, NEGATIVE))
-    return found
-
-
-def _policy(policy: Mapping[str, Any], at: str) -> Errors:
-    found = choice(policy.get("type", ""), ("Percent", "Pods"), f"{at}.type")
-    for key in ("value", "periodSeconds"):
-        number = policy.get(key, 0)
-        if number <= 0:
-            found.append(invalid(f"{at}.{key}", number, "must be greater than zero"))
-    period = policy.get("periodSeconds", 0)
-    if period > _LONGEST_PERIOD:
-        told = f"must be less than or equal to {_LONGEST_PERIOD}"
-        found.append(invalid(f"{at}.periodSeconds", period, told))
     return found

@@ -36,12 +36,24 @@ def conversion_error(index: int, value: Any) -> str:
     if kind in _SCALARS:
         return _scalar(node, value)
     if kind == "struct":
-        return _struct(node, value)
+        if not isinstance(value, dict):
+            return f"cannot restore struct from: {_KINDS[type(value)]}"
+        return _first((each[1], value.get(each[0])) for each in node[2])
     if kind == "map":
-        return _map(node, value)
+        if not isinstance(value, dict):
+            return f"cannot restore map from {_KINDS[type(value)]}"
+        return _first((node[2], each) for each in value.values())
     if kind == "list":
-        return _list(node, value)
-    return _unmarshalled(index, node, value)
+        if not isinstance(value, list):
+            return f"cannot restore slice from {_KINDS[type(value)]}"
+        return _first((node[2], each) for each in value)
+    if node[0] == "bytes" and not isinstance(value, str):
+        return f"cannot restore slice from {_KINDS[type(value)]}"
+    try:
+        reader_of(index)(value, [])
+    except DecodeTypeError as misfit:
+        return f"error decoding from json: {misfit}" if node[0] == "bytes" else str(misfit)
+    return ""
 
 
 def _scalar(node: Node, value: Any) -> str:
@@ -55,33 +67,5 @@ def _scalar(node: Node, value: Any) -> str:
     return f"unrecognized type: {kind}"
 
 
-def _struct(node: Node, value: Any) -> str:
-    if not isinstance(value, dict):
-        return f"cannot restore struct from: {_KINDS[type(value)]}"
-    return _first((each[1], value.get(each[0])) for each in node[2])
-
-
-def _map(node: Node, value: Any) -> str:
-    if not isinstance(value, dict):
-        return f"cannot restore map from {_KINDS[type(value)]}"
-    return _first((node[2], each) for each in value.values())
-
-
-def _list(node: Node, value: Any) -> str:
-    if not isinstance(value, list):
-        return f"cannot restore slice from {_KINDS[type(value)]}"
-    return _first((node[2], each) for each in value)
-
-
 def _first(parts: Any) -> str:
     return next((said for index, each in parts if (said := conversion_error(index, each))), "")
-
-
-def _unmarshalled(index: int, node: Node, value: Any) -> str:
-    if node[0] == "bytes" and not isinstance(value, str):
-        return f"cannot restore slice from {_KINDS[type(value)]}"
-    try:
-        reader_of(index)(value, [])
-    except DecodeTypeError as misfit:
-        return f"error decoding from json: {misfit}" if node[0] == "bytes" else str(misfit)
-    return ""

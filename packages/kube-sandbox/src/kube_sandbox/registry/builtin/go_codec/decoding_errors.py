@@ -30,7 +30,16 @@ def decoding_error(index: int, value: Any) -> DecodeTypeError | None:
     if node[0] == "pointer":
         return decoding_error(node[2], value)
     if node[0] == "struct" and isinstance(value, dict):
-        return _in_struct(node, value)
+        fields = {name: (inner, where) for name, inner, _, *where in node[2]}
+        for key, item in value.items():
+            if key not in fields:
+                continue
+            inner, where = fields[key]
+            in_struct = decoding_error(inner, item)
+            if in_struct is not None:
+                in_struct.inside(f"{where[0]}{key}" if where else key, node[1])
+                return in_struct
+        return None
     items: Any = ()
     if node[0] == "list" and isinstance(value, list):
         items = value
@@ -38,16 +47,3 @@ def decoding_error(index: int, value: Any) -> DecodeTypeError | None:
         items = value.values()
     found = (decoding_error(node[2], item) for item in items)
     return next((each for each in found if each is not None), None)
-
-
-def _in_struct(node: list[Any], value: dict[str, Any]) -> DecodeTypeError | None:
-    fields = {name: (inner, where) for name, inner, _, *where in node[2]}
-    for key, item in value.items():
-        if key not in fields:
-            continue
-        inner, where = fields[key]
-        misfit = decoding_error(inner, item)
-        if misfit is not None:
-            misfit.inside(f"{where[0]}{key}" if where else key, node[1])
-            return misfit
-    return None

@@ -9,14 +9,14 @@ decodeState.literalStore; encoding/json/encode.go structEncoder.encode.
 """
 
 from binascii import b2a_base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import orjson
 
 from kube_sandbox.registry.builtin.go_codec import scalar_values
-from kube_sandbox.registry.builtin.go_codec.struct_types import Node, node_of
+from kube_sandbox.registry.builtin.go_codec.struct_types import node_of
 from kube_sandbox.registry.builtin.quantities import QuantityError, canonical
 
 # Reads a value that is not null; what strict decoding minds is appended to the list.
@@ -70,9 +70,37 @@ def reader_of(index: int) -> Reader:
     if kind == "list":
         return _list_reader(node[2], shown)
     if kind == "map":
-        return _map_reader(node[2], shown)
+        map_index = node[2]
+        read_item = _lazy_reader(map_index)
+        nothing = _nothing(map_index)
+
+        def map_reader(value: Any, strict: list[str]) -> dict[str, Any]:
+            if type(value) is not dict:
+                raise DecodeTypeError(scalar_values.type_name_of(value), shown)
+            found = {}
+            for key, item in value.items():
+                told = len(strict)
+                found[key] = nothing() if item is None else read_item(item, strict)
+                if len(strict) > told:
+                    strict[told:] = [f"{key}.{each}" for each in strict[told:]]
+            return found
+
+        return map_reader
     if kind == "any":
-        return _any_reader(node[2] if len(node) > 2 else None)
+        any_index = node[2] if len(node) > 2 else None
+        if any_index is None:
+            return lambda value, strict: value
+        read_schema = _lazy_reader(any_index)
+
+        def read(value: Any, strict: list[str]) -> Any:
+            # These read themselves: strict decoding does not look inside.
+            if isinstance(value, dict):
+                return read_schema(value, [])
+            if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+                return [read_schema(each, []) for each in value]
+            return value
+
+        return read
     return _scalar_reader(kind, shown)
 
 
@@ -82,7 +110,15 @@ def _scalar_reader(kind: str, shown: str) -> Reader:
     if kind == "bool":
         return _typed_reader(bool, shown)
     if kind in _RANGES:
-        return _integer_reader(kind, shown)
+        least, beyond = _RANGES[kind]
+
+        def read(value: Any, strict: list[str]) -> int:
+            if type(value) is int and least <= value < beyond:
+                return value
+            word = scalar_values.type_name_of(value)
+            raise DecodeTypeError(f"number {value}" if word == "number" else word, shown)
+
+        return read
     return _SPECIAL[kind](shown)
 
 
@@ -91,18 +127,6 @@ def _typed_reader(wanted: type, shown: str) -> Reader:
         if type(value) is wanted:
             return value
         raise DecodeTypeError(scalar_values.type_name_of(value), shown)
-
-    return read
-
-
-def _integer_reader(kind: str, shown: str) -> Reader:
-    least, beyond = _RANGES[kind]
-
-    def read(value: Any, strict: list[str]) -> int:
-        if type(value) is int and least <= value < beyond:
-            return value
-        word = scalar_values.type_name_of(value)
-        raise DecodeTypeError(f"number {value}" if word == "number" else word, shown)
 
     return read
 
@@ -146,7 +170,12 @@ def _int_or_string(value: Any) -> Any:
 def _bytes_reader(shown: str) -> Reader:
     def read(value: Any, strict: list[str]) -> str:
         if isinstance(value, list):
-            return _listed_bytes(value)
+            # Read bytes that are written one by one, which nobody does.
+            for item in value:
+                if type(item) is not int or not 0 <= item < 256:
+                    word = scalar_values.type_name_of(item)
+                    raise DecodeTypeError(f"number {item}" if word == "number" else word, "uint8")
+            return b2a_base64(bytes(value), newline=False).decode()
         if not isinstance(value, str):
             raise DecodeTypeError(scalar_values.type_name_of(value), shown)
         try:
@@ -155,15 +184,6 @@ def _bytes_reader(shown: str) -> Reader:
             raise DecodeTypeError(str(error)) from None
 
     return read
-
-
-def _listed_bytes(value: list[Any]) -> str:
-    """Read bytes that are written one by one, which nobody does."""
-    for item in value:
-        if type(item) is not int or not 0 <= item < 256:
-            word = scalar_values.type_name_of(item)
-            raise DecodeTypeError(f"number {item}" if word == "number" else word, "uint8")
-    return b2a_base64(bytes(value), newline=False).decode()
 
 
 _SPECIAL: dict[str, Callable[[str], Reader]] = {
@@ -191,7 +211,17 @@ def _list_reader(index: int, shown: str) -> Reader:
     read_item = _lazy_reader(index)
     nothing = _nothing(index)
     if node[0] == "string":
-        return _text_list_reader(node[1], shown)
+        item_shown = node[1]
+
+        def text_list_reader(value: Any, strict: list[str]) -> list[str]:
+            if type(value) is not list:
+                raise DecodeTypeError(scalar_values.type_name_of(value), shown)
+            for item in value:
+                if type(item) is not str and item is not None:
+                    raise DecodeTypeError(scalar_values.type_name_of(item), item_shown)
+            return [item or "" for item in value]
+
+        return text_list_reader
 
     def read(value: Any, strict: list[str]) -> list[Any]:
         if type(value) is not list:
@@ -203,52 +233,6 @@ def _list_reader(index: int, shown: str) -> Reader:
             if len(strict) > told:
                 strict[told:] = [f"[{place}].{each}" for each in strict[told:]]
         return found
-
-    return read
-
-
-def _text_list_reader(item_shown: str, shown: str) -> Reader:
-    def read(value: Any, strict: list[str]) -> list[str]:
-        if type(value) is not list:
-            raise DecodeTypeError(scalar_values.type_name_of(value), shown)
-        for item in value:
-            if type(item) is not str and item is not None:
-                raise DecodeTypeError(scalar_values.type_name_of(item), item_shown)
-        return [item or "" for item in value]
-
-    return read
-
-
-def _map_reader(index: int, shown: str) -> Reader:
-    read_item = _lazy_reader(index)
-    nothing = _nothing(index)
-
-    def read(value: Any, strict: list[str]) -> dict[str, Any]:
-        if type(value) is not dict:
-            raise DecodeTypeError(scalar_values.type_name_of(value), shown)
-        found = {}
-        for key, item in value.items():
-            told = len(strict)
-            found[key] = nothing() if item is None else read_item(item, strict)
-            if len(strict) > told:
-                strict[told:] = [f"{key}.{each}" for each in strict[told:]]
-        return found
-
-    return read
-
-
-def _any_reader(index: int | None) -> Reader:
-    if index is None:
-        return lambda value, strict: value
-    read_schema = _lazy_reader(index)
-
-    def read(value: Any, strict: list[str]) -> Any:
-        # These read themselves: strict decoding does not look inside.
-        if isinstance(value, dict):
-            return read_schema(value, [])
-        if isinstance(value, list) and all(isinstance(each, dict) for each in value):
-            return [read_schema(each, []) for each in value]
-        return value
 
     return read
 
@@ -276,7 +260,19 @@ def _copied(value: Any) -> Any:
 def _struct_reader(index: int) -> Reader:
     node = node_of(index)
     shown = node[1]
-    fields = dict(_fields(node))
+    # Each field: its reader, what is done with an empty value, how an error names it.
+    fields_found: list[tuple[str, _Field]] = []
+    for name, fields_index, omit, *where in node[2]:
+        kind = node_of(fields_index)[0]
+        empty: Callable[[Any], Any] = _keep_value
+        if omit == "zero" or (omit == "empty" and kind not in _KEPT):
+            empty = _omit_empty
+        elif kind in ("list", "map") and not omit:
+            empty = _empty_list_as_null
+        fields_found.append(
+            (name, (_lazy_reader(fields_index), empty, f"{where[0]}{name}" if where else name))
+        )
+    fields = dict(fields_found)
     zeros = [(key, value) for key, value in node[3].items()]
 
     def read(value: Any, strict: list[str]) -> dict[str, Any]:
@@ -323,18 +319,6 @@ def _empty_list_as_null(value: Any) -> None:
 
 
 _Field = tuple[Reader, Callable[[Any], Any], str]
-
-
-def _fields(node: Node) -> Iterator[tuple[str, _Field]]:
-    """Yield each field: its reader, what is done with an empty value, how an error names it."""
-    for name, index, omit, *where in node[2]:
-        kind = node_of(index)[0]
-        empty: Callable[[Any], Any] = _keep_value
-        if omit == "zero" or (omit == "empty" and kind not in _KEPT):
-            empty = _omit_empty
-        elif kind in ("list", "map") and not omit:
-            empty = _empty_list_as_null
-        yield name, (_lazy_reader(index), empty, f"{where[0]}{name}" if where else name)
 
 
 # Kinds of Go types whose values are never empty.

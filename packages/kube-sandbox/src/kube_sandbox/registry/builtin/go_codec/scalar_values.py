@@ -82,18 +82,17 @@ def _time(value: Any, layout: str) -> str | None:
     except ValueError:
         raise _parse_failure(value, layout) from None
     if match[3] != "Z":
-        moment -= _offset(match[3], value, layout)
+        text = match[3]
+        hours, minutes = int(text[1:3]), int(text[4:6])
+        if hours > 24 or minutes > 60:
+            raise GoValueError(
+                f"{_error_prefix(value, layout)}: time zone offset hour out of range"
+            )
+        offset_found = timedelta(hours=hours, minutes=minutes)
+        moment -= offset_found if text[0] == "+" else -offset_found
     told = moment.replace(microsecond=0).isoformat()
     found = f"{told}.{match[2]}Z" if is_micro else f"{told}Z"
     return None if found.startswith(_ZERO_TIME[:-1]) and moment.microsecond == 0 else found
-
-
-def _offset(text: str, value: str, layout: str) -> timedelta:
-    hours, minutes = int(text[1:3]), int(text[4:6])
-    if hours > 24 or minutes > 60:
-        raise GoValueError(f"{_error_prefix(value, layout)}: time zone offset hour out of range")
-    found = timedelta(hours=hours, minutes=minutes)
-    return found if text[0] == "+" else -found
 
 
 def _error_prefix(value: str, layout: str) -> str:
@@ -154,26 +153,26 @@ def _wrong_letter(raw: bytes) -> int | None:
             at += 1
             continue
         if letter == 0x3D:
-            return _wrong_padding(raw, at, count)
+            if count < 2:
+                return at
+            rest = [
+                (place, raw[place])
+                for place in range(at + 1, len(raw))
+                if raw[place] not in b"\r\n"
+            ]
+            if count == 2:
+                if not rest:
+                    return len(raw)
+                if rest[0][1] != 0x3D:
+                    return rest[0][0] - 1 if rest[0][0] == at + 1 else rest[0][0]
+                rest = rest[1:]
+            return rest[0][0] if rest else None
         if letter not in _BASE64_LETTERS:
             return at
         count = (count + 1) % 4
         at += 1
     # Go points to where the unfinished group began.
     return None if not count else len(raw) - count
-
-
-def _wrong_padding(raw: bytes, at: int, count: int) -> int | None:
-    if count < 2:
-        return at
-    rest = [(place, raw[place]) for place in range(at + 1, len(raw)) if raw[place] not in b"\r\n"]
-    if count == 2:
-        if not rest:
-            return len(raw)
-        if rest[0][1] != 0x3D:
-            return rest[0][0] - 1 if rest[0][0] == at + 1 else rest[0][0]
-        rest = rest[1:]
-    return rest[0][0] if rest else None
 
 
 _DURATION = re.compile(r"([-+]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)")

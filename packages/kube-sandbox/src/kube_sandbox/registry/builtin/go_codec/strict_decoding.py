@@ -24,7 +24,7 @@ def strict_errors(node: int | None, raw: bytes) -> list[str]:
 
 def _find_errors(node: int | None, raw: bytes) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    _walk(node, _pairs(raw), "", found)
+    _walk(node, json.loads(raw, object_pairs_hook=_Pairs), "", found)
     return list(dict.fromkeys(found))[:MAX_STRICT_ERRORS]
 
 
@@ -57,10 +57,6 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> None:
 
 class _Pairs(list[tuple[str, Any]]):
     """An object with all its keys, also those that stand twice."""
-
-
-def _pairs(raw: bytes) -> Any:
-    return json.loads(raw, object_pairs_hook=_Pairs)
 
 
 def _walk(index: int | None, value: Any, path: str, found: list[tuple[str, str]]) -> None:

@@ -28,7 +28,18 @@ _TERMINAL = ("Failed", "Complete", "FailureTarget")
 def check_job_status(new: KubeObject, old: KubeObject) -> Errors:
     """Return what is wrong with a changed status."""
     status, before = new.get("status", {}), old.get("status", {})
-    found = nonnegatives(status, _NUMBERS, "status") + _uncounted(status.get(_UNCOUNTED, {}))
+    found: Errors = []
+    found += nonnegatives(status, _NUMBERS, "status")
+    pods = status.get(_UNCOUNTED, {})
+    seen: set[str] = set()
+    for part in ("succeeded", "failed"):
+        for index, uid in enumerate(pods.get(part, ())):
+            where = f"status.{_UNCOUNTED}.{part}[{index}]"
+            if not uid:
+                found.append(invalid(where, uid, "must not be empty"))
+            elif uid in seen:
+                found.append(duplicate(where, uid))
+            seen.add(uid)
     judged = _Change(new["spec"], status, before)
     return [
         *found,
@@ -39,20 +50,6 @@ def check_job_status(new: KubeObject, old: KubeObject) -> Errors:
         *judged.success(),
         *judged.transition(),
     ]
-
-
-def _uncounted(pods: Mapping[str, Any]) -> Errors:
-    found: Errors = []
-    seen: set[str] = set()
-    for part in ("succeeded", "failed"):
-        for index, uid in enumerate(pods.get(part, ())):
-            where = f"status.{_UNCOUNTED}.{part}[{index}]"
-            if not uid:
-                found.append(invalid(where, uid, "must not be empty"))
-            elif uid in seen:
-                found.append(duplicate(where, uid))
-            seen.add(uid)
-    return found
 
 
 def _is_condition_true(status: Mapping[str, Any], kind: str, state: str = "True") -> bool:
@@ -107,7 +104,17 @@ class _Change:
             yield _invalid("cannot set Complete=True and Failed=true conditions")
         if self.is_complete and self.is_failing and self.turned("Complete", "FailureTarget"):
             yield _invalid("cannot set Complete=True and FailureTarget=true conditions")
-        yield from self._times()
+        completion, start = self.status.get("completionTime"), self.status.get("startTime")
+        at = "status.completionTime"
+        if self.turned("Complete") or self.changed("completionTime"):
+            if completion is not None and not self.is_complete:
+                times_told = "cannot set completionTime when there is no Complete=True condition"
+                yield invalid(at, completion, times_told)
+            if completion is None and self.is_complete:
+                yield required(at, "completionTime is required for Complete jobs")
+        moved = self.changed("startTime", "completionTime")
+        if moved and start and completion and completion < start:
+            yield invalid(at, completion, "must be equal to or after `startTime`")
         fails = self.turned("Failed") or self.changed("failedIndexes")
         if self.is_failed and not self.is_failing and fails:
             told = "cannot set Failed=True condition without the FailureTarget=true condition"
@@ -117,19 +124,6 @@ class _Change:
                 "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"
             )
             yield _invalid(told)
-
-    def _times(self) -> Iterator[FieldError]:
-        completion, start = self.status.get("completionTime"), self.status.get("startTime")
-        at = "status.completionTime"
-        if self.turned("Complete") or self.changed("completionTime"):
-            if completion is not None and not self.is_complete:
-                told = "cannot set completionTime when there is no Complete=True condition"
-                yield invalid(at, completion, told)
-            if completion is None and self.is_complete:
-                yield required(at, "completionTime is required for Complete jobs")
-        moved = self.changed("startTime", "completionTime")
-        if moved and start and completion and completion < start:
-            yield invalid(at, completion, "must be equal to or after `startTime`")
 
     def finished(self) -> Iterator[FieldError]:
         """Judge what a finished job cannot have, or must have."""

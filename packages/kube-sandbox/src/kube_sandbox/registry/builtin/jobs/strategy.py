@@ -73,13 +73,53 @@ class Jobs(TemplateStrategy):
         """Begin with labels and a selector that only this job has."""
         spec = obj["spec"]
         if not spec.get("manualSelector"):
-            _select_by_uid(obj)
+            metadata, spec = obj["metadata"], obj["spec"]
+            labels = spec["template"]["metadata"].get("labels", {})
+            shared = metadata.get("labels") is labels
+            labels = spec["template"]["metadata"]["labels"] = dict(labels)
+            for key in _NAME_LABELS:
+                labels.setdefault(key, metadata.get("name", ""))
+            for key in _UID_LABELS:
+                labels.setdefault(key, metadata.get("uid", ""))
+            if shared:
+                metadata["labels"] = dict(labels)
+            spec.setdefault("selector", {}).setdefault("matchLabels", {}).setdefault(
+                _UID, metadata.get("uid", "")
+            )
         super().prepare_create(obj, occasion)
         _label(obj)
 
     def check(self, obj: KubeObject) -> Errors:
         """Judge a job by itself."""
-        return _generated(obj) + _spec(obj["spec"]) + _hostnames(obj)
+        errors: Errors = []
+        # Judge labels and selector that the server has set, unless somebody else did.
+        metadata, generated_spec = obj["metadata"], obj["spec"]
+        selector = generated_spec.get("selector")
+        if not generated_spec.get("manualSelector") and selector is not None:
+            uid, generated_name = metadata.get("uid", ""), metadata.get("name", "")
+            labels = generated_spec["template"].get("metadata", {}).get("labels", {})
+            wanted = {
+                "controller-uid": uid,
+                "job-name": generated_name,
+                _UID: uid,
+                _NAME: generated_name,
+            }
+            found = [
+                error for key, value in wanted.items() for error in _has_label(labels, key, value)
+            ]
+            if is_valid_selector(selector) and not selects(selector, wanted):
+                generated_told = "`selector` not auto-generated"
+                found.append(invalid("spec.selector", format_selector(selector), generated_told))
+            errors += found
+        errors += _spec(obj["spec"])
+        spec, name = obj["spec"], obj["metadata"].get("name", "")
+        completions = spec.get("completions", 0)
+        if spec.get("completionMode") == "Indexed" and completions > 0:
+            last = f"{name}-{completions - 1}"
+            if dns_label(last):
+                told = f"will not able to create pod with invalid DNS label: {last}"
+                errors.append(invalid("metadata.name", name, told))
+        return errors
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
@@ -89,7 +129,31 @@ class Jobs(TemplateStrategy):
         if subresource == "status":
             return found + check_job_status(new, old)
         found = self.checked_meta(new) + self.check(new) + found
-        return found + _spec(new["spec"]) + _changes(new, old)
+        changes: Errors = []
+        changes += found
+        changes += _spec(new["spec"])
+        spec, before = new["spec"], old["spec"]
+        at, wanted = "spec.completions", spec.get("completions")
+        if wanted == before.get("completions"):
+            completions: Errors = []
+        elif spec.get("completionMode") != "Indexed":
+            completions = [invalid(at, wanted, IMMUTABLE)]
+        elif wanted is None or wanted == spec.get("parallelism"):
+            completions = []
+        else:
+            completions = [
+                invalid(at, wanted, "can only be modified in tandem with spec.parallelism")
+            ]
+        found = completions + same_selector(new, old) + _template(new, old)
+        found += _check_unchanged(spec, before, "completionMode")
+        found += _check_policy_unchanged(spec, before, "podFailurePolicy", "batch.PodFailurePolicy")
+        found += _check_unchanged(spec, before, "backoffLimitPerIndex") + _check_unchanged(
+            spec, before, "managedBy"
+        )
+        changes += found + _check_policy_unchanged(
+            spec, before, "successPolicy", "batch.SuccessPolicy"
+        )
+        return changes
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
         """Warn of a spec that is new."""
@@ -124,38 +188,6 @@ def _label(obj: KubeObject) -> None:
         obj["metadata"]["labels"] = labels
 
 
-def _select_by_uid(obj: KubeObject) -> None:
-    metadata, spec = obj["metadata"], obj["spec"]
-    labels = spec["template"]["metadata"].get("labels", {})
-    shared = metadata.get("labels") is labels
-    labels = spec["template"]["metadata"]["labels"] = dict(labels)
-    for key in _NAME_LABELS:
-        labels.setdefault(key, metadata.get("name", ""))
-    for key in _UID_LABELS:
-        labels.setdefault(key, metadata.get("uid", ""))
-    if shared:
-        metadata["labels"] = dict(labels)
-    spec.setdefault("selector", {}).setdefault("matchLabels", {}).setdefault(
-        _UID, metadata.get("uid", "")
-    )
-
-
-def _generated(obj: KubeObject) -> Errors:
-    """Judge labels and selector that the server has set, unless somebody else did."""
-    metadata, spec = obj["metadata"], obj["spec"]
-    selector = spec.get("selector")
-    if spec.get("manualSelector") or selector is None:
-        return []
-    uid, name = metadata.get("uid", ""), metadata.get("name", "")
-    labels = spec["template"].get("metadata", {}).get("labels", {})
-    wanted = {"controller-uid": uid, "job-name": name, _UID: uid, _NAME: name}
-    found = [error for key, value in wanted.items() for error in _has_label(labels, key, value)]
-    if is_valid_selector(selector) and not selects(selector, wanted):
-        told = "`selector` not auto-generated"
-        found.append(invalid("spec.selector", format_selector(selector), told))
-    return found
-
-
 def _has_label(labels: dict[str, str], key: str, value: str) -> list[FieldError]:
     at, told = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
     if key not in labels:
@@ -176,29 +208,6 @@ def _spec(spec: KubeObject) -> Errors:
     return found
 
 
-def _hostnames(obj: KubeObject) -> Errors:
-    spec, name = obj["spec"], obj["metadata"].get("name", "")
-    completions = spec.get("completions", 0)
-    if spec.get("completionMode") != "Indexed" or completions <= 0:
-        return []
-    last = f"{name}-{completions - 1}"
-    if not dns_label(last):
-        return []
-    told = f"will not able to create pod with invalid DNS label: {last}"
-    return [invalid("metadata.name", name, told)]
-
-
-def _changes(new: KubeObject, old: KubeObject) -> Errors:
-    spec, before = new["spec"], old["spec"]
-    found = _completions(spec, before) + same_selector(new, old) + _template(new, old)
-    found += _check_unchanged(spec, before, "completionMode")
-    found += _check_policy_unchanged(spec, before, "podFailurePolicy", "batch.PodFailurePolicy")
-    found += _check_unchanged(spec, before, "backoffLimitPerIndex") + _check_unchanged(
-        spec, before, "managedBy"
-    )
-    return found + _check_policy_unchanged(spec, before, "successPolicy", "batch.SuccessPolicy")
-
-
 def _check_unchanged(spec: KubeObject, before: KubeObject, key: str) -> Errors:
     return immutable(spec.get(key), before.get(key), f"spec.{key}")
 
@@ -209,43 +218,28 @@ def _check_policy_unchanged(spec: KubeObject, before: KubeObject, key: str, name
     return [invalid(f"spec.{key}", format_internal(spec.get(key), name), IMMUTABLE)]
 
 
-def _completions(spec: KubeObject, before: KubeObject) -> Errors:
-    at, wanted = "spec.completions", spec.get("completions")
-    if wanted == before.get("completions"):
-        return []
-    if spec.get("completionMode") != "Indexed":
-        return [invalid(at, wanted, IMMUTABLE)]
-    if wanted is None or wanted == spec.get("parallelism"):
-        return []
-    return [invalid(at, wanted, "can only be modified in tandem with spec.parallelism")]
-
-
 def _template(new: KubeObject, old: KubeObject) -> Errors:
     template, before = new["spec"]["template"], old["spec"]["template"]
     if old["spec"].get("suspend") and "startTime" not in old.get("status", {}):
-        before = _with_scheduling_fields(template, before)
+        # The former template with what may change of one that has not started.
+        spec = {key: value for key, value in before["spec"].items() if key not in _SCHEDULING}
+        spec |= {key: template["spec"][key] for key in _SCHEDULING if key in template["spec"]}
+        others, wanted = dict(spec.pop("affinity", {})), template["spec"].get("affinity", {})
+        others.pop("nodeAffinity", None)
+        if "nodeAffinity" in wanted:
+            others["nodeAffinity"] = wanted["nodeAffinity"]
+        if others or "affinity" in template["spec"]:
+            spec["affinity"] = others
+        metadata = {
+            key: value
+            for key, value in before["metadata"].items()
+            if key not in ("labels", "annotations")
+        }
+        for key in ("labels", "annotations"):
+            if key in template["metadata"]:
+                metadata[key] = template["metadata"][key]
+        before = {**before, "metadata": metadata, "spec": spec}
     if template == before:
         return []
     shown = format_internal(template, "core.PodTemplateSpec")
     return [invalid("spec.template", shown, IMMUTABLE)]
-
-
-def _with_scheduling_fields(template: KubeObject, before: KubeObject) -> KubeObject:
-    """Return the former template with what may change of one that has not started."""
-    spec = {key: value for key, value in before["spec"].items() if key not in _SCHEDULING}
-    spec |= {key: template["spec"][key] for key in _SCHEDULING if key in template["spec"]}
-    others, wanted = dict(spec.pop("affinity", {})), template["spec"].get("affinity", {})
-    others.pop("nodeAffinity", None)
-    if "nodeAffinity" in wanted:
-        others["nodeAffinity"] = wanted["nodeAffinity"]
-    if others or "affinity" in template["spec"]:
-        spec["affinity"] = others
-    metadata = {
-        key: value
-        for key, value in before["metadata"].items()
-        if key not in ("labels", "annotations")
-    }
-    for key in ("labels", "annotations"):
-        if key in template["metadata"]:
-            metadata[key] = template["metadata"][key]
-    return {**before, "metadata": metadata, "spec": spec}

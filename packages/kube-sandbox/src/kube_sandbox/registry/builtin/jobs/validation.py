@@ -52,7 +52,20 @@ def check_job_spec(spec: KubeObject, at: str) -> Errors:
         told = "when maxFailedIndexes is specified"
         found.append(required(f"{at}.backoffLimitPerIndex", told))
     if (manager := spec.get("managedBy")) is not None:
-        found += _manager(manager, f"{at}.managedBy")
+        # Judge who is to care for a job: a domain and a path.
+        manager_at = f"{at}.managedBy"
+        domain, slash, path = manager.partition("/")
+        if not manager:
+            manager_found = [required(manager_at)]
+        elif not slash or not domain or not path:
+            manager_told = 'must be a domain-prefixed path (such as "acme.io/foo")'
+            manager_found = [invalid(manager_at, manager, manager_told)]
+        else:
+            manager_found = [invalid(manager_at, domain, each) for each in dns_subdomain(domain)]
+            manager_found += [invalid(manager_at, path, each) for each in http_path(path)]
+        if len(manager) > _MAX_MANAGER_LENGTH:
+            manager_found.append(too_long(manager_at, _MAX_MANAGER_LENGTH))
+        found += manager_found
     mode = spec.get("completionMode")
     found += choice(mode, ("NonIndexed", "Indexed"), f"{at}.completionMode")
     if mode == "Indexed":
@@ -65,23 +78,18 @@ def check_job_spec(spec: KubeObject, at: str) -> Errors:
         ]
     found += _policies(spec, at)
     found += check_template(spec.get("template", {}), f"{at}.template")
-    return found + _restart_policy(spec, f"{at}.template.spec.restartPolicy")
-
-
-def _manager(name: str, at: str) -> Errors:
-    """Judge who is to care for a job: a domain and a path."""
-    domain, slash, path = name.partition("/")
-    if not name:
-        found = [required(at)]
-    elif not slash or not domain or not path:
-        told = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        found = [invalid(at, name, told)]
+    restart_at = f"{at}.template.spec.restartPolicy"
+    policy = spec.get("template", {}).get("spec", {}).get("restartPolicy", "")
+    if policy in ("", "Always"):
+        restart_policy: Errors = [required(restart_at, 'valid values: "OnFailure", "Never"')]
+    elif policy not in ("OnFailure", "Never"):
+        restart_policy = [not_supported(restart_at, policy, ("OnFailure", "Never"))]
+    elif "podFailurePolicy" in spec and policy != "Never":
+        told = 'only "Never" is supported when podFailurePolicy is specified'
+        restart_policy = [invalid(restart_at, policy, told)]
     else:
-        found = [invalid(at, domain, each) for each in dns_subdomain(domain)]
-        found += [invalid(at, path, each) for each in http_path(path)]
-    if len(name) > _MAX_MANAGER_LENGTH:
-        found.append(too_long(at, _MAX_MANAGER_LENGTH))
-    return found
+        restart_policy = []
+    return found + restart_policy
 
 
 def _indexed(spec: KubeObject, at: str) -> Errors:
@@ -100,23 +108,17 @@ def _indexed(spec: KubeObject, at: str) -> Errors:
         told = f"must be less than or equal to {_MOST_FAILED}"
         found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
     if (completions or 0) > _MANY_COMPLETIONS and "backoffLimitPerIndex" in spec:
-        found += _check_large_job(at_once, failed, at)
-    return found
-
-
-def _check_large_job(at_once: int, failed: int | None, at: str) -> Errors:
-    found: Errors = []
-    told = (
-        f"must be less than or equal to {_MAX_PARALLELISM_FOR_MANY} when completions are above "
-        f"{_MANY_COMPLETIONS} and used with backoff limit per index"
-    )
-    if failed is None:
-        text = f"must be specified when completions is above {_MANY_COMPLETIONS}"
-        found.append(required(f"{at}.maxFailedIndexes", text))
-    if at_once > _MAX_PARALLELISM_FOR_MANY:
-        found.append(invalid(f"{at}.parallelism", at_once, told))
-    if failed is not None and failed > _MAX_PARALLELISM_FOR_MANY:
-        found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
+        told = (
+            f"must be less than or equal to {_MAX_PARALLELISM_FOR_MANY} when completions are above "
+            f"{_MANY_COMPLETIONS} and used with backoff limit per index"
+        )
+        if failed is None:
+            text = f"must be specified when completions is above {_MANY_COMPLETIONS}"
+            found.append(required(f"{at}.maxFailedIndexes", text))
+        if at_once > _MAX_PARALLELISM_FOR_MANY:
+            found.append(invalid(f"{at}.parallelism", at_once, told))
+        if failed is not None and failed > _MAX_PARALLELISM_FOR_MANY:
+            found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
     return found
 
 
@@ -124,36 +126,42 @@ def _policies(spec: KubeObject, at: str) -> Errors:
     found: Errors = []
     failure, success = spec.get("podFailurePolicy"), spec.get("successPolicy")
     if failure is not None:
-        found += _failure_policy(spec, failure.get("rules") or (), f"{at}.podFailurePolicy.rules")
+        failure_rules = failure.get("rules") or ()
+        failure_at = f"{at}.podFailurePolicy.rules"
+        if len(failure_rules) > _MOST_RULES:
+            found.append(too_many(failure_at, len(failure_rules), _MOST_RULES))
+        pod = spec.get("template", {}).get("spec", {})
+        names = {
+            each.get("name")
+            for key in ("containers", "initContainers")
+            for each in pod.get(key) or ()
+        }
+        for index, rule in enumerate(failure_rules):
+            where, action = f"{failure_at}[{index}]", rule.get("action", "")
+            if not action:
+                found.append(required(f"{where}.action", _values(_ACTIONS)))
+            elif action == "FailIndex" and "backoffLimitPerIndex" not in spec:
+                failure_told = "requires the backoffLimitPerIndex to be set"
+                found.append(invalid(f"{where}.action", action, failure_told))
+            else:
+                found += choice(action, _ACTIONS, f"{where}.action")
+            found += _failure_rule(rule, names, where)
     if success is not None and spec.get("completionMode") != "Indexed":
         shown = format_internal(success, "batch.SuccessPolicy")
         found.append(invalid(f"{at}.successPolicy", shown, _NEEDS_INDEXES))
     elif success is not None:
         rules = success.get("rules") or ()
-        found += _success_policy(spec, rules, f"{at}.successPolicy.rules")
+        success_at = f"{at}.successPolicy.rules"
+        if not rules:
+            told = "at least one rules must be specified when the successPolicy is specified"
+            found.append(required(success_at, told))
+        if len(rules) > _MOST_RULES:
+            found.append(too_many(success_at, len(rules), _MOST_RULES))
+        completions = spec.get("completions", 0)
+        for index, rule in enumerate(rules):
+            found += _success_rule(rule, completions, f"{success_at}[{index}]")
     known = ("Failed", "TerminatingOrFailed") if failure is None else ("Failed",)
     return found + choice(spec.get("podReplacementPolicy"), known, f"{at}.podReplacementPolicy")
-
-
-def _failure_policy(spec: KubeObject, rules: Collection[Mapping[str, Any]], at: str) -> Errors:
-    found: Errors = []
-    if len(rules) > _MOST_RULES:
-        found.append(too_many(at, len(rules), _MOST_RULES))
-    pod = spec.get("template", {}).get("spec", {})
-    names = {
-        each.get("name") for key in ("containers", "initContainers") for each in pod.get(key) or ()
-    }
-    for index, rule in enumerate(rules):
-        where, action = f"{at}[{index}]", rule.get("action", "")
-        if not action:
-            found.append(required(f"{where}.action", _values(_ACTIONS)))
-        elif action == "FailIndex" and "backoffLimitPerIndex" not in spec:
-            told = "requires the backoffLimitPerIndex to be set"
-            found.append(invalid(f"{where}.action", action, told))
-        else:
-            found += choice(action, _ACTIONS, f"{where}.action")
-        found += _failure_rule(rule, names, where)
-    return found
 
 
 def _values(values: Collection[str]) -> str:
@@ -167,24 +175,18 @@ def _failure_rule(rule: Mapping[str, Any], names: Collection[str], at: str) -> E
     if codes is not None:
         found += _exit_codes(codes, names, f"{at}.onExitCodes")
     if conditions:
-        found += _conditions(conditions, f"{at}.onPodConditions")
+        if len(conditions) > _MOST_PATTERNS:
+            found.append(too_many(f"{at}.onPodConditions", len(conditions), _MOST_PATTERNS))
+        for index, pattern in enumerate(conditions):
+            where = f"{at}.onPodConditions[{index}]"
+            found += by_rule(pattern.get("type", ""), f"{where}.type", qualified_name)
+            found += choice(pattern.get("status", ""), _STATES, f"{where}.status")
     if codes is not None and conditions:
         told = "specifying both OnExitCodes and OnPodConditions is not supported"
         found.append(FieldError(ErrorType.INVALID, at, detail=told))
     elif codes is None and not conditions:
         told = "specifying one of OnExitCodes and OnPodConditions is required"
         found.append(FieldError(ErrorType.INVALID, at, detail=told))
-    return found
-
-
-def _conditions(patterns: Collection[Mapping[str, Any]], at: str) -> Errors:
-    found: Errors = []
-    if len(patterns) > _MOST_PATTERNS:
-        found.append(too_many(at, len(patterns), _MOST_PATTERNS))
-    for index, pattern in enumerate(patterns):
-        where = f"{at}[{index}]"
-        found += by_rule(pattern.get("type", ""), f"{where}.type", qualified_name)
-        found += choice(pattern.get("status", ""), _STATES, f"{where}.status")
     return found
 
 
@@ -215,19 +217,6 @@ def _exit_codes(codes: Mapping[str, Any], names: Collection[str], at: str) -> Er
     return found
 
 
-def _success_policy(spec: KubeObject, rules: Collection[Mapping[str, Any]], at: str) -> Errors:
-    found: Errors = []
-    if not rules:
-        told = "at least one rules must be specified when the successPolicy is specified"
-        found.append(required(at, told))
-    if len(rules) > _MOST_RULES:
-        found.append(too_many(at, len(rules), _MOST_RULES))
-    completions = spec.get("completions", 0)
-    for index, rule in enumerate(rules):
-        found += _success_rule(rule, completions, f"{at}[{index}]")
-    return found
-
-
 def _success_rule(rule: Mapping[str, Any], completions: int, at: str) -> Errors:
     count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
     found: Errors = []
@@ -254,15 +243,3 @@ def _success_rule(rule: Mapping[str, Any], completions: int, at: str) -> Errors:
         text = f"{told} {total} (the number of indexes in the specified succeededIndexes field)"
         found.append(invalid(where, count, text))
     return found
-
-
-def _restart_policy(spec: KubeObject, at: str) -> Errors:
-    policy = spec.get("template", {}).get("spec", {}).get("restartPolicy", "")
-    if policy in ("", "Always"):
-        return [required(at, 'valid values: "OnFailure", "Never"')]
-    if policy not in ("OnFailure", "Never"):
-        return [not_supported(at, policy, ("OnFailure", "Never"))]
-    if "podFailurePolicy" in spec and policy != "Never":
-        told = 'only "Never" is supported when podFailurePolicy is specified'
-        return [invalid(at, policy, told)]
-    return []

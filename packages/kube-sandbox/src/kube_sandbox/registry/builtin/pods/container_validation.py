@@ -94,19 +94,18 @@ def check_init_containers(
         elif name:
             seen.add(name)
         found += _host_ports([container], at)
-        found += _sidecar(container, pod, where) if is_sidecar else _no_sidecar(container, where)
+        if is_sidecar:
+            lifecycle = container.get("lifecycle")
+            sidecar_found = (
+                check_lifecycle(lifecycle, pod.grace, f"{where}.lifecycle") if lifecycle else []
+            )
+            found += sidecar_found + check_probes(container, pod.grace, where)
+        else:
+            names = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+            found += [
+                forbidden(f"{where}.{name}", _ONLY_SIDECARS) for name in names if name in container
+            ]
     return found
-
-
-def _sidecar(container: KubeObject, pod: PodContext, at: str) -> Errors:
-    lifecycle = container.get("lifecycle")
-    found = check_lifecycle(lifecycle, pod.grace, f"{at}.lifecycle") if lifecycle else []
-    return found + check_probes(container, pod.grace, at)
-
-
-def _no_sidecar(container: KubeObject, at: str) -> Errors:
-    names = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
-    return [forbidden(f"{at}.{name}", _ONLY_SIDECARS) for name in names if name in container]
 
 
 def check_ephemeral_containers(
@@ -162,7 +161,20 @@ def _common(container: KubeObject, pod: PodContext, at: str) -> Errors:
     found += required_choice(pull, PULL_POLICIES, f"{at}.imagePullPolicy")
     resources = container.get("resources", {})
     found += check_container_resources(resources, pod.claims, f"{at}.resources")
-    found += _resizes(container.get("resizePolicy", ()), pod.restart_policy, f"{at}.resizePolicy")
+    resizes_policies = container.get("resizePolicy", ())
+    restart_policy = pod.restart_policy
+    resizes_at = f"{at}.resizePolicy"
+    seen: set[str] = set()
+    for index, policy in enumerate(resizes_policies):
+        name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
+        if name in seen:
+            found.append(duplicate(f"{resizes_at}[{index}]", name))
+        seen.add(name)
+        found += required_choice(name, ("cpu", "memory"), resizes_at)
+        found += required_choice(restart, ("NotRequired", "RestartContainer"), resizes_at)
+        if restart_policy == "Never" and restart != "NotRequired":
+            told = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            found.append(invalid(resizes_at, restart, told))
     context = container.get("securityContext")
     where = f"{at}.securityContext"
     return found + check_container_security(context, where, on_host=pod.users_of_host)
@@ -204,22 +216,6 @@ def _host_ports(containers: Iterable[KubeObject], at: str) -> Errors:
     return found
 
 
-def _resizes(policies: Iterable[Mapping[str, Any]], restart_policy: str, at: str) -> Errors:
-    found: Errors = []
-    seen: set[str] = set()
-    for index, policy in enumerate(policies):
-        name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
-        if name in seen:
-            found.append(duplicate(f"{at}[{index}]", name))
-        seen.add(name)
-        found += required_choice(name, ("cpu", "memory"), at)
-        found += required_choice(restart, ("NotRequired", "RestartContainer"), at)
-        if restart_policy == "Never" and restart != "NotRequired":
-            told = "must be 'NotRequired' when `restartPolicy` is 'Never'"
-            found.append(invalid(at, restart, told))
-    return found
-
-
 def _restarts(container: KubeObject, at: str) -> Errors:
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
     if policy is None and not rules:
@@ -232,18 +228,18 @@ def _restarts(container: KubeObject, at: str) -> Errors:
     if len(rules) > _MOST_RULES:
         found.append(too_long(f"{at}.restartPolicyRules", _MOST_RULES))
     for index, rule in enumerate(rules):
-        found += _restart_rule(rule, f"{at}.restartPolicyRules[{index}]")
-    return found
-
-
-def _restart_rule(rule: Mapping[str, Any], at: str) -> Errors:
-    found = choice(rule.get("action", ""), ("Restart",), f"{at}.action")
-    codes = rule.get("exitCodes")
-    if codes is None:
-        return [*found, required(f"{at}.exitCodes", "must be specified")]
-    found += choice(codes.get("operator", ""), ("In", "NotIn"), f"{at}.exitCodes.operator")
-    if len(codes.get("values", ())) > _MOST_CODES:
-        found.append(too_long(f"{at}.exitCodes.values", _MOST_CODES))
+        restart_at = f"{at}.restartPolicyRules[{index}]"
+        restart_rule = choice(rule.get("action", ""), ("Restart",), f"{restart_at}.action")
+        codes = rule.get("exitCodes")
+        if codes is None:
+            found += [*restart_rule, required(f"{restart_at}.exitCodes", "must be specified")]
+        else:
+            restart_rule += choice(
+                codes.get("operator", ""), ("In", "NotIn"), f"{restart_at}.exitCodes.operator"
+            )
+            if len(codes.get("values", ())) > _MOST_CODES:
+                restart_rule.append(too_long(f"{restart_at}.exitCodes.values", _MOST_CODES))
+            found += restart_rule
     return found
 
 

@@ -57,7 +57,10 @@ def default_pod(pod: KubeObject) -> None:
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
     for container in _containers_and_init_containers(spec):
-        _request_limits(container["resources"])
+        # Request as much as the limits allow where nothing is requested.
+        request_resources = container["resources"]
+        if limits := request_resources.get("limits"):
+            request_resources["requests"] = limits | request_resources.get("requests", {})
     if resources := spec.get("resources"):
         _request_for_all(spec, resources)
     spec.setdefault("enableServiceLinks", True)
@@ -88,7 +91,10 @@ def default_pod_spec(spec: KubeObject) -> None:
     for key, value in _SPEC.items():
         spec.setdefault(key, value)
     spec.setdefault("securityContext", {})
-    _mirror_account(spec)
+    # Name the service account in both fields that hold its name.
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
     for name in CONTAINER_LISTS:
         for container in spec.get(name) or ():
             _default_container(container)
@@ -97,13 +103,6 @@ def default_pod_spec(spec: KubeObject) -> None:
     round_up(spec.get("overhead"))
     if resources := spec.get("resources"):
         _round_all(resources)
-
-
-def _mirror_account(spec: KubeObject) -> None:
-    """Name the service account in both fields that hold its name."""
-    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
-    if account:
-        spec["serviceAccountName"] = spec["serviceAccount"] = account
 
 
 def pull_policy(image: str) -> str:
@@ -128,18 +127,14 @@ def _default_container(container: KubeObject) -> None:
             _default_source(source)
     for name in _PROBES:
         if (probe := container.get(name)) is not None:
-            _default_probe(probe)
+            for key, number in _PROBE.items():
+                probe.setdefault(key, number)
+            _default_handler(probe)
+            grpc = probe.get("grpc")
+            if grpc is not None and grpc.get("service") is None:
+                grpc["service"] = ""
     for handler in container.get("lifecycle", {}).values():
         _default_handler(handler)
-
-
-def _default_probe(probe: KubeObject) -> None:
-    for key, number in _PROBE.items():
-        probe.setdefault(key, number)
-    _default_handler(probe)
-    grpc = probe.get("grpc")
-    if grpc is not None and grpc.get("service") is None:
-        grpc["service"] = ""
 
 
 def _default_handler(handler: KubeObject | str) -> None:
@@ -196,19 +191,15 @@ def _default_volume(volume: KubeObject) -> None:
     for file in volume.get("downwardAPI", {}).get("items", ()):
         _default_source(file)
     for source in volume.get("projected", {}).get("sources") or ():
-        _default_projection(source)
+        if (token := source.get("serviceAccountToken")) is not None:
+            token.setdefault("expirationSeconds", _HOUR)
+        for file in source.get("downwardAPI", {}).get("items", ()):
+            _default_source(file)
     if claim := volume.get("ephemeral", {}).get("volumeClaimTemplate"):
         claim.setdefault("metadata", {})
         default_claim_spec(claim.setdefault("spec", {}))
     if (image := volume.get("image")) is not None and "pullPolicy" not in image:
         image["pullPolicy"] = pull_policy(image.get("reference", ""))
-
-
-def _default_projection(source: KubeObject) -> None:
-    if (token := source.get("serviceAccountToken")) is not None:
-        token.setdefault("expirationSeconds", _HOUR)
-    for file in source.get("downwardAPI", {}).get("items", ()):
-        _default_source(file)
 
 
 def default_claim_spec(spec: KubeObject) -> None:
@@ -222,29 +213,18 @@ def _round_all(resources: KubeObject) -> None:
     round_up(resources.get("requests"))
 
 
-def _request_limits(resources: KubeObject) -> None:
-    """Request as much as the limits allow where nothing is requested."""
-    if limits := resources.get("limits"):
-        resources["requests"] = limits | resources.get("requests", {})
-
-
-def _limit_pages(spec: KubeObject, resources: KubeObject) -> None:
-    """Limit the pod to the huge pages of its containers, unless it says what it wants of them."""
-    limits, requests = resources.get("limits", {}), resources.get("requests", {})
-    if not limits and not requests:
-        return
-    added = {
-        name: text
-        for name, text in aggregated(spec, "limits").items()
-        if name.startswith(_HUGE) and name not in requests and name not in limits
-    }
-    if added:
-        resources["limits"] = {**limits, **added}
-
-
 def _request_for_all(spec: KubeObject, resources: KubeObject) -> None:
     """Request for the pod what its containers request, or else as much as it may have."""
-    _limit_pages(spec, resources)
+    # Limit the pod to the huge pages of its containers, unless it says what it wants of them.
+    limit_limits, requests = resources.get("limits", {}), resources.get("requests", {})
+    if limit_limits or requests:
+        added = {
+            name: text
+            for name, text in aggregated(spec, "limits").items()
+            if name.startswith(_HUGE) and name not in requests and name not in limit_limits
+        }
+        if added:
+            resources["limits"] = {**limit_limits, **added}
     limits = resources.get("limits")
     if not limits:
         return

@@ -65,36 +65,39 @@ def check_env(variables: Iterable[KubeObject], at: str) -> Errors:
         where = f"{at}[{index}]"
         found += check_name(variable.get("name", ""), f"{where}.name", relaxed_env_var_name)
         if (source := variable.get("valueFrom")) is not None:
-            found += _value_from(source, bool(variable.get("value")), f"{where}.valueFrom")
+            has_value = bool(variable.get("value"))
+            value_at = f"{where}.valueFrom"
+            if (field := source.get("fieldRef")) is not None:
+                found += field_reference(field, _ENV_FIELDS, f"{value_at}.fieldRef")
+            if (resource := source.get("resourceFieldRef")) is not None:
+                found += resource_reference(resource, f"{value_at}.resourceFieldRef", is_file=False)
+            for name in ("configMapKeyRef", "secretKeyRef"):
+                if (key := source.get(name)) is not None:
+                    found += by_rule(key.get("name", ""), f"{value_at}.{name}.name", dns_subdomain)
+                    found += check_name(key.get("key", ""), f"{value_at}.{name}.key", config_key)
+            if (file := source.get("fileKeyRef")) is not None:
+                file_at = f"{value_at}.fileKeyRef"
+                file_found = check_name(file.get("key", ""), f"{file_at}.key", relaxed_env_var_name)
+                file_found += check_name(
+                    file.get("volumeName", ""), f"{file_at}.volumeName", dns_label
+                )
+                path = file.get("path", "")
+                found += file_found + (
+                    check_no_parent_steps(path, f"{file_at}.path")
+                    if path
+                    else [required(f"{file_at}.path")]
+                )
+            if not source:
+                found.append(invalid(value_at, "", _ONE_OF))
+            elif has_value:
+                found.append(
+                    invalid(value_at, "", "may not be specified when `value` is not empty")
+                )
+            elif len(source) > 1:
+                found.append(
+                    invalid(value_at, "", "may not have more than one field specified at a time")
+                )
     return found
-
-
-def _value_from(source: Mapping[str, Any], has_value: bool, at: str) -> Errors:
-    found: Errors = []
-    if (field := source.get("fieldRef")) is not None:
-        found += field_reference(field, _ENV_FIELDS, f"{at}.fieldRef")
-    if (resource := source.get("resourceFieldRef")) is not None:
-        found += resource_reference(resource, f"{at}.resourceFieldRef", is_file=False)
-    for name in ("configMapKeyRef", "secretKeyRef"):
-        if (key := source.get(name)) is not None:
-            found += by_rule(key.get("name", ""), f"{at}.{name}.name", dns_subdomain)
-            found += check_name(key.get("key", ""), f"{at}.{name}.key", config_key)
-    if (file := source.get("fileKeyRef")) is not None:
-        found += _file_key(file, f"{at}.fileKeyRef")
-    if not source:
-        found.append(invalid(at, "", _ONE_OF))
-    elif has_value:
-        found.append(invalid(at, "", "may not be specified when `value` is not empty"))
-    elif len(source) > 1:
-        found.append(invalid(at, "", "may not have more than one field specified at a time"))
-    return found
-
-
-def _file_key(file: Mapping[str, Any], at: str) -> Errors:
-    found = check_name(file.get("key", ""), f"{at}.key", relaxed_env_var_name)
-    found += check_name(file.get("volumeName", ""), f"{at}.volumeName", dns_label)
-    path = file.get("path", "")
-    return found + (check_no_parent_steps(path, f"{at}.path") if path else [required(f"{at}.path")])
 
 
 def field_reference(field: Mapping[str, Any], supported: Iterable[str], at: str) -> Errors:
@@ -109,21 +112,21 @@ def field_reference(field: Mapping[str, Any], supported: Iterable[str], at: str)
         told = f"error converting fieldPath: unsupported pod version: {field['apiVersion']}"
         return [invalid(where, path, told)]
     if match:
-        return _check_subscript(path, match[1], match[2], at)
+        base = match[1]
+        key: str = match[2]
+        if base not in ("metadata.annotations", "metadata.labels"):
+            subscript_told = (
+                f"error converting fieldPath: field label does not support subscript: {path}"
+            )
+            return [invalid(f"{at}.fieldPath", path, subscript_told)]
+        key = key.lower() if base == "metadata.annotations" else key
+        return by_rule(key, at, qualified_name)
     if path == "spec.host":
         path = "spec.nodeName"
     if path not in _POD_FIELDS:
         told = f"error converting fieldPath: field label not supported: {path}"
         return [invalid(where, path, told)]
     return choice(path, supported, where)
-
-
-def _check_subscript(path: str, base: str, key: str, at: str) -> Errors:
-    if base not in ("metadata.annotations", "metadata.labels"):
-        told = f"error converting fieldPath: field label does not support subscript: {path}"
-        return [invalid(f"{at}.fieldPath", path, told)]
-    key = key.lower() if base == "metadata.annotations" else key
-    return by_rule(key, at, qualified_name)
 
 
 def resource_reference(resource: Mapping[str, Any], at: str, *, is_file: bool) -> Errors:

@@ -36,7 +36,14 @@ def check_profile_annotations(
     found: Errors = []
     for key in (_POD, *(key for key in values if key.startswith(_CONTAINER))):
         if key in values:
-            found += _check_seccomp(values[key], f"{at}.{key}")
+            seccomp_value = values[key]
+            if seccomp_value not in _SECCOMP_PROFILE_TYPES:
+                if seccomp_value.startswith(_LOCAL):
+                    found += descending(seccomp_value.removeprefix(_LOCAL), f"{at}.{key}")
+                else:
+                    found.append(
+                        invalid(f"{at}.{key}", seccomp_value, "must be a valid seccomp profile")
+                    )
     names = {container.get("name") for container, _ in containers_of(dict(spec), "")}
     for key, value in values.items():
         if not key.startswith(_APP_ARMOR):
@@ -48,14 +55,6 @@ def check_profile_annotations(
             told = f"invalid AppArmor profile name: {quoted(value)}"
             found.append(invalid(f"{at}[{key}]", value, told))
     return found
-
-
-def _check_seccomp(value: str, at: str) -> Errors:
-    if value in _SECCOMP_PROFILE_TYPES:
-        return []
-    if value.startswith(_LOCAL):
-        return descending(value.removeprefix(_LOCAL), at)
-    return [invalid(at, value, "must be a valid seccomp profile")]
 
 
 def check_same_profiles(meta: Mapping[str, Any], spec: KubeObject, at: str) -> Errors:

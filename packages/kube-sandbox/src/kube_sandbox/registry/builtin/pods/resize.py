@@ -5,7 +5,6 @@ Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePodResize
 pkg/registry/core/pod/strategy.go dropNonResizeUpdates.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
@@ -58,40 +57,24 @@ def check_resize(new: KubeObject, old: KubeObject, qos: str) -> Errors:
         found.append(forbidden("spec", "Pod running on node without support for resize"))
     if any(each.get("resources") for each in (spec, before)):
         return [*found, forbidden(_WHOLE, _LEVEL)]
-    wrong = _order(spec, before)
-    if wrong:
-        return found + wrong
-    found += _check_removed(spec, before) + _check_other_fields(spec, before)
-    return found
-
-
-def _is_supported(pod: KubeObject) -> bool:
-    for status in pod.get("status", {}).get("containerStatuses", ()):
-        if "running" in status.get("state", {}):
-            return "resources" in status
-    return True
-
-
-def _order(spec: KubeObject, before: KubeObject) -> Errors:
-    found: Errors = []
-    for name in _LISTS:
-        after, former = spec.get(name) or [], before.get(name) or []
-        if len(after) != len(former):
-            told = f"{name} may not be added or removed on resize"
-            found.append(forbidden(f"spec.{name}", told))
+    wrong: Errors = []
+    for order_name in _LISTS:
+        after, order_former = spec.get(order_name) or [], before.get(order_name) or []
+        if len(after) != len(order_former):
+            order_told = f"{order_name} may not be added or removed on resize"
+            wrong.append(forbidden(f"spec.{order_name}", order_told))
             continue
-        found += [
+        wrong += [
             forbidden(
-                f"spec.{name}[{index}].name", f"{name} may not be renamed or reordered on resize"
+                f"spec.{order_name}[{index}].name",
+                f"{order_name} may not be renamed or reordered on resize",
             )
-            for index, (one, two) in enumerate(zip(after, former, strict=True))
+            for index, (one, two) in enumerate(zip(after, order_former, strict=True))
             if one.get("name") != two.get("name")
         ]
-    return found
-
-
-def _check_removed(spec: KubeObject, before: KubeObject) -> Errors:
-    found: Errors = []
+    if wrong:
+        return found + wrong
+    removed: Errors = []
     for name in reversed(_LISTS):
         former = before.get(name) or []
         for index, (one, two) in enumerate(zip(spec.get(name) or [], former, strict=True)):
@@ -101,8 +84,16 @@ def _check_removed(spec: KubeObject, before: KubeObject) -> Errors:
                 had, has = (each.get("resources", {}).get(part, {}) for each in (two, one))
                 if not had.keys() <= has.keys():
                     where = f"spec.{name}[{index}].resources.{part}"
-                    found.append(forbidden(where, f"resource {part} cannot be removed"))
+                    removed.append(forbidden(where, f"resource {part} cannot be removed"))
+    found += removed + _check_other_fields(spec, before)
     return found
+
+
+def _is_supported(pod: KubeObject) -> bool:
+    for status in pod.get("status", {}).get("containerStatuses", ()):
+        if "running" in status.get("state", {}):
+            return "resources" in status
+    return True
 
 
 def _check_other_fields(spec: KubeObject, before: KubeObject) -> Errors:
@@ -124,15 +115,9 @@ def _without_resize(container: KubeObject, before: KubeObject) -> KubeObject:
     resources: dict[str, Any] = {}
     for part in ("limits", "requests"):
         had, has = (each.get("resources", {}).get(part) for each in (before, container))
-        amounts = _without_compute(has or {}) | _compute(had or {})
+        amounts = {name: text for name, text in (has or {}).items() if name not in _COMPUTE} | {
+            name: text for name, text in (had or {}).items() if name in _COMPUTE
+        }
         if amounts:
             resources[part] = amounts
     return {**container, "resources": resources}
-
-
-def _without_compute(amounts: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in amounts.items() if name not in _COMPUTE}
-
-
-def _compute(amounts: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in amounts.items() if name in _COMPUTE}

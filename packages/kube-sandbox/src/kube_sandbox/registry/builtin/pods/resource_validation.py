@@ -74,26 +74,24 @@ def _requirements(
     for name, text in requests.items():
         where = f"{at}.requests[{name}]"
         found += name_check(name, where) + amount_errors(name, text, where)
-        found += _against_limit(name, text, limits.get(name), at) + _check_huge_pages(
-            name, text, where
-        )
+        limit = limits.get(name)
+        if limit is None:
+            if not may_overcommit(name):
+                found.append(
+                    required(f"{at}.limits", "Limit must be set for non overcommitable resources")
+                )
+        elif not may_overcommit(name) and nanos(text) != nanos(limit):
+            found.append(
+                invalid(f"{at}.requests", text, f"must be equal to {name} limit of {limit}")
+            )
+        elif nanos(text) > nanos(limit):
+            told = f"must be less than or equal to {name} limit of {limit}"
+            found.append(invalid(f"{at}.requests", text, told))
+        found += _check_huge_pages(name, text, where)
     names = limits.keys() | requests.keys()
     if not names & _COMPUTE and any(name.startswith(_HUGE) for name in names):
         found.append(forbidden(at, "HugePages require cpu or memory"))
     return found + _claims(resources.get("claims", ()), sorted(set(claims)), f"{at}.claims")
-
-
-def _against_limit(name: str, text: str, limit: str | None, at: str) -> Errors:
-    if limit is None:
-        if may_overcommit(name):
-            return []
-        return [required(f"{at}.limits", "Limit must be set for non overcommitable resources")]
-    if not may_overcommit(name) and nanos(text) != nanos(limit):
-        return [invalid(f"{at}.requests", text, f"must be equal to {name} limit of {limit}")]
-    if nanos(text) > nanos(limit):
-        told = f"must be less than or equal to {name} limit of {limit}"
-        return [invalid(f"{at}.requests", text, told)]
-    return []
 
 
 def _claims(claims: Iterable[Mapping[str, Any]], known: list[str], at: str) -> Errors:
@@ -138,13 +136,9 @@ def check_pod_resources(spec: KubeObject, claims: Iterable[str], at: str) -> Err
     if "claims" in resources:
         told = "claims may not be set for Resources at pod-level"
         found.append(forbidden(f"{at}.claims", told))
-    return found + _requirements(resources, _pod_name, claims, at) + _consistency(spec, at)
-
-
-def _consistency(spec: KubeObject, at: str) -> Errors:
+    found += _requirements(resources, _pod_name, claims, at)
     resources = spec["resources"]
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
-    found: Errors = []
     for name, text in aggregated(spec, "requests").items():
         if name in requests and nanos(text) > nanos(requests[name]):
             told = f"must be greater than or equal to aggregate container requests of {text}"

@@ -39,7 +39,18 @@ def check_affinity(affinity: Mapping[str, Any] | None, at: str) -> Errors:
         return []
     found: Errors = []
     if (node := affinity.get("nodeAffinity")) is not None:
-        found += _node_affinity(node, f"{at}.nodeAffinity")
+        if (selector := node.get(_REQUIRED)) is not None:
+            node_where = f"{at}.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
+            terms = selector.get("nodeSelectorTerms") or ()
+            if not terms:
+                found.append(required(node_where, "must have at least one node selector term"))
+            for index, term in enumerate(terms):
+                found += _node_term(term, f"{node_where}[{index}]", checks_values=True)
+        for index, weighted in enumerate(node.get(_PREFERRED, ())):
+            node_where = f"{at}.nodeAffinity.{_PREFERRED}[{index}]"
+            found += _weight(weighted, node_where)
+            term = weighted.get("preference", {})
+            found += _node_term(term, f"{node_where}.preference", checks_values=False)
     for name in ("podAffinity", "podAntiAffinity"):
         pods = affinity.get(name) or {}
         for index, term in enumerate(pods.get(_REQUIRED, ())):
@@ -56,29 +67,28 @@ def _weight(term: Mapping[str, Any], at: str) -> Errors:
     return [] if 1 <= weight <= 100 else [invalid(f"{at}.weight", weight, _WEIGHT)]
 
 
-def _node_affinity(affinity: Mapping[str, Any], at: str) -> Errors:
-    found: Errors = []
-    if (selector := affinity.get(_REQUIRED)) is not None:
-        where = f"{at}.{_REQUIRED}.nodeSelectorTerms"
-        terms = selector.get("nodeSelectorTerms") or ()
-        if not terms:
-            found.append(required(where, "must have at least one node selector term"))
-        for index, term in enumerate(terms):
-            found += _node_term(term, f"{where}[{index}]", checks_values=True)
-    for index, weighted in enumerate(affinity.get(_PREFERRED, ())):
-        where = f"{at}.{_PREFERRED}[{index}]"
-        found += _weight(weighted, where)
-        term = weighted.get("preference", {})
-        found += _node_term(term, f"{where}.preference", checks_values=False)
-    return found
-
-
 def _node_term(term: Mapping[str, Any], at: str, *, checks_values: bool) -> Errors:
     found: Errors = []
     for index, each in enumerate(term.get("matchExpressions", ())):
         found += _node_requirement(each, f"{at}.matchExpressions[{index}]", checks_values)
     for index, each in enumerate(term.get("matchFields", ())):
-        found += _node_field(each, f"{at}.matchFields[{index}]")
+        node_at = f"{at}.matchFields[{index}]"
+        operator, values = each.get("operator", ""), each.get("values", ())
+        node_field: Errors = []
+        if operator not in ("In", "NotIn"):
+            node_field.append(invalid(f"{node_at}.operator", operator, _NO_OPERATOR))
+        elif len(values) != 1:
+            told = (
+                "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            )
+            node_field.append(required(f"{node_at}.values", told))
+        key = each.get("key", "")
+        if key != "metadata.name":
+            found += [*node_field, invalid(f"{node_at}.key", key, "not a valid field selector key")]
+        else:
+            for node_index, value in enumerate(values):
+                node_field += by_rule(value, f"{node_at}.values[{node_index}]", dns_subdomain)
+            found += node_field
     return found
 
 
@@ -103,22 +113,6 @@ def _node_requirement(requirement: Mapping[str, Any], at: str, checks_values: bo
     if checks_values:
         for index, value in enumerate(values):
             found += by_rule(value, f"{at}.values[{index}]", label_value)
-    return found
-
-
-def _node_field(requirement: Mapping[str, Any], at: str) -> Errors:
-    operator, values = requirement.get("operator", ""), requirement.get("values", ())
-    found: Errors = []
-    if operator not in ("In", "NotIn"):
-        found.append(invalid(f"{at}.operator", operator, _NO_OPERATOR))
-    elif len(values) != 1:
-        told = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        found.append(required(f"{at}.values", told))
-    key = requirement.get("key", "")
-    if key != "metadata.name":
-        return [*found, invalid(f"{at}.key", key, "not a valid field selector key")]
-    for index, value in enumerate(values):
-        found += by_rule(value, f"{at}.values[{index}]", dns_subdomain)
     return found
 
 
@@ -177,21 +171,22 @@ def check_tolerations(tolerations: Iterable[KubeObject], at: str) -> Errors:
         if "tolerationSeconds" in toleration and effect != "NoExecute":
             told = "effect must be 'NoExecute' when `tolerationSeconds` is set"
             found.append(invalid(f"{where}.effect", effect, told))
-        found += _operator(operator, toleration.get("value", ""), f"{where}.operator")
+        value = toleration.get("value", "")
+        operator_at = f"{where}.operator"
+        if operator in ("", "Equal"):
+            wrong = label_value(value)
+            found += [invalid(operator_at, value, ";".join(wrong))] if wrong else []
+        elif operator == "Exists":
+            operator_told = "value must be empty when `operator` is 'Exists'"
+            found += [invalid(operator_at, value, operator_told)] if value else []
+        else:
+            known = (
+                ("Equal", "Exists", "Lt", "Gt") if operator in ("Lt", "Gt") else ("Equal", "Exists")
+            )
+            found.append(not_supported(operator_at, operator, known))
         if effect:
             found += choice(effect, _EFFECTS, f"{where}.effect")
     return found
-
-
-def _operator(operator: str, value: str, at: str) -> Errors:
-    if operator in ("", "Equal"):
-        wrong = label_value(value)
-        return [invalid(at, value, ";".join(wrong))] if wrong else []
-    if operator == "Exists":
-        told = "value must be empty when `operator` is 'Exists'"
-        return [invalid(at, value, told)] if value else []
-    known = ("Equal", "Exists", "Lt", "Gt") if operator in ("Lt", "Gt") else ("Equal", "Exists")
-    return [not_supported(at, operator, known)]
 
 
 def check_spreading(constraints: Sequence[KubeObject], at: str) -> Errors:
@@ -207,27 +202,22 @@ def check_spreading(constraints: Sequence[KubeObject], at: str) -> Errors:
         actions = ("DoNotSchedule", "ScheduleAnyway")
         found += choice(action, actions, f"{where}.whenUnsatisfiable")
         for other in constraints[index + 1 :]:
-            if _spread_key(other) == (topology, action):
+            if (other.get("topologyKey", ""), other.get("whenUnsatisfiable", "")) == (
+                topology,
+                action,
+            ):
                 pair = f"{{{topology}, {action}}}"
                 found.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", pair))
                 break
-        found += _domains(constraint.get("minDomains"), action, f"{where}.minDomains")
+        count = constraint.get("minDomains")
+        if count is not None:
+            domains = positive(count, f"{where}.minDomains")
+            if action != "DoNotSchedule":
+                told = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+                domains.append(invalid(f"{where}.minDomains", count, told))
+            found += domains
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             found += choice(constraint.get(name), ("Honor", "Ignore"), f"{where}.{name}")
         found += _label_keys(constraint, where)
         found += label_selector(constraint.get("labelSelector"), f"{where}.labelSelector")
-    return found
-
-
-def _spread_key(constraint: Mapping[str, Any]) -> tuple[str, str]:
-    return constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
-
-
-def _domains(count: int | None, action: str, at: str) -> Errors:
-    if count is None:
-        return []
-    found = positive(count, at)
-    if action != "DoNotSchedule":
-        told = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        found.append(invalid(at, count, told))
     return found

@@ -65,7 +65,16 @@ class Pods(BaseStrategy):
     def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Begin pending, with what its own labels add to it."""
         super().prepare_create(obj, occasion)
-        _merge_label_keys(obj)
+        # Add the values that labels of the pod have to the selectors that ask for them.
+        labels, spec = obj["metadata"].get("labels", {}), obj["spec"]
+        for constraint in spec.get("topologySpreadConstraints", ()):
+            _merge(constraint, labels)
+        for name in ("podAffinity", "podAntiAffinity"):
+            pods = spec.get("affinity", {}).get(name, {})
+            for weighted in pods.get(_PREFERRED, ()):
+                _merge(weighted.get("podAffinityTerm", {}), labels)
+            for term in pods.get(_REQUIRED, ()):
+                _merge(term, labels)
         set_app_armor_from_annotations(obj)
 
     def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
@@ -82,21 +91,18 @@ class Pods(BaseStrategy):
     ) -> None:
         """Keep what this write does not reach, and count changes of the spec."""
         if subresource == "status":
-            self._prepare_status(new, old)
+            restore_field(new, old, "spec")
+            restore_field(new["metadata"], old["metadata"], "ownerReferences")
+            set_generation(new, old["metadata"].get("generation", 0))
+            status, before = new.setdefault("status", {}), old.get("status", {})
+            for key in ("qosClass", "observedGeneration"):
+                if key in before and not status.get(key):
+                    status[key] = before[key]
             return
         if subresource in (EPHEMERAL, RESIZE):
             _keep_other_fields(new, old, subresource)
         restore_field(new, old, "status")
         counts_generation(new, old, "spec")
-
-    def _prepare_status(self, new: KubeObject, old: KubeObject) -> None:
-        restore_field(new, old, "spec")
-        restore_field(new["metadata"], old["metadata"], "ownerReferences")
-        set_generation(new, old["metadata"].get("generation", 0))
-        status, before = new.setdefault("status", {}), old.get("status", {})
-        for key in ("qosClass", "observedGeneration"):
-            if key in before and not status.get(key):
-                status[key] = before[key]
 
     def check(self, obj: KubeObject) -> Errors:
         """Judge a pod by itself."""
@@ -104,7 +110,15 @@ class Pods(BaseStrategy):
         found = check_pod_annotations(meta.get("annotations"), spec, "metadata.annotations")
         found += check_pod_spec(spec, "spec", is_pod=True, pod_name=meta.get("name", ""))
         if not spec.get("serviceAccountName"):
-            found += _check_token_volumes(spec)
+            told = "must not be specified when serviceAccountName is not set"
+            found += [
+                forbidden(
+                    f"spec.volumes[{index}].projected.sources[{at}].serviceAccountToken", told
+                )
+                for index, volume in enumerate(spec.get("volumes", ()))
+                for at, source in enumerate(volume.get("projected", {}).get("sources") or ())
+                if "serviceAccountToken" in source
+            ]
         for name in ("containers", "initContainers"):
             for index, container in enumerate(spec.get(name) or ()):
                 found += check_image(container, f"spec.{name}[{index}]")
@@ -130,7 +144,21 @@ class Pods(BaseStrategy):
             return found + check_annotation_changes(new, old) + check_status_changes(new, old)
         found += self.checked_meta(new) + self.check(new)
         if subresource == EPHEMERAL:
-            return found + _ephemeral_changes(new, old)
+            after = {each.get("name"): each for each in new["spec"].get(_EPHEMERAL_FIELD, ())}
+            ephemeral_changes = check_annotation_changes(new, old)
+            for container in old["spec"].get(_EPHEMERAL_FIELD, ()):
+                name = container["name"]
+                told = f'existing ephemeral containers "{name}" may not be'
+                if name not in after:
+                    ephemeral_changes.append(
+                        forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{told} removed\n")
+                    )
+                elif after[name] != container:
+                    lines = difference(container, after[name], "core.EphemeralContainer")
+                    ephemeral_changes.append(
+                        forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{told} changed\n{lines}")
+                    )
+            return found + ephemeral_changes
         if subresource == RESIZE:
             return found + check_resize(new, old, qos_class(new["spec"]))
         return found + check_annotation_changes(new, old) + check_spec_changes(new, old)
@@ -183,16 +211,6 @@ def _total_resources(parts: Iterable[dict[str, Any]], key: str) -> dict[str, int
     return found
 
 
-def _check_token_volumes(spec: KubeObject) -> Errors:
-    told = "must not be specified when serviceAccountName is not set"
-    return [
-        forbidden(f"spec.volumes[{index}].projected.sources[{at}].serviceAccountToken", told)
-        for index, volume in enumerate(spec.get("volumes", ()))
-        for at, source in enumerate(volume.get("projected", {}).get("sources") or ())
-        if "serviceAccountToken" in source
-    ]
-
-
 def _keep_other_fields(new: KubeObject, old: KubeObject, subresource: str) -> None:
     """Keep all but what a lesser subresource is for."""
     if subresource == RESIZE:
@@ -206,33 +224,6 @@ def _keep_other_fields(new: KubeObject, old: KubeObject, subresource: str) -> No
     new["spec"] = spec
     for key in _META_OF_MAIN:
         restore_field(new["metadata"], old["metadata"], key)
-
-
-def _ephemeral_changes(new: KubeObject, old: KubeObject) -> Errors:
-    after = {each.get("name"): each for each in new["spec"].get(_EPHEMERAL_FIELD, ())}
-    found = check_annotation_changes(new, old)
-    for container in old["spec"].get(_EPHEMERAL_FIELD, ()):
-        name = container["name"]
-        told = f'existing ephemeral containers "{name}" may not be'
-        if name not in after:
-            found.append(forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{told} removed\n"))
-        elif after[name] != container:
-            lines = difference(container, after[name], "core.EphemeralContainer")
-            found.append(forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{told} changed\n{lines}"))
-    return found
-
-
-def _merge_label_keys(pod: KubeObject) -> None:
-    """Add the values that labels of the pod have to the selectors that ask for them."""
-    labels, spec = pod["metadata"].get("labels", {}), pod["spec"]
-    for constraint in spec.get("topologySpreadConstraints", ()):
-        _merge(constraint, labels)
-    for name in ("podAffinity", "podAntiAffinity"):
-        pods = spec.get("affinity", {}).get(name, {})
-        for weighted in pods.get(_PREFERRED, ()):
-            _merge(weighted.get("podAffinityTerm", {}), labels)
-        for term in pods.get(_REQUIRED, ()):
-            _merge(term, labels)
 
 
 def _merge(term: KubeObject, labels: dict[str, str]) -> None:

@@ -70,10 +70,25 @@ def check_spec_changes(new: KubeObject, old: KubeObject) -> Errors:
     found += wrong
     if not goes_on:
         return found
-    found += _tolerations(spec.get("tolerations", ()), before.get("tolerations", ()))
-    found += _check_scheduling_gates(
-        spec.get("schedulingGates", ()), before.get("schedulingGates", ())
-    )
+    tolerations_after = spec.get("tolerations", ())
+    tolerations_before = before.get("tolerations", ())
+    kept = [_without_seconds(each) for each in tolerations_after]
+    if any(_without_seconds(each) not in kept for each in tolerations_before):
+        found.append(forbidden("spec.tolerations", _TOLERATION))
+    else:
+        found += check_tolerations(tolerations_after, "spec.tolerations")
+    scheduling_after = spec.get("schedulingGates", ())
+    known = {each.get("name") for each in before.get("schedulingGates", ())}
+    # One that stands twice is told once, where it stands last.
+    added = {each.get("name", ""): index for index, each in enumerate(scheduling_after)}
+    found += [
+        forbidden(
+            f"spec.schedulingGates[{index}].name",
+            f"only deletion is allowed, but found new scheduling gate '{name}'",
+        )
+        for name, index in added.items()
+        if name not in known
+    ]
     return found if spec == before else found + _check_other_fields(spec, before)
 
 
@@ -93,29 +108,8 @@ def _deadline(deadline: int | None, before: int | None) -> tuple[Errors, bool]:
     return [], True
 
 
-def _tolerations(after: Sequence[KubeObject], before: Sequence[KubeObject]) -> Errors:
-    kept = [_without_seconds(each) for each in after]
-    if any(_without_seconds(each) not in kept for each in before):
-        return [forbidden("spec.tolerations", _TOLERATION)]
-    return check_tolerations(after, "spec.tolerations")
-
-
 def _without_seconds(toleration: KubeObject) -> KubeObject:
     return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
-
-
-def _check_scheduling_gates(after: Sequence[KubeObject], before: Sequence[KubeObject]) -> Errors:
-    known = {each.get("name") for each in before}
-    # One that stands twice is told once, where it stands last.
-    added = {each.get("name", ""): index for index, each in enumerate(after)}
-    return [
-        forbidden(
-            f"spec.schedulingGates[{index}].name",
-            f"only deletion is allowed, but found new scheduling gate '{name}'",
-        )
-        for name, index in added.items()
-        if name not in known
-    ]
 
 
 def _check_other_fields(spec: KubeObject, before: KubeObject) -> Errors:
@@ -154,7 +148,26 @@ def _undo_scheduling(undone: KubeObject, before: KubeObject) -> Errors:
     node, its_node = ((each or {}).get("nodeAffinity") for each in (affinity, known))
     if node == its_node:
         return found
-    found += _is_narrower(node or {}, its_node or {})
+    # Refuse what would let a pod run on more nodes than it could.
+    narrower_node = node or {}
+    narrower_before = its_node or {}
+    key = "requiredDuringSchedulingIgnoredDuringExecution"
+    at = f"spec.affinity.nodeAffinity.{key}.nodeSelectorTerms"
+    terms, narrower_former = (
+        (each.get(key) or {}).get("nodeSelectorTerms") or []
+        for each in (narrower_node, narrower_before)
+    )
+    shown = [format_internal(each, "core.NodeSelectorTerm") for each in terms]
+    if narrower_former and len(narrower_former) != len(terms):
+        narrower_told = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        found.append(invalid(at, shown or None, narrower_told))
+    else:
+        narrower_told = "only additions are allowed (no mutations or deletions)"
+        found += [
+            invalid(f"{at}[{index}]", shown[index], narrower_told)
+            for index, (term, its_term) in enumerate(zip(terms, narrower_former, strict=False))
+            if not _only_adds(term, its_term)
+        ]
     others = {key: value for key, value in (affinity or {}).items() if key != "nodeAffinity"}
     if its_node is not None:
         others["nodeAffinity"] = its_node
@@ -162,25 +175,6 @@ def _undo_scheduling(undone: KubeObject, before: KubeObject) -> Errors:
     if others or known is not None:
         undone["affinity"] = others
     return found
-
-
-def _is_narrower(node: Mapping[str, Any], before: Mapping[str, Any]) -> Errors:
-    """Refuse what would let a pod run on more nodes than it could."""
-    key = "requiredDuringSchedulingIgnoredDuringExecution"
-    at = f"spec.affinity.nodeAffinity.{key}.nodeSelectorTerms"
-    terms, former = (
-        (each.get(key) or {}).get("nodeSelectorTerms") or [] for each in (node, before)
-    )
-    shown = [format_internal(each, "core.NodeSelectorTerm") for each in terms]
-    if former and len(former) != len(terms):
-        told = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        return [invalid(at, shown or None, told)]
-    told = "only additions are allowed (no mutations or deletions)"
-    return [
-        invalid(f"{at}[{index}]", shown[index], told)
-        for index, (term, its_term) in enumerate(zip(terms, former, strict=False))
-        if not _only_adds(term, its_term)
-    ]
 
 
 def _only_adds(term: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
@@ -195,7 +189,20 @@ def _only_adds(term: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
 def check_status_changes(new: KubeObject, old: KubeObject) -> Errors:
     """Return what is wrong with a pod's changed status."""
     status, before = new.get("status", {}), old.get("status", {})
-    found = _conditions(status.get("conditions", ()), "status.conditions")
+    conditions = status.get("conditions", ())
+    found: Errors = []
+    for index, condition in enumerate(conditions):
+        if condition.get("observedGeneration", 0) < 0:
+            conditions_where, conditions_told = (
+                f"status.conditions[{index}].observedGeneration",
+                "must be a non-negative integer",
+            )
+            found.append(
+                invalid(conditions_where, condition["observedGeneration"], conditions_told)
+            )
+        kind = condition.get("type", "")
+        if kind not in _SYSTEM_CONDITIONS:
+            found += by_rule(kind, f"status.conditions[{index}].Type", qualified_name)
     node = status.get("nominatedNodeName", "")
     if node and node != before.get("nominatedNodeName"):
         where = "status.nominatedNodeName"
@@ -211,18 +218,6 @@ def check_status_changes(new: KubeObject, old: KubeObject) -> Errors:
         told = "must be equal to `hostIP`"
         found.append(invalid("status.hostIPs[0].ip", hosts[0].get("ip", ""), told))
     return found + _addresses(hosts, "status.hostIPs")
-
-
-def _conditions(conditions: Sequence[Mapping[str, Any]], at: str) -> Errors:
-    found: Errors = []
-    for index, condition in enumerate(conditions):
-        if condition.get("observedGeneration", 0) < 0:
-            where, told = f"{at}[{index}].observedGeneration", "must be a non-negative integer"
-            found.append(invalid(where, condition["observedGeneration"], told))
-        kind = condition.get("type", "")
-        if kind not in _SYSTEM_CONDITIONS:
-            found += by_rule(kind, f"{at}[{index}].Type", qualified_name)
-    return found
 
 
 def _addresses(addresses: Sequence[Mapping[str, Any]], at: str) -> Errors:

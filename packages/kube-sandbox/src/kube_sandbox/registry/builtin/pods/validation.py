@@ -100,16 +100,15 @@ def check_pod_annotations(
         told = "must set spec.nodeName if mirror pod annotation is set"
         found.append(invalid(f"{at}[{_MIRROR}]", values[_MIRROR], told))
     cost = values.get(_DELETION_COST)
-    if cost is not None and not _is_valid_deletion_cost(cost):
-        found.append(invalid(f"{at}[{_DELETION_COST}]", cost, "must be a 32bit integer"))
+    if cost is not None:
+        digits = cost.removeprefix("-")
+        if not digits.isdecimal() or not digits.isascii() or (len(digits) > 1 and digits[0] == "0"):
+            is_valid_deletion_cost = False
+        else:
+            is_valid_deletion_cost = -(2**31) <= int(cost) < 2**31
+        if not is_valid_deletion_cost:
+            found.append(invalid(f"{at}[{_DELETION_COST}]", cost, "must be a 32bit integer"))
     return found + check_profile_annotations(values, spec, at)
-
-
-def _is_valid_deletion_cost(text: str) -> bool:
-    digits = text.removeprefix("-")
-    if not digits.isdecimal() or not digits.isascii() or (len(digits) > 1 and digits[0] == "0"):
-        return False
-    return -(2**31) <= int(text) < 2**31
 
 
 def check_pod_spec(spec: KubeObject, at: str, *, is_pod: bool, pod_name: str = "") -> Errors:
@@ -126,35 +125,27 @@ def check_pod_spec(spec: KubeObject, at: str, *, is_pod: bool, pod_name: str = "
         restart_policy=spec.get("restartPolicy", ""),
         users_of_host=spec.get("hostUsers", True),
     )
-    found += _all_containers(spec, pod, at)
-    found += check_pod_resources(spec, pod.claims, f"{at}.resources")
-    if spec.get("hostNetwork"):
-        found += _ports_of_host(spec, at, is_pod=is_pod)
-    for check in _CHECKS:
-        found += check(spec, at)
-    return found
-
-
-def _all_containers(spec: KubeObject, pod: PodContext, at: str) -> Errors:
     regular, initial = spec.get("containers") or (), spec.get("initContainers", ())
-    found = check_containers(regular, pod, f"{at}.containers")
+    all_containers = check_containers(regular, pod, f"{at}.containers")
     if initial:
-        found += check_init_containers(initial, regular, pod, f"{at}.initContainers")
+        all_containers += check_init_containers(initial, regular, pod, f"{at}.initContainers")
     if ephemeral := spec.get("ephemeralContainers"):
         others = (*regular, *initial)
-        found += check_ephemeral_containers(ephemeral, others, pod, f"{at}.ephemeralContainers")
-    return found
-
-
-def _ports_of_host(spec: KubeObject, at: str, *, is_pod: bool) -> Errors:
-    found: Errors = []
-    for index, container in enumerate(spec.get("containers") or ()):
-        for at_port, port in enumerate(container.get("ports", ())):
-            host = port.get("hostPort", 0)
-            if (is_pod or host) and host != port.get("containerPort", 0):
-                where = f"{at}.containers[{index}].ports[{at_port}].hostPort"
-                told = "must match `containerPort` when `hostNetwork` is true"
-                found.append(invalid(where, host, told))
+        all_containers += check_ephemeral_containers(
+            ephemeral, others, pod, f"{at}.ephemeralContainers"
+        )
+    found += all_containers
+    found += check_pod_resources(spec, pod.claims, f"{at}.resources")
+    if spec.get("hostNetwork"):
+        for index, container in enumerate(spec.get("containers") or ()):
+            for at_port, port in enumerate(container.get("ports", ())):
+                host = port.get("hostPort", 0)
+                if (is_pod or host) and host != port.get("containerPort", 0):
+                    where = f"{at}.containers[{index}].ports[{at_port}].hostPort"
+                    told = "must match `containerPort` when `hostNetwork` is true"
+                    found.append(invalid(where, host, told))
+    for check in _CHECKS:
+        found += check(spec, at)
     return found
 
 
@@ -177,33 +168,31 @@ def _dns(spec: KubeObject, at: str) -> Errors:
         if not config.get("nameservers"):
             told = "must provide at least one DNS nameserver when `dnsPolicy` is None"
             return [required(f"{where}.nameservers", told)]
-    return _dns_config(config, where) if config else []
-
-
-def _dns_config(config: Mapping[str, Any], at: str) -> Errors:
+    if not config:
+        return []
     servers, searches = config.get("nameservers", []), config.get("searches", [])
     found: Errors = []
     if len(servers) > _MOST_NAMESERVERS:
         told = f"must not have more than {_MOST_NAMESERVERS} nameservers"
-        found.append(invalid(f"{at}.nameservers", servers, told))
+        found.append(invalid(f"{where}.nameservers", servers, told))
     for index, server in enumerate(servers):
-        found += ip_errors(server, f"{at}.nameservers[{index}]")
+        found += ip_errors(server, f"{where}.nameservers[{index}]")
     if len(searches) > _MOST_SEARCHES:
         told = f"must not have more than {_MOST_SEARCHES} search paths"
-        found.append(invalid(f"{at}.searches", searches, told))
+        found.append(invalid(f"{where}.searches", searches, told))
     if len(" ".join(searches)) > _MOST_IN_SEARCHES:
         told = (
             f"must not have more than {_MOST_IN_SEARCHES} characters (including spaces) "
             "in the search list"
         )
-        found.append(invalid(f"{at}.searches", searches, told))
+        found.append(invalid(f"{where}.searches", searches, told))
     for index, search in enumerate(searches):
         if search != ".":
-            where = f"{at}.searches[{index}]"
-            found += by_rule(search.removesuffix("."), where, dns_subdomain_with_underscore)
+            dns_where = f"{where}.searches[{index}]"
+            found += by_rule(search.removesuffix("."), dns_where, dns_subdomain_with_underscore)
     for index, option in enumerate(config.get("options", ())):
         if not option.get("name"):
-            found.append(required(f"{at}.options[{index}]", "must not be empty"))
+            found.append(required(f"{where}.options[{index}]", "must not be empty"))
     return found
 
 

@@ -65,22 +65,20 @@ def _mount_options(container: KubeObject, mount: Mapping[str, Any], where: str, 
     if propagation == "Bidirectional" and not is_privileged:
         told = "Bidirectional mount propagation is available only to privileged containers"
         found.append(forbidden(f"{at}.mountPropagation", told))
-    return found + _recursive(mount, f"{at}.recursiveReadOnly")
-
-
-def _recursive(mount: Mapping[str, Any], at: str) -> Errors:
+    recursive_at = f"{at}.recursiveReadOnly"
     mode = mount.get("recursiveReadOnly")
     if mode in (None, "Disabled"):
-        return []
-    if mode not in ("Enabled", "IfPossible"):
-        return [not_supported(at, mode, ("Disabled", "Enabled", "IfPossible"))]
-    found: Errors = []
-    if not mount.get("readOnly"):
-        found.append(forbidden(at, "may only be specified when readOnly is true"))
-    if mount.get("mountPropagation", "None") != "None":
-        told = "may only be specified when mountPropagation is None or not specified"
-        found.append(forbidden(at, told))
-    return found
+        recursive: Errors = []
+    elif mode not in ("Enabled", "IfPossible"):
+        recursive = [not_supported(recursive_at, mode, ("Disabled", "Enabled", "IfPossible"))]
+    else:
+        recursive = []
+        if not mount.get("readOnly"):
+            recursive.append(forbidden(recursive_at, "may only be specified when readOnly is true"))
+        if mount.get("mountPropagation", "None") != "None":
+            told = "may only be specified when mountPropagation is None or not specified"
+            recursive.append(forbidden(recursive_at, told))
+    return found + recursive
 
 
 def _devices_of(container: KubeObject) -> Sequence[Mapping[str, Any]]:

@@ -7,7 +7,7 @@ Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateVolumes,
 validateVolumeSource.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
@@ -54,7 +54,28 @@ def check_volumes(
     made = {f"{pod_name}-{each.get('name', '')}" for each in volumes if "ephemeral" in each}
     for index, volume in enumerate(volumes):
         where, name = f"{at}[{index}]", volume.get("name", "")
-        errors = _source(volume, where, pod_name, is_pod=is_pod)
+        source_found: Errors = []
+        count = 0
+        for source_name, check in _CHECKS.items():
+            source = volume.get(source_name)
+            if source is None:
+                continue
+            if count:
+                source_found.append(forbidden(f"{where}.{source_name}", _ONE))
+                continue
+            count += 1
+            source_found += check(source, f"{where}.{source_name}")
+            if source_name == "ephemeral":
+                claim_name = volume.get("name", "")
+                if pod_name and claim_name:
+                    source_claim = f"{pod_name}-{claim_name}"
+                    source_found += [
+                        invalid(f"{where}.name", claim_name, f'PVC name "{source_claim}": {each}')
+                        for each in dns_subdomain(source_claim)
+                    ]
+            elif source_name == "image" and is_pod and not source.get("reference"):
+                source_found.insert(0, required(f"{where}.image.reference"))
+        errors = source_found if count else [required(where, "must specify a volume type")]
         errors += check_name(name, f"{where}.name", dns_label)
         if name in usable:
             errors.append(duplicate(f"{where}.name", name))
@@ -66,34 +87,6 @@ def check_volumes(
             told = "must not reference a PVC that gets created for an ephemeral volume"
             found.append(invalid(f"{where}.persistentVolumeClaim.claimName", claim, told))
     return usable, found
-
-
-def _source(volume: Mapping[str, Any], at: str, pod_name: str, *, is_pod: bool) -> Errors:
-    found: Errors = []
-    count = 0
-    for name, check in _CHECKS.items():
-        source = volume.get(name)
-        if source is None:
-            continue
-        if count:
-            found.append(forbidden(f"{at}.{name}", _ONE))
-            continue
-        count += 1
-        found += check(source, f"{at}.{name}")
-        if name == "ephemeral":
-            found += _claim_name(pod_name, volume.get("name", ""), at)
-        elif name == "image" and is_pod and not source.get("reference"):
-            found.insert(0, required(f"{at}.image.reference"))
-    return found if count else [required(at, "must specify a volume type")]
-
-
-def _claim_name(pod_name: str, name: str, at: str) -> Errors:
-    if not pod_name or not name:
-        return []
-    claim = f"{pod_name}-{name}"
-    return [
-        invalid(f"{at}.name", name, f'PVC name "{claim}": {each}') for each in dns_subdomain(claim)
-    ]
 
 
 def _empty_dir(source: Mapping[str, Any], at: str) -> Errors:
@@ -120,7 +113,15 @@ def _with_items(name: str) -> Check:
 
     def check(source: Mapping[str, Any], at: str) -> Errors:
         found = [] if source.get(name) else [required(f"{at}.{name}")]
-        return found + _mode(source, "defaultMode", at) + _keys(source.get("items", ()), at)
+        errors: Errors = []
+        errors += found
+        errors += _mode(source, "defaultMode", at)
+        items = source.get("items", ())
+        for index, item in enumerate(items):
+            where = f"{at}.items[{index}]"
+            errors += [required(f"{where}.{key}") for key in ("key", "path") if not item.get(key)]
+            errors += unreserved(item.get("path", ""), f"{where}.path") + _mode(item, "mode", where)
+        return errors
 
     return check
 
@@ -130,15 +131,6 @@ def _mode(source: Mapping[str, Any], key: str, at: str) -> Errors:
     if mode is None or 0 <= mode <= 0o777:
         return []
     return [invalid(f"{at}.{key}", mode, _MODE)]
-
-
-def _keys(items: Iterable[Mapping[str, Any]], at: str) -> Errors:
-    found: Errors = []
-    for index, item in enumerate(items):
-        where = f"{at}.items[{index}]"
-        found += [required(f"{where}.{key}") for key in ("key", "path") if not item.get(key)]
-        found += unreserved(item.get("path", ""), f"{where}.path") + _mode(item, "mode", where)
-    return found
 
 
 def _nfs(source: Mapping[str, Any], at: str) -> Errors:
@@ -183,28 +175,40 @@ def _projected(volume: Mapping[str, Any], at: str) -> Errors:
         where = f"{at}.sources[{index}]"
         for name in ("secret", "configMap"):
             if (part := source.get(name)) is not None:
-                found += _projected_keys(part, f"{where}.{name}", at, paths)
+                projected_where = f"{where}.{name}"
+                projected_keys = [] if part.get("name") else [required(f"{projected_where}.name")]
+                for projected_index, item in enumerate(part.get("items", ())):
+                    projected_keys += [
+                        required(f"{projected_where}.items[{projected_index}].{key}")
+                        for key in ("key", "path")
+                        if not item.get(key)
+                    ]
+                    projected_keys += unreserved(
+                        item.get("path", ""), f"{projected_where}.items[{projected_index}].path"
+                    )
+                    projected_keys += _mode(
+                        item, "mode", f"{projected_where}.items[{projected_index}]"
+                    )
+                    projected_keys += _conflicts(
+                        item.get("path", ""), part.get("name", ""), at, paths
+                    )
+                found += projected_keys
         for item in source.get("downwardAPI", {}).get("items", ()):
             found += _downward_file(item, f"{where}.downwardAPI")
             found += _conflicts(item.get("path", ""), item.get("path", ""), at, paths)
         if (token := source.get("serviceAccountToken")) is not None:
-            found += _token(token, f"{where}.serviceAccountToken", at)
+            token_where = f"{where}.serviceAccountToken"
+            seconds = token.get("expirationSeconds", 0)
+            if seconds < _SHORTEST_TOKEN:
+                told = "may not specify a duration less than 10 minutes"
+                found.append(invalid(f"{token_where}.expirationSeconds", seconds, told))
+            if seconds > _LONGEST_TOKEN:
+                told = "may not specify a duration larger than 2^32 seconds"
+                found.append(invalid(f"{token_where}.expirationSeconds", seconds, told))
+            path = token.get("path", "")
+            found += unreserved(path, f"{at}.path") if path else [required(f"{at}.path")]
         if len(source) > 1:
             found.append(forbidden(where, f"{_ONE} per source"))
-    return found
-
-
-def _projected_keys(part: Mapping[str, Any], where: str, at: str, paths: set[str]) -> Errors:
-    found = [] if part.get("name") else [required(f"{where}.name")]
-    for index, item in enumerate(part.get("items", ())):
-        found += [
-            required(f"{where}.items[{index}].{key}")
-            for key in ("key", "path")
-            if not item.get(key)
-        ]
-        found += unreserved(item.get("path", ""), f"{where}.items[{index}].path")
-        found += _mode(item, "mode", f"{where}.items[{index}]")
-        found += _conflicts(item.get("path", ""), part.get("name", ""), at, paths)
     return found
 
 
@@ -213,19 +217,6 @@ def _conflicts(path: str, shown: str, at: str, paths: set[str]) -> Errors:
         return [invalid(at, shown, "conflicting duplicate paths")]
     paths.add(path)
     return []
-
-
-def _token(token: Mapping[str, Any], where: str, at: str) -> Errors:
-    seconds = token.get("expirationSeconds", 0)
-    found: Errors = []
-    if seconds < _SHORTEST_TOKEN:
-        told = "may not specify a duration less than 10 minutes"
-        found.append(invalid(f"{where}.expirationSeconds", seconds, told))
-    if seconds > _LONGEST_TOKEN:
-        told = "may not specify a duration larger than 2^32 seconds"
-        found.append(invalid(f"{where}.expirationSeconds", seconds, told))
-    path = token.get("path", "")
-    return found + (unreserved(path, f"{at}.path") if path else [required(f"{at}.path")])
 
 
 def _csi(source: Mapping[str, Any], at: str) -> Errors:

@@ -53,7 +53,15 @@ def _overlaps(volume: KubeObject) -> Iterator[str]:
     for source in volume["projected"].get("sources") or ():
         if not source:
             yield f"volume {name} (Projected) has no sources provided"
-        files += _projected(source)
+        for key, word in (("configMap", "ConfigMap"), ("secret", "Secret")):
+            if (part := source.get(key)) is not None and "items" in part:
+                files += _items(part, f"{word} {quoted(part.get('name', ''))}")
+                break
+        else:
+            if (part := source.get("downwardAPI")) is not None and "items" in part:
+                files += _items(part, "DownwardAPI")
+            elif (part := source.get("serviceAccountToken")) is not None:
+                files.append((part.get("path", ""), "ServiceAccountToken"))
     for told in _collisions(files):
         yield f"volume {name} (Projected): overlapping paths: {told}"
 
@@ -67,17 +75,6 @@ def _files(volume: KubeObject) -> Iterator[tuple[str, list[File]]]:
         yield "DownwardAPI", _items(source, "")
 
 
-def _projected(source: Mapping[str, Any]) -> list[File]:
-    for key, word in (("configMap", "ConfigMap"), ("secret", "Secret")):
-        if (part := source.get(key)) is not None and "items" in part:
-            return _items(part, f"{word} {quoted(part.get('name', ''))}")
-    if (part := source.get("downwardAPI")) is not None and "items" in part:
-        return _items(part, "DownwardAPI")
-    if (part := source.get("serviceAccountToken")) is not None:
-        return [(part.get("path", ""), "ServiceAccountToken")]
-    return []
-
-
 def _items(source: Mapping[str, Any], owner: str) -> list[File]:
     return [(each.get("path", ""), owner) for each in source.get("items", ())]
 
@@ -87,16 +84,14 @@ def _collisions(files: Iterable[File]) -> Iterator[str]:
     for path, owner in files:
         file = path.rstrip("/"), owner
         for other in seen:
-            if _collide(file, other):
+            collide_path, its_path = f"{file[0]}/", f"{other[0]}/"
+            if collide_path == "/" or its_path == "/":
+                collide = False
+            else:
+                collide = collide_path.startswith(its_path) or its_path.startswith(collide_path)
+            if collide:
                 yield f"{_format_path(file)} with {_format_path(other)}"
         seen.append(file)
-
-
-def _collide(file: File, other: File) -> bool:
-    path, its_path = f"{file[0]}/", f"{other[0]}/"
-    if path == "/" or its_path == "/":
-        return False
-    return path.startswith(its_path) or its_path.startswith(path)
 
 
 def _format_path(file: File) -> str:

@@ -66,25 +66,49 @@ def pod_warnings(pod: KubeObject) -> list[str]:
 
 def _warnings(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> list[str]:
     at = f"{prefix}spec"
-    return [
-        *_node_labels(spec, at),
-        *_spreading(spec, at),
-        *(
-            f"{prefix}metadata.annotations[{key}]: {told}"
-            for key, told in _ANNOTATIONS.items()
-            if key in meta.get("annotations", ())
-        ),
-        *volume_warnings(spec.get("volumes", ()), at),
-        *_duplicate_warnings(spec, at),
-        *_fractional_byte_warnings({"overhead": spec.get("overhead", {})}, at, ("overhead",)),
-        *pod_profile_warnings(meta, spec, prefix),
-        *_containers(meta, spec, prefix),
-        *_ports(spec, at),
-        *_port_names(spec, at),
-        *_grace_period_warnings(spec, at),
-        *_affinities(spec, at),
-        *_addresses(spec, at),
-    ]
+    warnings: list[str] = []
+    warnings += _node_labels(spec, at)
+    for spreading_index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
+        where, key = (
+            f"{at}.topologySpreadConstraints[{spreading_index}]",
+            constraint.get("topologyKey", ""),
+        )
+        if key in _NODE_LABELS:
+            warnings.append(f"{where}.topologyKey: {key} is {_NODE_LABELS[key]}")
+        if constraint.get("labelSelector") is None:
+            warnings.append(f"{where}.labelSelector: {_NULL_SELECTOR}")
+    warnings += (
+        f"{prefix}metadata.annotations[{key}]: {told}"
+        for key, told in _ANNOTATIONS.items()
+        if key in meta.get("annotations", ())
+    )
+    warnings += volume_warnings(spec.get("volumes", ()), at)
+    warnings += _duplicate_warnings(spec, at)
+    warnings += _fractional_byte_warnings({"overhead": spec.get("overhead", {})}, at, ("overhead",))
+    warnings += pod_profile_warnings(meta, spec, prefix)
+    warnings += _containers(meta, spec, prefix)
+    warnings += _ports(spec, at)
+    known: dict[str, str] = {}
+    for port, port_where in _all_ports(spec, at):
+        name = port.get("name")
+        if not name:
+            continue
+        if name in known:
+            first = known[name]
+            warnings.append(
+                f"{port_where}: duplicate port name {quoted(name)} with {first}, "
+                f"services and probes that select ports by name will use {first}"
+            )
+        known.setdefault(name, port_where)
+    if spec.get("terminationGracePeriodSeconds", 0) < 0:
+        told = "must be >= 0; negative values are invalid and will be treated as 1"
+        warnings.append(f"{at}.terminationGracePeriodSeconds: {told}")
+    warnings += _affinities(spec, at)
+    for index, server in enumerate(spec.get("dnsConfig", {}).get("nameservers", ())):
+        warnings.extend(ip_warnings(server, f"{at}.dnsConfig.nameservers[{index}]"))
+    for index, alias in enumerate(spec.get("hostAliases", ())):
+        warnings.extend(ip_warnings(alias.get("ip", ""), f"{at}.hostAliases[{index}].ip"))
+    return warnings
 
 
 def _node_labels(spec: KubeObject, at: str) -> Iterator[str]:
@@ -108,15 +132,6 @@ def _term(term: Mapping[str, Any], at: str, *, judges_values: bool = False) -> I
         for at_value, value in enumerate(each.get("values", ()) if judges_values else ()):
             for told in label_value(value):
                 yield f"{where}.values[{at_value}]: {value} is invalid, {told}"
-
-
-def _spreading(spec: KubeObject, at: str) -> Iterator[str]:
-    for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
-        where, key = f"{at}.topologySpreadConstraints[{index}]", constraint.get("topologyKey", "")
-        if key in _NODE_LABELS:
-            yield f"{where}.topologyKey: {key} is {_NODE_LABELS[key]}"
-        if constraint.get("labelSelector") is None:
-            yield f"{where}.labelSelector: {_NULL_SELECTOR}"
 
 
 def _duplicate_warnings(spec: KubeObject, at: str) -> Iterator[str]:
@@ -201,27 +216,6 @@ def _go_port(port: KubeObject) -> str:
     )
 
 
-def _port_names(spec: KubeObject, at: str) -> Iterator[str]:
-    known: dict[str, str] = {}
-    for port, where in _all_ports(spec, at):
-        name = port.get("name")
-        if not name:
-            continue
-        if name in known:
-            first = known[name]
-            yield (
-                f"{where}: duplicate port name {quoted(name)} with {first}, "
-                f"services and probes that select ports by name will use {first}"
-            )
-        known.setdefault(name, where)
-
-
-def _grace_period_warnings(spec: KubeObject, at: str) -> Iterator[str]:
-    if spec.get("terminationGracePeriodSeconds", 0) < 0:
-        told = "must be >= 0; negative values are invalid and will be treated as 1"
-        yield f"{at}.terminationGracePeriodSeconds: {told}"
-
-
 def _affinities(spec: KubeObject, at: str) -> Iterator[str]:
     affinity = spec.get("affinity", {})
     for name in ("podAffinity", "podAntiAffinity"):
@@ -233,10 +227,3 @@ def _affinities(spec: KubeObject, at: str) -> Iterator[str]:
             if weighted.get("podAffinityTerm", {}).get("labelSelector") is None:
                 field = f"{where}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector"
                 yield f"{field}: {_NULL_SELECTOR}"
-
-
-def _addresses(spec: KubeObject, at: str) -> Iterator[str]:
-    for index, server in enumerate(spec.get("dnsConfig", {}).get("nameservers", ())):
-        yield from ip_warnings(server, f"{at}.dnsConfig.nameservers[{index}]")
-    for index, alias in enumerate(spec.get("hostAliases", ())):
-        yield from ip_warnings(alias.get("ip", ""), f"{at}.hostAliases[{index}].ip")

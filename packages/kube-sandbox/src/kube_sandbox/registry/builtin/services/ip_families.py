@@ -67,7 +67,15 @@ def default_ip_families(obj: KubeObject, old: KubeObject | None) -> None:
             families = [*families, "IPv6" if families[0] == "IPv4" else "IPv4"]
         spec["ipFamilies"] = families
         return
-    errors = _unserved_errors(spec)
+    found: Errors = []
+    if spec["ipFamilyPolicy"] == "RequireDualStack":
+        told = "this cluster is not configured for dual-stack services"
+        found.append(invalid("spec.ipFamilyPolicy", "RequireDualStack", told))
+    errors = found + [
+        invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
+        for index, family in enumerate(spec.get("ipFamilies", ()))
+        if family not in _FAMILIES
+    ]
     if errors:
         raise refusal(obj, errors)
     spec["ipFamilies"] = spec.get("ipFamilies") or [_FAMILIES[0]]
@@ -108,15 +116,3 @@ def _family_errors(spec: Spec) -> Errors:
                 found.append(invalid(f"spec.clusterIPs[{index}]", addresses, told))
     set_or_drop(spec, "ipFamilies", families)
     return found
-
-
-def _unserved_errors(spec: Spec) -> Errors:
-    found: Errors = []
-    if spec["ipFamilyPolicy"] == "RequireDualStack":
-        told = "this cluster is not configured for dual-stack services"
-        found.append(invalid("spec.ipFamilyPolicy", "RequireDualStack", told))
-    return found + [
-        invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
-        for index, family in enumerate(spec.get("ipFamilies", ()))
-        if family not in _FAMILIES
-    ]

@@ -55,7 +55,13 @@ class Services(BaseStrategy):
         """Fill in what is left out."""
         spec = obj.setdefault("spec", {})
         kind = spec.setdefault("type", "ClusterIP")
-        _default_affinity(spec)
+        affinity = spec.setdefault("sessionAffinity", "None")
+        if affinity == "None":
+            spec.pop("sessionAffinityConfig", None)
+        elif affinity == "ClientIP":
+            by_ip = spec.get("sessionAffinityConfig", {}).get("clientIP", {})
+            if by_ip.get("timeoutSeconds") is None:
+                spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
         for port in spec.get("ports", ()):
             port["protocol"] = port.get("protocol") or "TCP"
             if port.get("targetPort", 0) in (0, ""):
@@ -79,7 +85,22 @@ class Services(BaseStrategy):
         self._allot_addresses(obj, occasion)
         taken: set[int] = set()
         if spec["type"] in (NODE_PORT, LOAD_BALANCER):
-            self._allot_ports(obj, taken, occasion)
+            allot_spec = obj["spec"]
+            given: dict[int, int] = {}
+            for index, port in enumerate(allot_spec.get("ports", ())):
+                wanted = port.get("nodePort", 0)
+                if not wanted and not has_node_ports(allot_spec):
+                    continue
+                number = port.get("port", 0)
+                known = given.get(number, 0)
+                if not known:
+                    asked = _requested(number, allot_spec["ports"])
+                    port["nodePort"] = self._port(obj, index, asked, taken, occasion)
+                    given[number] = port["nodePort"]
+                elif not wanted:
+                    port["nodePort"] = known
+                elif wanted != known:
+                    self._port(obj, index, wanted, taken, occasion)
         if has_health_port(spec):
             self._allot_health_port(obj, taken, occasion)
         obj["status"] = {"loadBalancer": {}}
@@ -93,7 +114,28 @@ class Services(BaseStrategy):
             self._reallot(new, old, occasion)
         super().prepare_update(new, old, subresource, occasion)
         if subresource != "status":
-            _drop_fields_of_old_type(new["spec"], old["spec"])
+            # Drop what only made sense for the former type, unless it was changed as well.
+            spec = new["spec"]
+            before = old["spec"]
+            if has_cluster_ip(before) and not has_cluster_ip(spec):
+                if all(spec.get(part) == before.get(part) for part in ("clusterIP", "clusterIPs")):
+                    spec.pop("clusterIP", None)
+                    spec.pop("clusterIPs", None)
+                _drop_unchanged(spec, before, "ipFamilies")
+                _drop_unchanged(spec, before, "ipFamilyPolicy")
+            had_ports = before["type"] in (NODE_PORT, LOAD_BALANCER)
+            if had_ports and spec["type"] not in (NODE_PORT, LOAD_BALANCER):
+                held = {port.get("nodePort") for port in before.get("ports", ())} | {None}
+                if all(port.get("nodePort") in held for port in spec.get("ports", ())):
+                    for port in spec.get("ports", ()):
+                        port.pop("nodePort", None)
+            if has_health_port(before) and not has_health_port(spec):
+                _drop_unchanged(spec, before, "healthCheckNodePort")
+            if before["type"] == LOAD_BALANCER and spec["type"] != LOAD_BALANCER:
+                _drop_unchanged(spec, before, "allocateLoadBalancerNodePorts")
+                _drop_unchanged(spec, before, "loadBalancerClass")
+            if is_reachable(before) and not is_reachable(spec):
+                _drop_unchanged(spec, before, "externalTrafficPolicy")
             _drop_internal_traffic_policy(new["spec"])
             if new["spec"]["type"] != LOAD_BALANCER:
                 new["status"] = {**new.get("status", {}), "loadBalancer": {}}
@@ -101,14 +143,27 @@ class Services(BaseStrategy):
     def _reallot(self, new: KubeObject, old: KubeObject, occasion: RequestContext) -> None:
         spec, before = new["spec"], old["spec"]
         _keep_allocated(spec, before)
-        _normalize_addresses(spec, before)
+        # Let the one address and the list of them agree, whichever the client wrote.
+        normalize_old, normalize_new = before.get("clusterIP", ""), spec.get("clusterIP", "")
+        if normalize_old == normalize_new:
+            if before.get("clusterIPs") and not spec.get("clusterIPs"):
+                spec["clusterIPs"] = before["clusterIPs"]
+        elif spec.get("clusterIPs", []) == before.get("clusterIPs", []):
+            set_or_drop(spec, "clusterIPs", [normalize_new] if normalize_new else None)
         if not keeps_prefer_dual_stack(spec, before):
             default_ip_families(new, old)
             if is_external_name(before) and not is_external_name(spec):
                 self._allot_addresses(new, occasion)
         taken: set[int] = set()
         if spec["type"] in (NODE_PORT, LOAD_BALANCER):
-            self._reallot_ports(new, old, taken, occasion)
+            reallot_spec = new["spec"]
+            held = {port.get("nodePort") for port in old["spec"].get("ports", ())}
+            for index, port in enumerate(reallot_spec.get("ports", ())):
+                wanted = port.get("nodePort", 0)
+                if not wanted and has_node_ports(reallot_spec):
+                    port["nodePort"] = self._port(new, index, 0, taken, occasion)
+                elif wanted and wanted not in held and wanted not in taken:
+                    self._port(new, index, wanted, taken, occasion)
         if has_health_port(spec) and not has_health_port(before):
             self._allot_health_port(new, taken, occasion)
 
@@ -128,36 +183,6 @@ class Services(BaseStrategy):
             told = f"failed to allocate IP {addresses[0]}: {why}"
             raise refusal(obj, [invalid("spec.clusterIPs", addresses, told)])
         spec["clusterIP"] = addresses[0]
-
-    def _allot_ports(self, obj: KubeObject, taken: set[int], occasion: RequestContext) -> None:
-        spec = obj["spec"]
-        given: dict[int, int] = {}
-        for index, port in enumerate(spec.get("ports", ())):
-            wanted = port.get("nodePort", 0)
-            if not wanted and not has_node_ports(spec):
-                continue
-            number = port.get("port", 0)
-            known = given.get(number, 0)
-            if not known:
-                asked = _requested(number, spec["ports"])
-                port["nodePort"] = self._port(obj, index, asked, taken, occasion)
-                given[number] = port["nodePort"]
-            elif not wanted:
-                port["nodePort"] = known
-            elif wanted != known:
-                self._port(obj, index, wanted, taken, occasion)
-
-    def _reallot_ports(
-        self, new: KubeObject, old: KubeObject, taken: set[int], occasion: RequestContext
-    ) -> None:
-        spec = new["spec"]
-        held = {port.get("nodePort") for port in old["spec"].get("ports", ())}
-        for index, port in enumerate(spec.get("ports", ())):
-            wanted = port.get("nodePort", 0)
-            if not wanted and has_node_ports(spec):
-                port["nodePort"] = self._port(new, index, 0, taken, occasion)
-            elif wanted and wanted not in held and wanted not in taken:
-                self._port(new, index, wanted, taken, occasion)
 
     def _port(
         self, obj: KubeObject, index: int, wanted: int, taken: set[int], occasion: RequestContext
@@ -209,16 +234,6 @@ class Services(BaseStrategy):
         return service_warnings(obj)
 
 
-def _default_affinity(spec: Spec) -> None:
-    affinity = spec.setdefault("sessionAffinity", "None")
-    if affinity == "None":
-        spec.pop("sessionAffinityConfig", None)
-    elif affinity == "ClientIP":
-        by_ip = spec.get("sessionAffinityConfig", {}).get("clientIP", {})
-        if by_ip.get("timeoutSeconds") is None:
-            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
-
-
 def _drop_internal_traffic_policy(spec: Spec) -> None:
     # Another name has no traffic of its own; a policy that there is not is left to be refused.
     if is_external_name(spec) and spec.get("internalTrafficPolicy") in ("Cluster", "Local"):
@@ -241,54 +256,19 @@ def _keep_allocated(spec: Spec, before: Spec) -> None:
         if not spec.get("clusterIPs"):
             set_or_drop(spec, "clusterIPs", before.get("clusterIPs"))
     if has_node_ports(spec) and has_node_ports(before):
-        _keep_node_ports(spec.get("ports", ()), before.get("ports", ()))
+        ports = spec.get("ports", ())
+        keep_before = before.get("ports", ())
+        held = {each.get("nodePort") for each in keep_before} - {None}
+        used = held & {each.get("nodePort") for each in ports}
+        by_name = {each.get("name", ""): each.get("nodePort", 0) for each in keep_before}
+        for port in ports:
+            if not port.get("nodePort"):
+                former = by_name.get(port.get("name", ""), 0)
+                if former and former not in used:
+                    port["nodePort"] = former
     both_have = has_health_port(spec) and has_health_port(before)
     if both_have and not spec.get("healthCheckNodePort"):
         set_or_drop(spec, "healthCheckNodePort", before.get("healthCheckNodePort"))
-
-
-def _keep_node_ports(ports: list[Spec], before: list[Spec]) -> None:
-    held = {each.get("nodePort") for each in before} - {None}
-    used = held & {each.get("nodePort") for each in ports}
-    by_name = {each.get("name", ""): each.get("nodePort", 0) for each in before}
-    for port in ports:
-        if not port.get("nodePort"):
-            former = by_name.get(port.get("name", ""), 0)
-            if former and former not in used:
-                port["nodePort"] = former
-
-
-def _normalize_addresses(spec: Spec, before: Spec) -> None:
-    """Let the one address and the list of them agree, whichever the client wrote."""
-    old, new = before.get("clusterIP", ""), spec.get("clusterIP", "")
-    if old == new:
-        if before.get("clusterIPs") and not spec.get("clusterIPs"):
-            spec["clusterIPs"] = before["clusterIPs"]
-    elif spec.get("clusterIPs", []) == before.get("clusterIPs", []):
-        set_or_drop(spec, "clusterIPs", [new] if new else None)
-
-
-def _drop_fields_of_old_type(spec: Spec, before: Spec) -> None:
-    """Drop what only made sense for the former type, unless it was changed as well."""
-    if has_cluster_ip(before) and not has_cluster_ip(spec):
-        if all(spec.get(part) == before.get(part) for part in ("clusterIP", "clusterIPs")):
-            spec.pop("clusterIP", None)
-            spec.pop("clusterIPs", None)
-        _drop_unchanged(spec, before, "ipFamilies")
-        _drop_unchanged(spec, before, "ipFamilyPolicy")
-    had_ports = before["type"] in (NODE_PORT, LOAD_BALANCER)
-    if had_ports and spec["type"] not in (NODE_PORT, LOAD_BALANCER):
-        held = {port.get("nodePort") for port in before.get("ports", ())} | {None}
-        if all(port.get("nodePort") in held for port in spec.get("ports", ())):
-            for port in spec.get("ports", ()):
-                port.pop("nodePort", None)
-    if has_health_port(before) and not has_health_port(spec):
-        _drop_unchanged(spec, before, "healthCheckNodePort")
-    if before["type"] == LOAD_BALANCER and spec["type"] != LOAD_BALANCER:
-        _drop_unchanged(spec, before, "allocateLoadBalancerNodePorts")
-        _drop_unchanged(spec, before, "loadBalancerClass")
-    if is_reachable(before) and not is_reachable(spec):
-        _drop_unchanged(spec, before, "externalTrafficPolicy")
 
 
 def _drop_unchanged(spec: Spec, before: Spec, part: str) -> None:

@@ -94,19 +94,6 @@ def service_warnings(obj: KubeObject) -> list[str]:
         if spec.get("sessionAffinity") != "None":
             ignored.append("SessionAffinity")
         found += [f"spec.{each} is ignored for headless services" for each in ignored]
-    found += _address_warnings(spec)
-    if is_external_name(spec) and spec.get("externalIPs"):
-        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
-    if not is_external_name(spec) and spec.get("externalName"):
-        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
-    if spec.get("trafficDistribution") == "PreferClose":
-        told = '"PreferClose" is deprecated; use "PreferSameZone"'
-        found.append(f"spec.trafficDistribution: {told}")
-    return found
-
-
-def _address_warnings(spec: Spec) -> list[str]:
-    found = []
     for part in ("clusterIPs", "externalIPs"):
         for index, ip in enumerate(spec.get(part, ())):
             found += ip_warnings(ip, f"spec.{part}[{index}]")
@@ -114,4 +101,11 @@ def _address_warnings(spec: Spec) -> list[str]:
         found += ip_warnings(spec["loadBalancerIP"], "spec.loadBalancerIP")
     for index, each in enumerate(spec.get("loadBalancerSourceRanges", ())):
         found += cidr_warnings(each, f"spec.loadBalancerSourceRanges[{index}]")
+    if is_external_name(spec) and spec.get("externalIPs"):
+        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    if not is_external_name(spec) and spec.get("externalName"):
+        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.get("trafficDistribution") == "PreferClose":
+        told = '"PreferClose" is deprecated; use "PreferSameZone"'
+        found.append(f"spec.trafficDistribution: {told}")
     return found

@@ -6,7 +6,6 @@ ValidateServiceCreate, ValidateServiceClusterIPsRelatedFields, ValidateLoadBalan
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 
@@ -64,12 +63,29 @@ def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
     """Judge a Service."""
     spec: Spec = obj["spec"]
     annotations = obj["metadata"].get("annotations", {})
-    found = _annotation_errors(annotations)
+    hints, mode = annotations.get(HINTS), annotations.get(MODE)
+    if hints is None or mode is None or hints == mode:
+        found = []
+    else:
+        told = f"must match annotations[{HINTS}] when both are specified"
+        found = [invalid(f"metadata.annotations[{MODE}]", mode, told)]
     if not spec.get("ports") and not is_headless(spec) and not is_external_name(spec):
         found.append(required("spec.ports"))
     found += _type_errors(spec) + _ports_errors(spec)
     found += labels(spec.get("selector"), "spec.selector")
-    found += _affinity_errors(spec) + cluster_ip_errors(spec)
+    affinity = spec.get("sessionAffinity", "")
+    affinity_field = "spec.sessionAffinityConfig"
+    if affinity not in ("ClientIP", "None"):
+        found.append(not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None")))
+    elif affinity == "None":
+        if "sessionAffinityConfig" in spec:
+            found.append(forbidden(affinity_field, "must not be set when session affinity is None"))
+    else:
+        seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
+        if not (0 < seconds <= 86400):
+            told = "must be greater than 0 and less than 86400"
+            found.append(invalid(f"{affinity_field}.clientIP.timeoutSeconds", seconds, told))
+    found += cluster_ip_errors(spec)
     for index, ip in enumerate(spec.get("externalIPs", ())):
         field = f"spec.externalIPs[{index}]"
         found += ip_errors(ip, field) or endpoint_ip_errors(ip, field)
@@ -79,14 +95,6 @@ def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
     if spec.get("type") != LOAD_BALANCER and "allocateLoadBalancerNodePorts" in spec:
         found.append(forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCED))
     return found + class_errors(spec) + _traffic_errors(spec)
-
-
-def _annotation_errors(annotations: Mapping[str, str]) -> Errors:
-    hints, mode = annotations.get(HINTS), annotations.get(MODE)
-    if hints is None or mode is None or hints == mode:
-        return []
-    told = f"must match annotations[{HINTS}] when both are specified"
-    return [invalid(f"metadata.annotations[{MODE}]", mode, told)]
 
 
 def _type_errors(spec: Spec) -> Errors:
@@ -121,39 +129,19 @@ def _ports_errors(spec: Spec) -> Errors:
             names.add(name)
         elif len(ports) > 1:
             found.append(required(f"{field}.name"))
-        found += _port_errors(port, field)
+        number, protocol = port.get("port", 0), port.get("protocol", "")
+        port_errors = [invalid(f"{field}.port", number, each) for each in port_number(number)]
+        if protocol not in _PROTOCOLS:
+            port_errors.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
+        target = port.get("targetPort", 0)
+        wrong = port_name(target) if isinstance(target, str) else port_number(target)
+        port_errors += [invalid(f"{field}.targetPort", target, each) for each in wrong]
+        if "appProtocol" in port:
+            wanted = port["appProtocol"]
+            wrong = qualified_name(wanted)
+            port_errors += [invalid(f"{field}.appProtocol", wanted, each) for each in wrong]
+        found += port_errors
     return found
-
-
-def _port_errors(port: Mapping[str, Any], field: str) -> Errors:
-    number, protocol = port.get("port", 0), port.get("protocol", "")
-    found = [invalid(f"{field}.port", number, each) for each in port_number(number)]
-    if protocol not in _PROTOCOLS:
-        found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
-    target = port.get("targetPort", 0)
-    wrong = port_name(target) if isinstance(target, str) else port_number(target)
-    found += [invalid(f"{field}.targetPort", target, each) for each in wrong]
-    if "appProtocol" in port:
-        wanted = port["appProtocol"]
-        wrong = qualified_name(wanted)
-        found += [invalid(f"{field}.appProtocol", wanted, each) for each in wrong]
-    return found
-
-
-def _affinity_errors(spec: Spec) -> Errors:
-    affinity = spec.get("sessionAffinity", "")
-    field = "spec.sessionAffinityConfig"
-    if affinity not in ("ClientIP", "None"):
-        return [not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None"))]
-    if affinity == "None":
-        if "sessionAffinityConfig" in spec:
-            return [forbidden(field, "must not be set when session affinity is None")]
-        return []
-    seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
-    if 0 < seconds <= 86400:
-        return []
-    told = "must be greater than 0 and less than 86400"
-    return [invalid(f"{field}.clientIP.timeoutSeconds", seconds, told)]
 
 
 def cluster_ip_errors(spec: Spec) -> Errors:
