@@ -5,7 +5,7 @@ Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateContainer
 validateInitContainers, validateEphemeralContainers, validateContainerCommon.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,11 +95,9 @@ def check_init_containers(
             seen.add(name)
         found += _host_ports([container], at)
         if is_sidecar:
-            lifecycle = container.get("lifecycle")
-            sidecar_found = (
-                check_lifecycle(lifecycle, pod.grace, f"{where}.lifecycle") if lifecycle else []
-            )
-            found += sidecar_found + check_probes(container, pod.grace, where)
+            if lifecycle := container.get("lifecycle"):
+                found += check_lifecycle(lifecycle, pod.grace, f"{where}.lifecycle")
+            found += check_probes(container, pod.grace, where)
         else:
             names = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
             found += [
@@ -152,27 +150,25 @@ def _common(container: KubeObject, pod: PodContext, at: str) -> Errors:
     policy = container.get("terminationMessagePolicy")
     policies = ("File", "FallbackToLogsOnError")
     found += required_choice(policy, policies, f"{at}.terminationMessagePolicy")
-    for key, check in _LISTS.items():
-        if values := container.get(key):
-            found += check(values, f"{at}.{key}")
+    found += _ports(container.get("ports") or (), f"{at}.ports")
+    found += check_env(container.get("env") or (), f"{at}.env")
+    found += check_env_from(container.get("envFrom") or (), f"{at}.envFrom")
     found += check_mounts(container, pod.volumes, f"{at}.volumeMounts")
     found += check_devices(container, pod.volumes, f"{at}.volumeDevices")
     pull = container.get("imagePullPolicy")
     found += required_choice(pull, PULL_POLICIES, f"{at}.imagePullPolicy")
     resources = container.get("resources", {})
     found += check_container_resources(resources, pod.claims, f"{at}.resources")
-    resizes_policies = container.get("resizePolicy", ())
-    restart_policy = pod.restart_policy
     resizes_at = f"{at}.resizePolicy"
     seen: set[str] = set()
-    for index, policy in enumerate(resizes_policies):
+    for index, policy in enumerate(container.get("resizePolicy", ())):
         name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
         if name in seen:
             found.append(duplicate(f"{resizes_at}[{index}]", name))
         seen.add(name)
         found += required_choice(name, ("cpu", "memory"), resizes_at)
         found += required_choice(restart, ("NotRequired", "RestartContainer"), resizes_at)
-        if restart_policy == "Never" and restart != "NotRequired":
+        if pod.restart_policy == "Never" and restart != "NotRequired":
             told = "must be 'NotRequired' when `restartPolicy` is 'Never'"
             found.append(invalid(resizes_at, restart, told))
     context = container.get("securityContext")
@@ -228,23 +224,13 @@ def _restarts(container: KubeObject, at: str) -> Errors:
     if len(rules) > _MOST_RULES:
         found.append(too_long(f"{at}.restartPolicyRules", _MOST_RULES))
     for index, rule in enumerate(rules):
-        restart_at = f"{at}.restartPolicyRules[{index}]"
-        restart_rule = choice(rule.get("action", ""), ("Restart",), f"{restart_at}.action")
-        codes = rule.get("exitCodes")
+        rule_at = f"{at}.restartPolicyRules[{index}]"
+        found += choice(rule.get("action", ""), ("Restart",), f"{rule_at}.action")
+        codes, codes_at = rule.get("exitCodes"), f"{rule_at}.exitCodes"
         if codes is None:
-            found += [*restart_rule, required(f"{restart_at}.exitCodes", "must be specified")]
-        else:
-            restart_rule += choice(
-                codes.get("operator", ""), ("In", "NotIn"), f"{restart_at}.exitCodes.operator"
-            )
-            if len(codes.get("values", ())) > _MOST_CODES:
-                restart_rule.append(too_long(f"{restart_at}.exitCodes.values", _MOST_CODES))
-            found += restart_rule
+            found.append(required(codes_at, "must be specified"))
+            continue
+        found += choice(codes.get("operator", ""), ("In", "NotIn"), f"{codes_at}.operator")
+        if len(codes.get("values", ())) > _MOST_CODES:
+            found.append(too_long(f"{codes_at}.values", _MOST_CODES))
     return found
-
-
-_LISTS: Mapping[str, Callable[[Any, str], Errors]] = {
-    "ports": _ports,
-    "env": check_env,
-    "envFrom": check_env_from,
-}

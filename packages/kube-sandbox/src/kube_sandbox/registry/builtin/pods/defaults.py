@@ -215,16 +215,16 @@ def _round_all(resources: KubeObject) -> None:
 
 def _request_for_all(spec: KubeObject, resources: KubeObject) -> None:
     """Request for the pod what its containers request, or else as much as it may have."""
-    # Limit the pod to the huge pages of its containers, unless it says what it wants of them.
-    limit_limits, requests = resources.get("limits", {}), resources.get("requests", {})
-    if limit_limits or requests:
+    given, requests = resources.get("limits", {}), resources.get("requests", {})
+    if given or requests:
+        # The pod is limited to the huge pages of its containers unless it limits them itself.
         added = {
             name: text
             for name, text in aggregated(spec, "limits").items()
-            if name.startswith(_HUGE) and name not in requests and name not in limit_limits
+            if name.startswith(_HUGE) and name not in requests and name not in given
         }
         if added:
-            resources["limits"] = {**limit_limits, **added}
+            resources["limits"] = {**given, **added}
     limits = resources.get("limits")
     if not limits:
         return

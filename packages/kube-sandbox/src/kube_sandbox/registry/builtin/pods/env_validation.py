@@ -45,7 +45,6 @@ _RESOURCES = tuple(
     for name in ("cpu", "ephemeral-storage", "memory")
 )
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
-_CPU_DIVISORS = ("1m", "1")
 _SIZES = (
     "1",
     *(["1k", "1M", "1G", "1T", "1P", "1E"]),
@@ -77,16 +76,12 @@ def check_env(variables: Iterable[KubeObject], at: str) -> Errors:
                     found += check_name(key.get("key", ""), f"{value_at}.{name}.key", config_key)
             if (file := source.get("fileKeyRef")) is not None:
                 file_at = f"{value_at}.fileKeyRef"
-                file_found = check_name(file.get("key", ""), f"{file_at}.key", relaxed_env_var_name)
-                file_found += check_name(
-                    file.get("volumeName", ""), f"{file_at}.volumeName", dns_label
-                )
-                path = file.get("path", "")
-                found += file_found + (
-                    check_no_parent_steps(path, f"{file_at}.path")
-                    if path
-                    else [required(f"{file_at}.path")]
-                )
+                found += check_name(file.get("key", ""), f"{file_at}.key", relaxed_env_var_name)
+                found += check_name(file.get("volumeName", ""), f"{file_at}.volumeName", dns_label)
+                if path := file.get("path"):
+                    found += check_no_parent_steps(path, f"{file_at}.path")
+                else:
+                    found.append(required(f"{file_at}.path"))
             if not source:
                 found.append(invalid(value_at, "", _ONE_OF))
             elif has_value:
@@ -112,15 +107,11 @@ def field_reference(field: Mapping[str, Any], supported: Iterable[str], at: str)
         told = f"error converting fieldPath: unsupported pod version: {field['apiVersion']}"
         return [invalid(where, path, told)]
     if match:
-        base = match[1]
-        key: str = match[2]
+        base, key = match.groups()
         if base not in ("metadata.annotations", "metadata.labels"):
-            subscript_told = (
-                f"error converting fieldPath: field label does not support subscript: {path}"
-            )
-            return [invalid(f"{at}.fieldPath", path, subscript_told)]
-        key = key.lower() if base == "metadata.annotations" else key
-        return by_rule(key, at, qualified_name)
+            told = f"error converting fieldPath: field label does not support subscript: {path}"
+            return [invalid(where, path, told)]
+        return by_rule(key.lower() if base == "metadata.annotations" else key, at, qualified_name)
     if path == "spec.host":
         path = "spec.nodeName"
     if path not in _POD_FIELDS:
@@ -139,21 +130,20 @@ def resource_reference(resource: Mapping[str, Any], at: str, *, is_file: bool) -
         found.append(required(f"{at}.resource"))
     elif name not in _RESOURCES and not name.startswith(_HUGE_PAGES):
         found.append(not_supported(f"{at}.resource", name, _RESOURCES))
-    return found + _divisor(name, resource.get("divisor", "0"), f"{at}.divisor")
-
-
-def _divisor(name: str, divisor: str, at: str) -> Errors:
+    divisor = resource.get("divisor", "0")
     if not nanos(divisor):
-        return []
+        return found
     if name.endswith(".cpu"):
-        told = "only divisor's values 1m and 1 are supported with the cpu resource"
-        return [] if divisor in _CPU_DIVISORS else [invalid(at, name, told)]
+        if divisor not in ("1m", "1"):
+            told = "only divisor's values 1m and 1 are supported with the cpu resource"
+            found.append(invalid(f"{at}.divisor", name, told))
+        return found
     known = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
     word = known.get(name.partition(".")[2], "hugepages" if name.startswith(_HUGE_PAGES) else "")
-    if not word or divisor in _SIZES:
-        return []
-    told = f"only divisor's values {', '.join(_SIZES)} are supported with the {word} resource"
-    return [invalid(at, name, told)]
+    if word and divisor not in _SIZES:
+        told = f"only divisor's values {', '.join(_SIZES)} are supported with the {word} resource"
+        found.append(invalid(f"{at}.divisor", name, told))
+    return found
 
 
 def check_env_from(sources: Iterable[KubeObject], at: str) -> Errors:
@@ -165,13 +155,10 @@ def check_env_from(sources: Iterable[KubeObject], at: str) -> Errors:
             found += by_rule(prefix, f"{where}.prefix", relaxed_env_var_name)
         given = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
         for name in given:
-            found += check_name(source[name].get("name", ""), f"{where}.{name}.name", _as_prefix)
+            reference, where_name = source[name].get("name", ""), f"{where}.{name}.name"
+            found += check_name(reference, where_name, lambda text: name_is_subdomain(text, True))
         if not given:
             found.append(invalid(at, "", "must specify one of: `configMapRef` or `secretRef`"))
         elif len(given) > 1:
             found.append(invalid(at, "", "may not have more than one field specified at a time"))
     return found
-
-
-def _as_prefix(name: str) -> list[str]:
-    return name_is_subdomain(name, True)

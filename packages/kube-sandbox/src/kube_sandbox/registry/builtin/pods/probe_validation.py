@@ -5,7 +5,7 @@ Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateProbe, va
 validateHandler.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kube_sandbox.registry.builtin.field_validation import Errors, by_rule, choice, nonnegatives
@@ -19,7 +19,7 @@ _NUMBERS = (
 _GRACE = "terminationGracePeriodSeconds"
 _SUCCESSES = "successThreshold"
 
-Check = Callable[[Mapping[str, Any], int, str], Errors]
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 
 
 def check_probes(container: Mapping[str, Any], grace: int, at: str) -> Errors:
@@ -65,53 +65,30 @@ def check_lifecycle(lifecycle: Mapping[str, Any], grace: int, at: str) -> Errors
 
 def _handler(handler: Mapping[str, Any], grace: int, at: str) -> Errors:
     found: Errors = []
-    count = 0
-    for name, check in _HANDLERS.items():
-        action = handler.get(name)
-        if action is None:
-            continue
-        if count:
-            found.append(forbidden(f"{at}.{name}", "may not specify more than 1 handler type"))
-        else:
-            found += check(action, grace, f"{at}.{name}")
-        count += 1
-    return found if count else [required(at, "must specify a handler type")]
-
-
-def _exec(action: Mapping[str, Any], grace: int, at: str) -> Errors:
-    return [] if action.get("command") else [required(f"{at}.command")]
-
-
-def _http_get(action: Mapping[str, Any], grace: int, at: str) -> Errors:
-    found = [] if action.get("path") else [required(f"{at}.path")]
-    found += _port(action.get("port", 0), f"{at}.port")
-    found += choice(action.get("scheme", ""), ("HTTP", "HTTPS"), f"{at}.scheme")
-    for header in action.get("httpHeaders", ()):
-        found += by_rule(header.get("name", ""), f"{at}.httpHeaders", http_header)
-    return found
-
-
-def _tcp_socket(action: Mapping[str, Any], grace: int, at: str) -> Errors:
-    return _port(action.get("port", 0), f"{at}.port")
-
-
-def _sleep(action: Mapping[str, Any], grace: int, at: str) -> Errors:
-    seconds = action.get("seconds", 0)
-    if 0 <= seconds <= grace:
-        return []
-    told = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
-    return [invalid(at, seconds, told)]
+    given = [name for name in _HANDLERS if handler.get(name) is not None]
+    if not given:
+        return [required(at, "must specify a handler type")]
+    action, where = handler[given[0]], f"{at}.{given[0]}"
+    match given[0]:
+        case "exec":
+            found += [] if action.get("command") else [required(f"{where}.command")]
+        case "httpGet":
+            found += [] if action.get("path") else [required(f"{where}.path")]
+            found += _port(action.get("port", 0), f"{where}.port")
+            found += choice(action.get("scheme", ""), ("HTTP", "HTTPS"), f"{where}.scheme")
+            for header in action.get("httpHeaders", ()):
+                found += by_rule(header.get("name", ""), f"{where}.httpHeaders", http_header)
+        case "sleep":
+            seconds = action.get("seconds", 0)
+            if not 0 <= seconds <= grace:
+                told = f"must be non-negative and less than {_GRACE} ({grace})"
+                found.append(invalid(where, seconds, told))
+        case _:
+            found += _port(action.get("port", 0), f"{where}.port")
+    several = "may not specify more than 1 handler type"
+    return found + [forbidden(f"{at}.{name}", several) for name in given[1:]]
 
 
 def _port(port: int | str, at: str) -> Errors:
-    told = port_number(port) if isinstance(port, int) else port_name(port)
-    return [invalid(at, port, each) for each in told]
-
-
-_HANDLERS: Mapping[str, Check] = {
-    "exec": _exec,
-    "httpGet": _http_get,
-    "tcpSocket": _tcp_socket,
-    "grpc": _tcp_socket,
-    "sleep": _sleep,
-}
+    wrong = port_number(port) if isinstance(port, int) else port_name(port)
+    return [invalid(at, port, each) for each in wrong]

@@ -34,13 +34,12 @@ def resized_spec(new: KubeObject, old: KubeObject) -> KubeObject | None:
         if any(one.get("name") != two.get("name") for one, two in zip(after, before, strict=True)):
             found[name] = after
         elif after:
-            found[name] = [_merged(*each) for each in zip(after, before, strict=True)]
+            found[name] = [
+                {key: value for key, value in former.items() if key not in _RESIZED}
+                | {key: container[key] for key in _RESIZED if key in container}
+                for container, former in zip(after, before, strict=True)
+            ]
     return found
-
-
-def _merged(container: KubeObject, before: KubeObject) -> KubeObject:
-    kept = {key: value for key, value in before.items() if key not in _RESIZED}
-    return kept | {key: container[key] for key in _RESIZED if key in container}
 
 
 def check_resize(new: KubeObject, old: KubeObject, qos: str) -> Errors:
@@ -53,28 +52,32 @@ def check_resize(new: KubeObject, old: KubeObject, qos: str) -> Errors:
     if known != qos:
         told = "Pod QOS Class may not change as a result of resizing"
         found.append(invalid("spec", known, told))
-    if not _is_supported(old):
+    statuses = old.get("status", {}).get("containerStatuses", ())
+    running = next((each for each in statuses if "running" in each.get("state", {})), None)
+    if running is not None and "resources" not in running:
         found.append(forbidden("spec", "Pod running on node without support for resize"))
     if any(each.get("resources") for each in (spec, before)):
         return [*found, forbidden(_WHOLE, _LEVEL)]
     wrong: Errors = []
-    for order_name in _LISTS:
-        after, order_former = spec.get(order_name) or [], before.get(order_name) or []
-        if len(after) != len(order_former):
-            order_told = f"{order_name} may not be added or removed on resize"
-            wrong.append(forbidden(f"spec.{order_name}", order_told))
+    for name in _LISTS:
+        after, former = spec.get(name) or [], before.get(name) or []
+        if len(after) != len(former):
+            wrong.append(forbidden(f"spec.{name}", f"{name} may not be added or removed on resize"))
             continue
         wrong += [
             forbidden(
-                f"spec.{order_name}[{index}].name",
-                f"{order_name} may not be renamed or reordered on resize",
+                f"spec.{name}[{index}].name", f"{name} may not be renamed or reordered on resize"
             )
-            for index, (one, two) in enumerate(zip(after, order_former, strict=True))
+            for index, (one, two) in enumerate(zip(after, former, strict=True))
             if one.get("name") != two.get("name")
         ]
     if wrong:
         return found + wrong
-    removed: Errors = []
+    return found + _check_resized_containers(spec, before)
+
+
+def _check_resized_containers(spec: KubeObject, before: KubeObject) -> Errors:
+    found: Errors = []
     for name in reversed(_LISTS):
         former = before.get(name) or []
         for index, (one, two) in enumerate(zip(spec.get(name) or [], former, strict=True)):
@@ -84,20 +87,7 @@ def check_resize(new: KubeObject, old: KubeObject, qos: str) -> Errors:
                 had, has = (each.get("resources", {}).get(part, {}) for each in (two, one))
                 if not had.keys() <= has.keys():
                     where = f"spec.{name}[{index}].resources.{part}"
-                    removed.append(forbidden(where, f"resource {part} cannot be removed"))
-    found += removed + _check_other_fields(spec, before)
-    return found
-
-
-def _is_supported(pod: KubeObject) -> bool:
-    for status in pod.get("status", {}).get("containerStatuses", ()):
-        if "running" in status.get("state", {}):
-            return "resources" in status
-    return True
-
-
-def _check_other_fields(spec: KubeObject, before: KubeObject) -> Errors:
-    found: Errors = []
+                    found.append(forbidden(where, f"resource {part} cannot be removed"))
     for name, told in ((_LISTS[0], _ONLY), (_LISTS[1], _ONLY_OF_SIDECARS)):
         former = before.get(name) or []
         for one, two in zip(spec.get(name) or [], former, strict=True):

@@ -66,21 +66,27 @@ def check_spec_changes(new: KubeObject, old: KubeObject) -> Errors:
             if not container.get("image"):
                 found.append(required(f"{where}.image"))
             found += check_image(container, where)
-    wrong, goes_on = _deadline(spec.get(_DEADLINE), before.get(_DEADLINE))
-    found += wrong
-    if not goes_on:
-        return found
-    tolerations_after = spec.get("tolerations", ())
-    tolerations_before = before.get("tolerations", ())
-    kept = [_without_seconds(each) for each in tolerations_after]
-    if any(_without_seconds(each) not in kept for each in tolerations_before):
+    deadline, old_deadline = spec.get(_DEADLINE), before.get(_DEADLINE)
+    where = f"spec.{_DEADLINE}"
+    if deadline is None:
+        if old_deadline is not None:
+            told = "must not update from a positive integer to nil value"
+            found.append(invalid(where, None, told))
+    elif wrong := in_range(deadline, 0, _MAX_SECONDS):
+        return [*found, invalid(where, deadline, wrong[0])]
+    elif old_deadline is not None and old_deadline < deadline:
+        told = "must be less than or equal to previous value"
+        return [*found, invalid(where, deadline, told)]
+    tolerations = spec.get("tolerations", ())
+    kept = [_without_seconds(each) for each in tolerations]
+    if any(_without_seconds(each) not in kept for each in before.get("tolerations", ())):
         found.append(forbidden("spec.tolerations", _TOLERATION))
     else:
-        found += check_tolerations(tolerations_after, "spec.tolerations")
-    scheduling_after = spec.get("schedulingGates", ())
+        found += check_tolerations(tolerations, "spec.tolerations")
     known = {each.get("name") for each in before.get("schedulingGates", ())}
-    # One that stands twice is told once, where it stands last.
-    added = {each.get("name", ""): index for index, each in enumerate(scheduling_after)}
+    # A new gate that is listed twice is reported once, at its last position.
+    gates = spec.get("schedulingGates", ())
+    added = {each.get("name", ""): index for index, each in enumerate(gates)}
     found += [
         forbidden(
             f"spec.schedulingGates[{index}].name",
@@ -90,22 +96,6 @@ def check_spec_changes(new: KubeObject, old: KubeObject) -> Errors:
         if name not in known
     ]
     return found if spec == before else found + _check_other_fields(spec, before)
-
-
-def _deadline(deadline: int | None, before: int | None) -> tuple[Errors, bool]:
-    """Return what is wrong with a deadline, and whether the rest is still looked at."""
-    at = f"spec.{_DEADLINE}"
-    if deadline is None:
-        if before is None:
-            return [], True
-        return [invalid(at, None, "must not update from a positive integer to nil value")], True
-    wrong = in_range(deadline, 0, _MAX_SECONDS)
-    if wrong:
-        return [invalid(at, deadline, wrong[0])], False
-    if before is not None and before < deadline:
-        told = "must be less than or equal to previous value"
-        return [invalid(at, deadline, told)], False
-    return [], True
 
 
 def _without_seconds(toleration: KubeObject) -> KubeObject:
@@ -148,24 +138,21 @@ def _undo_scheduling(undone: KubeObject, before: KubeObject) -> Errors:
     node, its_node = ((each or {}).get("nodeAffinity") for each in (affinity, known))
     if node == its_node:
         return found
-    # Refuse what would let a pod run on more nodes than it could.
-    narrower_node = node or {}
-    narrower_before = its_node or {}
+    # The pod must not be allowed to run on more nodes than before.
     key = "requiredDuringSchedulingIgnoredDuringExecution"
     at = f"spec.affinity.nodeAffinity.{key}.nodeSelectorTerms"
-    terms, narrower_former = (
-        (each.get(key) or {}).get("nodeSelectorTerms") or []
-        for each in (narrower_node, narrower_before)
+    terms, its_terms = (
+        ((each or {}).get(key) or {}).get("nodeSelectorTerms") or [] for each in (node, its_node)
     )
     shown = [format_internal(each, "core.NodeSelectorTerm") for each in terms]
-    if narrower_former and len(narrower_former) != len(terms):
-        narrower_told = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        found.append(invalid(at, shown or None, narrower_told))
+    if its_terms and len(its_terms) != len(terms):
+        told = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        found.append(invalid(at, shown or None, told))
     else:
-        narrower_told = "only additions are allowed (no mutations or deletions)"
+        told = "only additions are allowed (no mutations or deletions)"
         found += [
-            invalid(f"{at}[{index}]", shown[index], narrower_told)
-            for index, (term, its_term) in enumerate(zip(terms, narrower_former, strict=False))
+            invalid(f"{at}[{index}]", shown[index], told)
+            for index, (term, its_term) in enumerate(zip(terms, its_terms, strict=False))
             if not _only_adds(term, its_term)
         ]
     others = {key: value for key, value in (affinity or {}).items() if key != "nodeAffinity"}
@@ -193,13 +180,9 @@ def check_status_changes(new: KubeObject, old: KubeObject) -> Errors:
     found: Errors = []
     for index, condition in enumerate(conditions):
         if condition.get("observedGeneration", 0) < 0:
-            conditions_where, conditions_told = (
-                f"status.conditions[{index}].observedGeneration",
-                "must be a non-negative integer",
-            )
-            found.append(
-                invalid(conditions_where, condition["observedGeneration"], conditions_told)
-            )
+            where = f"status.conditions[{index}].observedGeneration"
+            told = "must be a non-negative integer"
+            found.append(invalid(where, condition["observedGeneration"], told))
         kind = condition.get("type", "")
         if kind not in _SYSTEM_CONDITIONS:
             found += by_rule(kind, f"status.conditions[{index}].Type", qualified_name)

@@ -5,6 +5,7 @@ Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePodSpec,
 ValidatePodTemplateSpec, ValidatePodSpecificAnnotations.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -67,6 +68,7 @@ _MAX_HOSTNAME_LENGTH = 64
 _MAX_SECONDS = 2**31 - 1
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _MIRROR = "kubernetes.io/config.mirror"
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 # Fields that are names, and the rule each must follow.
 _NAMES = (
     ("serviceAccountName", dns_subdomain),
@@ -101,12 +103,8 @@ def check_pod_annotations(
         found.append(invalid(f"{at}[{_MIRROR}]", values[_MIRROR], told))
     cost = values.get(_DELETION_COST)
     if cost is not None:
-        digits = cost.removeprefix("-")
-        if not digits.isdecimal() or not digits.isascii() or (len(digits) > 1 and digits[0] == "0"):
-            is_valid_deletion_cost = False
-        else:
-            is_valid_deletion_cost = -(2**31) <= int(cost) < 2**31
-        if not is_valid_deletion_cost:
+        is_number = _INTEGER.fullmatch(cost) is not None
+        if not is_number or not -(2**31) <= int(cost) < 2**31:
             found.append(invalid(f"{at}[{_DELETION_COST}]", cost, "must be a 32bit integer"))
     return found + check_profile_annotations(values, spec, at)
 
@@ -126,15 +124,12 @@ def check_pod_spec(spec: KubeObject, at: str, *, is_pod: bool, pod_name: str = "
         users_of_host=spec.get("hostUsers", True),
     )
     regular, initial = spec.get("containers") or (), spec.get("initContainers", ())
-    all_containers = check_containers(regular, pod, f"{at}.containers")
+    found += check_containers(regular, pod, f"{at}.containers")
     if initial:
-        all_containers += check_init_containers(initial, regular, pod, f"{at}.initContainers")
+        found += check_init_containers(initial, regular, pod, f"{at}.initContainers")
     if ephemeral := spec.get("ephemeralContainers"):
         others = (*regular, *initial)
-        all_containers += check_ephemeral_containers(
-            ephemeral, others, pod, f"{at}.ephemeralContainers"
-        )
-    found += all_containers
+        found += check_ephemeral_containers(ephemeral, others, pod, f"{at}.ephemeralContainers")
     found += check_pod_resources(spec, pod.claims, f"{at}.resources")
     if spec.get("hostNetwork"):
         for index, container in enumerate(spec.get("containers") or ()):
@@ -144,20 +139,43 @@ def check_pod_spec(spec: KubeObject, at: str, *, is_pod: bool, pod_name: str = "
                     where = f"{at}.containers[{index}].ports[{at_port}].hostPort"
                     told = "must match `containerPort` when `hostNetwork` is true"
                     found.append(invalid(where, host, told))
-    for check in _CHECKS:
-        found += check(spec, at)
-    return found
+    return found + _field_errors(spec, at)
 
 
-def _policies(spec: KubeObject, at: str) -> Errors:
+def _field_errors(spec: KubeObject, at: str) -> Errors:
+    """Check everything but volumes, containers and resources, in the order of ValidatePodSpec."""
     policy = spec.get("restartPolicy")
     found = required_choice(policy, RESTART_POLICIES, f"{at}.restartPolicy")
     found += required_choice(spec.get("dnsPolicy"), _DNS_POLICIES, f"{at}.dnsPolicy")
-    return found + labels(spec.get("nodeSelector"), f"{at}.nodeSelector")
-
-
-def _affinity(spec: KubeObject, at: str) -> Errors:
-    return check_affinity(spec.get("affinity"), f"{at}.affinity")
+    found += labels(spec.get("nodeSelector"), f"{at}.nodeSelector")
+    found += check_pod_security(spec, at)
+    found += check_affinity(spec.get("affinity"), f"{at}.affinity")
+    found += _dns(spec, at)
+    found += _check_scheduling_gates(spec, at)
+    if constraints := spec.get("topologySpreadConstraints"):
+        found += check_spreading(constraints, f"{at}.topologySpreadConstraints")
+    found += check_host_users(spec, at)
+    found += _hostname_override(spec, at)
+    found += _by_rules(spec, _NAMES, at)
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None:
+        wrong = in_range(deadline, 1, _MAX_SECONDS)
+        found += [invalid(f"{at}.activeDeadlineSeconds", deadline, each) for each in wrong]
+    found += _by_rules(spec, _MORE_NAMES, at)
+    found += check_tolerations(spec.get("tolerations", ()), f"{at}.tolerations")
+    for index, alias in enumerate(spec.get("hostAliases", ())):
+        where = f"{at}.hostAliases[{index}]"
+        found += ip_errors(alias.get("ip", ""), f"{where}.ip")
+        for at_name, name in enumerate(alias.get("hostnames", ())):
+            found += by_rule(name, f"{where}.hostnames[{at_name}]", dns_subdomain)
+    found += _by_rules(spec, (("priorityClassName", dns_subdomain),), at)
+    if (name := spec.get("runtimeClassName")) is not None:
+        found += by_rule(name, f"{at}.runtimeClassName", dns_subdomain)
+    policies = ("PreemptLowerPriority", "Never")
+    found += choice(spec.get("preemptionPolicy"), policies, f"{at}.preemptionPolicy")
+    if overhead := spec.get("overhead"):
+        found += check_overhead(overhead, f"{at}.overhead")
+    return found + check_os(spec, at) + _file_keys(spec, at)
 
 
 def _dns(spec: KubeObject, at: str) -> Errors:
@@ -188,8 +206,8 @@ def _dns(spec: KubeObject, at: str) -> Errors:
         found.append(invalid(f"{where}.searches", searches, told))
     for index, search in enumerate(searches):
         if search != ".":
-            dns_where = f"{where}.searches[{index}]"
-            found += by_rule(search.removesuffix("."), dns_where, dns_subdomain_with_underscore)
+            search_at = f"{where}.searches[{index}]"
+            found += by_rule(search.removesuffix("."), search_at, dns_subdomain_with_underscore)
     for index, option in enumerate(config.get("options", ())):
         if not option.get("name"):
             found.append(required(f"{where}.options[{index}]", "must not be empty"))
@@ -211,11 +229,6 @@ def _check_scheduling_gates(spec: KubeObject, at: str) -> Errors:
     return found
 
 
-def _spreading(spec: KubeObject, at: str) -> Errors:
-    constraints = spec.get("topologySpreadConstraints", ())
-    return check_spreading(constraints, f"{at}.topologySpreadConstraints") if constraints else []
-
-
 def _hostname_override(spec: KubeObject, at: str) -> Errors:
     name, where = spec.get("hostnameOverride"), f"{at}.hostnameOverride"
     if name is None:
@@ -229,15 +242,6 @@ def _hostname_override(spec: KubeObject, at: str) -> Errors:
     return found + by_rule(name, where, dns_subdomain)
 
 
-def _names(spec: KubeObject, at: str) -> Errors:
-    found = _by_rules(spec, _NAMES, at)
-    deadline = spec.get("activeDeadlineSeconds")
-    if deadline is not None:
-        wrong = in_range(deadline, 1, _MAX_SECONDS)
-        found += [invalid(f"{at}.activeDeadlineSeconds", deadline, each) for each in wrong]
-    return found + _by_rules(spec, _MORE_NAMES, at)
-
-
 def _by_rules(
     spec: KubeObject, rules: Iterable[tuple[str, Callable[[str], list[str]]]], at: str
 ) -> Errors:
@@ -245,27 +249,6 @@ def _by_rules(
     for name, rule in rules:
         if value := spec.get(name):
             found += by_rule(value, f"{at}.{name}", rule)
-    return found
-
-
-def _tolerations(spec: KubeObject, at: str) -> Errors:
-    found = check_tolerations(spec.get("tolerations", ()), f"{at}.tolerations")
-    for index, alias in enumerate(spec.get("hostAliases", ())):
-        where = f"{at}.hostAliases[{index}]"
-        found += ip_errors(alias.get("ip", ""), f"{where}.ip")
-        for at_name, name in enumerate(alias.get("hostnames", ())):
-            found += by_rule(name, f"{where}.hostnames[{at_name}]", dns_subdomain)
-    return found
-
-
-def _classes(spec: KubeObject, at: str) -> Errors:
-    found = _by_rules(spec, (("priorityClassName", dns_subdomain),), at)
-    if (name := spec.get("runtimeClassName")) is not None:
-        found += by_rule(name, f"{at}.runtimeClassName", dns_subdomain)
-    policies = ("PreemptLowerPriority", "Never")
-    found += choice(spec.get("preemptionPolicy"), policies, f"{at}.preemptionPolicy")
-    if overhead := spec.get("overhead"):
-        found += check_overhead(overhead, f"{at}.overhead")
     return found
 
 
@@ -286,20 +269,3 @@ def _file_keys(spec: KubeObject, at: str) -> Errors:
                 told = "referenced volume must be of type emptyDir"
                 found.append(invalid(field, name, told))
     return found
-
-
-_CHECKS: tuple[Callable[[KubeObject, str], Errors], ...] = (
-    _policies,
-    check_pod_security,
-    _affinity,
-    _dns,
-    _check_scheduling_gates,
-    _spreading,
-    check_host_users,
-    _hostname_override,
-    _names,
-    _tolerations,
-    _classes,
-    check_os,
-    _file_keys,
-)

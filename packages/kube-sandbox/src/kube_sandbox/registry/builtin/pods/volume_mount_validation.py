@@ -68,17 +68,16 @@ def _mount_options(container: KubeObject, mount: Mapping[str, Any], where: str, 
     recursive_at = f"{at}.recursiveReadOnly"
     mode = mount.get("recursiveReadOnly")
     if mode in (None, "Disabled"):
-        recursive: Errors = []
-    elif mode not in ("Enabled", "IfPossible"):
-        recursive = [not_supported(recursive_at, mode, ("Disabled", "Enabled", "IfPossible"))]
-    else:
-        recursive = []
-        if not mount.get("readOnly"):
-            recursive.append(forbidden(recursive_at, "may only be specified when readOnly is true"))
-        if mount.get("mountPropagation", "None") != "None":
-            told = "may only be specified when mountPropagation is None or not specified"
-            recursive.append(forbidden(recursive_at, told))
-    return found + recursive
+        return found
+    if mode not in ("Enabled", "IfPossible"):
+        modes = ("Disabled", "Enabled", "IfPossible")
+        return [*found, not_supported(recursive_at, mode, modes)]
+    if not mount.get("readOnly"):
+        found.append(forbidden(recursive_at, "may only be specified when readOnly is true"))
+    if mount.get("mountPropagation", "None") != "None":
+        told = "may only be specified when mountPropagation is None or not specified"
+        found.append(forbidden(recursive_at, told))
+    return found
 
 
 def _devices_of(container: KubeObject) -> Sequence[Mapping[str, Any]]:

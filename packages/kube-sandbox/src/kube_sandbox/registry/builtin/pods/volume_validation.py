@@ -54,28 +54,19 @@ def check_volumes(
     made = {f"{pod_name}-{each.get('name', '')}" for each in volumes if "ephemeral" in each}
     for index, volume in enumerate(volumes):
         where, name = f"{at}[{index}]", volume.get("name", "")
-        source_found: Errors = []
-        count = 0
-        for source_name, check in _CHECKS.items():
-            source = volume.get(source_name)
-            if source is None:
-                continue
-            if count:
-                source_found.append(forbidden(f"{where}.{source_name}", _ONE))
-                continue
-            count += 1
-            source_found += check(source, f"{where}.{source_name}")
-            if source_name == "ephemeral":
-                claim_name = volume.get("name", "")
-                if pod_name and claim_name:
-                    source_claim = f"{pod_name}-{claim_name}"
-                    source_found += [
-                        invalid(f"{where}.name", claim_name, f'PVC name "{source_claim}": {each}')
-                        for each in dns_subdomain(source_claim)
-                    ]
-            elif source_name == "image" and is_pod and not source.get("reference"):
-                source_found.insert(0, required(f"{where}.image.reference"))
-        errors = source_found if count else [required(where, "must specify a volume type")]
+        sources = [source for source in _CHECKS if volume.get(source) is not None]
+        errors: Errors = [] if sources else [required(where, "must specify a volume type")]
+        if sources[:1] == ["image"] and is_pod and not volume["image"].get("reference"):
+            errors.append(required(f"{where}.image.reference"))
+        if sources:
+            errors += _CHECKS[sources[0]](volume[sources[0]], f"{where}.{sources[0]}")
+        if sources[:1] == ["ephemeral"] and pod_name and name:
+            claim = f"{pod_name}-{name}"
+            errors += [
+                invalid(f"{where}.name", name, f'PVC name "{claim}": {each}')
+                for each in dns_subdomain(claim)
+            ]
+        errors += [forbidden(f"{where}.{source}", _ONE) for source in sources[1:]]
         errors += check_name(name, f"{where}.name", dns_label)
         if name in usable:
             errors.append(duplicate(f"{where}.name", name))
@@ -87,12 +78,6 @@ def check_volumes(
             told = "must not reference a PVC that gets created for an ephemeral volume"
             found.append(invalid(f"{where}.persistentVolumeClaim.claimName", claim, told))
     return usable, found
-
-
-def _empty_dir(source: Mapping[str, Any], at: str) -> Errors:
-    if nanos(source.get("sizeLimit", "0")) < 0:
-        return [forbidden(f"{at}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
-    return []
 
 
 def _host_path(source: Mapping[str, Any], at: str) -> Errors:
@@ -112,18 +97,18 @@ def _with_items(name: str) -> Check:
     """Make a check of a volume whose files are keys of what `name` names."""
 
     def check(source: Mapping[str, Any], at: str) -> Errors:
-        found = [] if source.get(name) else [required(f"{at}.{name}")]
-        errors: Errors = []
-        errors += found
+        errors: Errors = [] if source.get(name) else [required(f"{at}.{name}")]
         errors += _mode(source, "defaultMode", at)
-        items = source.get("items", ())
-        for index, item in enumerate(items):
-            where = f"{at}.items[{index}]"
-            errors += [required(f"{where}.{key}") for key in ("key", "path") if not item.get(key)]
-            errors += unreserved(item.get("path", ""), f"{where}.path") + _mode(item, "mode", where)
+        for index, item in enumerate(source.get("items", ())):
+            errors += _key_to_path(item, f"{at}.items[{index}]")
         return errors
 
     return check
+
+
+def _key_to_path(item: Mapping[str, Any], at: str) -> Errors:
+    found = [required(f"{at}.{key}") for key in ("key", "path") if not item.get(key)]
+    return found + unreserved(item.get("path", ""), f"{at}.path") + _mode(item, "mode", at)
 
 
 def _mode(source: Mapping[str, Any], key: str, at: str) -> Errors:
@@ -139,10 +124,6 @@ def _nfs(source: Mapping[str, Any], at: str) -> Errors:
     if not path.startswith("/"):
         found.append(invalid(f"{at}.path", path, "must be an absolute path"))
     return found
-
-
-def _claim(source: Mapping[str, Any], at: str) -> Errors:
-    return [] if source.get("claimName") else [required(f"{at}.claimName")]
 
 
 def _downward(source: Mapping[str, Any], at: str) -> Errors:
@@ -175,24 +156,10 @@ def _projected(volume: Mapping[str, Any], at: str) -> Errors:
         where = f"{at}.sources[{index}]"
         for name in ("secret", "configMap"):
             if (part := source.get(name)) is not None:
-                projected_where = f"{where}.{name}"
-                projected_keys = [] if part.get("name") else [required(f"{projected_where}.name")]
-                for projected_index, item in enumerate(part.get("items", ())):
-                    projected_keys += [
-                        required(f"{projected_where}.items[{projected_index}].{key}")
-                        for key in ("key", "path")
-                        if not item.get(key)
-                    ]
-                    projected_keys += unreserved(
-                        item.get("path", ""), f"{projected_where}.items[{projected_index}].path"
-                    )
-                    projected_keys += _mode(
-                        item, "mode", f"{projected_where}.items[{projected_index}]"
-                    )
-                    projected_keys += _conflicts(
-                        item.get("path", ""), part.get("name", ""), at, paths
-                    )
-                found += projected_keys
+                found += [] if part.get("name") else [required(f"{where}.{name}.name")]
+                for at_item, item in enumerate(part.get("items", ())):
+                    found += _key_to_path(item, f"{where}.{name}.items[{at_item}]")
+                    found += _conflicts(item.get("path", ""), part.get("name", ""), at, paths)
         for item in source.get("downwardAPI", {}).get("items", ()):
             found += _downward_file(item, f"{where}.downwardAPI")
             found += _conflicts(item.get("path", ""), item.get("path", ""), at, paths)
@@ -251,44 +218,48 @@ def _ephemeral(source: Mapping[str, Any], at: str) -> Errors:
     return found + claim_errors(template.get("spec", {}), f"{where}.spec")
 
 
-def _image(source: Mapping[str, Any], at: str) -> Errors:
-    return required_choice(source.get("pullPolicy"), PULL_POLICIES, f"{at}.pullPolicy")
-
-
-def _accept_any(source: Mapping[str, Any], at: str) -> Errors:
+def _unchecked(source: Mapping[str, Any], at: str) -> Errors:
     return []
 
 
-# In the order in which they are looked at: the first is the one that is meant.
+# In the order of validateVolumeSource: the first source is checked, all others are surplus.
 _CHECKS: Mapping[str, Check] = {
-    "emptyDir": _empty_dir,
+    "emptyDir": lambda source, at: (
+        [forbidden(f"{at}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
+        if nanos(source.get("sizeLimit", "0")) < 0
+        else []
+    ),
     "hostPath": _host_path,
     "gitRepo": _git_repo,
-    "gcePersistentDisk": _accept_any,
-    "awsElasticBlockStore": _accept_any,
+    "gcePersistentDisk": _unchecked,
+    "awsElasticBlockStore": _unchecked,
     "secret": _with_items("secretName"),
     "nfs": _nfs,
-    "iscsi": _accept_any,
-    "glusterfs": _accept_any,
-    "flocker": _accept_any,
-    "persistentVolumeClaim": _claim,
-    "rbd": _accept_any,
-    "cinder": _accept_any,
-    "cephfs": _accept_any,
-    "quobyte": _accept_any,
+    "iscsi": _unchecked,
+    "glusterfs": _unchecked,
+    "flocker": _unchecked,
+    "persistentVolumeClaim": lambda source, at: (
+        [] if source.get("claimName") else [required(f"{at}.claimName")]
+    ),
+    "rbd": _unchecked,
+    "cinder": _unchecked,
+    "cephfs": _unchecked,
+    "quobyte": _unchecked,
     "downwardAPI": _downward,
-    "fc": _accept_any,
-    "flexVolume": _accept_any,
+    "fc": _unchecked,
+    "flexVolume": _unchecked,
     "configMap": _with_items("name"),
-    "azureFile": _accept_any,
-    "vsphereVolume": _accept_any,
-    "photonPersistentDisk": _accept_any,
-    "portworxVolume": _accept_any,
-    "azureDisk": _accept_any,
-    "storageos": _accept_any,
+    "azureFile": _unchecked,
+    "vsphereVolume": _unchecked,
+    "photonPersistentDisk": _unchecked,
+    "portworxVolume": _unchecked,
+    "azureDisk": _unchecked,
+    "storageos": _unchecked,
     "projected": _projected,
-    "scaleIO": _accept_any,
+    "scaleIO": _unchecked,
     "csi": _csi,
     "ephemeral": _ephemeral,
-    "image": _image,
+    "image": lambda source, at: required_choice(
+        source.get("pullPolicy"), PULL_POLICIES, f"{at}.pullPolicy"
+    ),
 }

@@ -44,8 +44,13 @@ def volume_warnings(volumes: Iterable[KubeObject], at: str) -> list[str]:
 
 def _overlaps(volume: KubeObject) -> Iterator[str]:
     name = quoted(volume.get("name", ""))
-    for described, files in _files(volume):
-        for told in _collisions(files):
+    sources = (
+        ("configMap", f"ConfigMap {quoted((volume.get('configMap') or {}).get('name', ''))}"),
+        ("secret", f"Secret {quoted((volume.get('secret') or {}).get('secretName', ''))}"),
+        ("downwardAPI", "DownwardAPI"),
+    )
+    for key, described in sources:
+        for told in _collisions(_items(volume.get(key) or {}, "")):
             yield f"volume {name} ({described}): overlapping paths: {told}"
     if "projected" not in volume:
         return
@@ -66,15 +71,6 @@ def _overlaps(volume: KubeObject) -> Iterator[str]:
         yield f"volume {name} (Projected): overlapping paths: {told}"
 
 
-def _files(volume: KubeObject) -> Iterator[tuple[str, list[File]]]:
-    if (source := volume.get("configMap")) is not None:
-        yield f"ConfigMap {quoted(source.get('name', ''))}", _items(source, "")
-    if (source := volume.get("secret")) is not None:
-        yield f"Secret {quoted(source.get('secretName', ''))}", _items(source, "")
-    if (source := volume.get("downwardAPI")) is not None:
-        yield "DownwardAPI", _items(source, "")
-
-
 def _items(source: Mapping[str, Any], owner: str) -> list[File]:
     return [(each.get("path", ""), owner) for each in source.get("items", ())]
 
@@ -84,12 +80,8 @@ def _collisions(files: Iterable[File]) -> Iterator[str]:
     for path, owner in files:
         file = path.rstrip("/"), owner
         for other in seen:
-            collide_path, its_path = f"{file[0]}/", f"{other[0]}/"
-            if collide_path == "/" or its_path == "/":
-                collide = False
-            else:
-                collide = collide_path.startswith(its_path) or its_path.startswith(collide_path)
-            if collide:
+            one, two = f"{file[0]}/", f"{other[0]}/"
+            if "/" not in (one, two) and (one.startswith(two) or two.startswith(one)):
                 yield f"{_format_path(file)} with {_format_path(other)}"
         seen.append(file)
 

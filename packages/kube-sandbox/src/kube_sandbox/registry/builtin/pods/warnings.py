@@ -68,11 +68,8 @@ def _warnings(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> list[st
     at = f"{prefix}spec"
     warnings: list[str] = []
     warnings += _node_labels(spec, at)
-    for spreading_index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
-        where, key = (
-            f"{at}.topologySpreadConstraints[{spreading_index}]",
-            constraint.get("topologyKey", ""),
-        )
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
+        where, key = f"{at}.topologySpreadConstraints[{index}]", constraint.get("topologyKey", "")
         if key in _NODE_LABELS:
             warnings.append(f"{where}.topologyKey: {key} is {_NODE_LABELS[key]}")
         if constraint.get("labelSelector") is None:
@@ -194,7 +191,13 @@ def _ports(spec: KubeObject, at: str) -> Iterator[str]:
     for port, where in _all_ports(spec, at):
         ip, number = port.get("hostIP", ""), port.get("hostPort", 0)
         if ip and not number:
-            yield f"{where}: hostIP set without hostPort: {_go_port(port)}"
+            # The struct as Go's %+v prints it.
+            printed = (
+                f"{{Name:{port.get('name', '')} HostPort:{number} "
+                f"ContainerPort:{port.get('containerPort', 0)} "
+                f"Protocol:{port.get('protocol', '')} HostIP:{ip}}}"
+            )
+            yield f"{where}: hostIP set without hostPort: {printed}"
         others = known.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
         for other, at_other in others:
             its_ip, its_number = other.get("hostIP", ""), other.get("hostPort", 0)
@@ -205,15 +208,6 @@ def _ports(spec: KubeObject, at: str) -> Iterator[str]:
             elif number == its_number and bool(ip) != bool(its_ip):
                 yield f"{where}: dangerously ambiguous port definition with {at_other}"
         others.append((port, where))
-
-
-def _go_port(port: KubeObject) -> str:
-    """Print a port as Go's %+v does."""
-    return (
-        f"{{Name:{port.get('name', '')} HostPort:{port.get('hostPort', 0)} "
-        f"ContainerPort:{port.get('containerPort', 0)} Protocol:{port.get('protocol', '')} "
-        f"HostIP:{port.get('hostIP', '')}}}"
-    )
 
 
 def _affinities(spec: KubeObject, at: str) -> Iterator[str]:
