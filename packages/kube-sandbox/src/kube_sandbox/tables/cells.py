@@ -3,14 +3,31 @@ Parts of cells that many kinds share: labels, selectors, containers, truncated l
 
 Follows kubernetes 1.35 pkg/printers/internalversion/printers.go layoutContainerCells,
 translateTimestampSince, listWithMoreString; k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go
-FormatLabelSelector.
+FormatLabelSelector; k8s.io/apimachinery/pkg/util/duration/duration.go HumanDuration.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.tables.ages import Clock
+from kube_objects.times import format_span, parse_time
+
+UNKNOWN = "<unknown>"
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What time it is while a table is made."""
+
+    now: datetime
+
+    def since(self, written: object) -> str:
+        """Print how long ago a time was."""
+        found = parse_time(written)
+        return format_span(self.now - found) if found else UNKNOWN
+
 
 Cells = list[Any]
 Print = Callable[[KubeObject, Clock], Cells]

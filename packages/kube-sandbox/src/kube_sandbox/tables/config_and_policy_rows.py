@@ -9,11 +9,11 @@ from datetime import timedelta
 
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_span
-from kube_sandbox.tables.ages import Clock
 from kube_sandbox.tables.cells import (
     NONE,
     UNSET,
     Cells,
+    Clock,
     Printers,
     age_of,
     at,

@@ -12,8 +12,7 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.kinds import Column
-from kube_sandbox.tables.ages import UNKNOWN, Clock
-from kube_sandbox.tables.cells import Cells, Print, name_of
+from kube_sandbox.tables.cells import UNKNOWN, Cells, Clock, Print, name_of
 from kube_sandbox.tables.json_path import BadPathError, JSONPath, as_text
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)

@@ -6,11 +6,12 @@ printEndpointSlice, printPersistentVolume, printNode.
 """
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.tables.ages import UNKNOWN, Clock
 from kube_sandbox.tables.cells import (
     NONE,
+    UNKNOWN,
     UNSET,
     Cells,
+    Clock,
     Printers,
     age_of,
     at,

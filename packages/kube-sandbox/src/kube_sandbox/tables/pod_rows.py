@@ -9,10 +9,10 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_span, parse_time
-from kube_sandbox.tables.ages import Clock
 from kube_sandbox.tables.cells import (
     NONE,
     Cells,
+    Clock,
     age_of,
     at,
     is_true,

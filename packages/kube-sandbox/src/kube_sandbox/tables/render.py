@@ -24,8 +24,7 @@ from kube_sandbox.tables import (
     pod_rows,
     workload_rows,
 )
-from kube_sandbox.tables.ages import Clock
-from kube_sandbox.tables.cells import Cells, Print, name_of, number, text
+from kube_sandbox.tables.cells import Cells, Clock, Print, name_of, number, text
 
 Include = Literal["None", "Metadata", "Object"]
 _GROUP_VERSION = "meta.k8s.io/v1"

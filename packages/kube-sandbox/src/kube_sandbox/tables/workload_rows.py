@@ -10,11 +10,11 @@ from typing import Any
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_span, parse_time
 from kube_sandbox.tables import pod_rows
-from kube_sandbox.tables.ages import Clock
 from kube_sandbox.tables.cells import (
     NONE,
     UNSET,
     Cells,
+    Clock,
     Printers,
     age_of,
     at,

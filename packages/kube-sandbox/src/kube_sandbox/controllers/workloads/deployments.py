@@ -9,6 +9,7 @@ DeploymentController.syncRolloutStatus; pkg/controller/deployment/recreate.go
 DeploymentController.rolloutRecreate.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -71,21 +72,16 @@ def plan(deployment: KubeObject, seen: RelatedObjects, moment: PlanContext) -> P
     steps += _delete_old_replica_sets(deployment, old)
     made = [each.obj for each in steps if isinstance(each, Create)]
     if made and moment.refusal:
-        # That a ReplicaSet cannot be made.
-        with_made = made[0]
-        failure_status = deployment.get("status") or {}
-        told = (
-            f'Failed to create new replica set "{with_made["metadata"]["name"]}": {moment.refusal}'
-        )
-        found = list(failure_status.get("conditions") or ())
-        found = _with(found, "Progressing", "False", "ReplicaSetCreateError", told, moment)
-        return Plan(with_status(BUCKET, deployment, {**failure_status, "conditions": found}))
-    # Write the revision that is rolled out onto the Deployment.
-    newest = max(map(_revision, old), default=0) + 1
-    revision = max(newest, _revision(new))
-    if _revision(deployment) == revision:
-        marked: KubeObject = deployment
-    else:
+        before = deployment.get("status") or {}
+        name = made[0]["metadata"]["name"]
+        message = f'Failed to create new replica set "{name}": {moment.refusal}'
+        conditions = list(before.get("conditions") or ())
+        reason = "ReplicaSetCreateError"
+        conditions = _with(conditions, "Progressing", "False", reason, message, moment)
+        return Plan(with_status(BUCKET, deployment, {**before, "conditions": conditions}))
+    revision = max(max(map(_revision, old), default=0) + 1, _revision(new))
+    marked = deployment
+    if _revision(deployment) != revision:
         metadata = deployment["metadata"]
         annotations = {**(metadata.get("annotations") or {}), _REVISION: str(revision)}
         marked = {**deployment, "metadata": {**metadata, "annotations": annotations}}
@@ -123,20 +119,17 @@ def _roll_out(
     steps: list[Step] = []
     wanted = limits.wanted if recreates else new_size(limits, size(new), old)
     revision = max(map(_revision, old), default=0) + 1
-    # A ReplicaSet with the Deployment's annotations and the newest revision.
-    copied = _copied(deployment["metadata"])
-    metadata = new["metadata"]
-    before = metadata.get("annotations") or {}
-    annotations = {**before, **copied}
+    # The ReplicaSet has the Deployment's annotations and the newest revision.
+    before = new["metadata"].get("annotations") or {}
+    annotations = {**before, **_copied(deployment["metadata"])}
     if _revision(new) < revision:
         annotations[_REVISION] = str(revision)
         if _REVISION in before:
             known = (before.get(_HISTORY), before[_REVISION])
             annotations[_HISTORY] = ",".join(filter(None, known))
-    if annotations == before:
-        revised: KubeObject = new
-    else:
-        revised = {**new, "metadata": {**metadata, "annotations": annotations}}
+    revised = new
+    if annotations != before:
+        revised = {**new, "metadata": {**new["metadata"], "annotations": annotations}}
     if wanted != size(new) or _annotated(revised, limits) != revised:
         steps.append(_resized(revised, wanted, limits))
     elif revised is not new:
@@ -270,27 +263,18 @@ def _conditions(
         "Available",
         "True" if enough else "False",
         "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
-        "Deployment has minimum availability."
-        if enough
-        else "Deployment does not have minimum availability.",
+        f"Deployment {'has' if enough else 'does not have'} minimum availability.",
         moment,
     )
-    if deployment["spec"].get("progressDeadlineSeconds") is None:
-        found = found
-    else:
+    if deployment["spec"].get("progressDeadlineSeconds") is not None:
         before = next((each["reason"] for each in found if each["type"] == "Progressing"), "")
         if deployment["spec"].get("paused"):
-            if before in (_PAUSED, "ProgressDeadlineExceeded"):
-                found = found
-            else:
-                found = _with(
-                    found, "Progressing", "Unknown", _PAUSED, "Deployment is paused", moment
-                )
-        elif before != _PAUSED:
-            found = found
-        else:
-            text = "Deployment is resumed"
-            found = _with(found, "Progressing", "Unknown", "DeploymentResumed", text, moment)
+            if before not in (_PAUSED, "ProgressDeadlineExceeded"):
+                message = "Deployment is paused"
+                found = _with(found, "Progressing", "Unknown", _PAUSED, message, moment)
+        elif before == _PAUSED:
+            message = "Deployment is resumed"
+            found = _with(found, "Progressing", "Unknown", "DeploymentResumed", message, moment)
     if not deployment["spec"].get("paused"):
         found = _progress(deployment, new, counts, found, moment)
     return replica_sets.with_failures(found, [*([new] if new else []), *old])
@@ -348,7 +332,14 @@ def _progress(
     ):
         # Once rolled out, a Deployment that is only scaled is not at it again.
         return found
-    if _has_progressed(deployment, counts) or before is None:
+    was = Counter(deployment.get("status") or {})
+    has_progressed = (
+        counts["replicas"] - counts["updatedReplicas"] < was["replicas"] - was["updatedReplicas"]
+    ) or any(
+        counts[name] > was[name]
+        for name in ("updatedReplicas", "readyReplicas", "availableReplicas")
+    )
+    if has_progressed or before is None:
         rest = [each for each in found if each["type"] != "Progressing"]
         text = f"{named} is progressing."
         fresh = _with([], "Progressing", "True", "ReplicaSetUpdated", text, moment)[0]
@@ -359,22 +350,6 @@ def _progress(
         text = f"{named} has timed out progressing."
         return _with(found, "Progressing", "False", "ProgressDeadlineExceeded", text, moment)
     return found
-
-
-def _has_progressed(deployment: KubeObject, counts: Mapping[str, int]) -> bool:
-    before = deployment.get("status") or {}
-
-    def was(name: str) -> int:
-        found: int = before.get(name, 0)
-        return found
-
-    outdated = was("replicas") - was("updatedReplicas")
-    return (
-        counts["updatedReplicas"] > was("updatedReplicas")
-        or counts["replicas"] - counts["updatedReplicas"] < outdated
-        or counts["readyReplicas"] > was("readyReplicas")
-        or counts["availableReplicas"] > was("availableReplicas")
-    )
 
 
 def _left(deployment: KubeObject, moment: PlanContext) -> float | None:

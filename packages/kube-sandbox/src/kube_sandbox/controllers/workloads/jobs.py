@@ -4,10 +4,12 @@ A Job: pods that are to succeed so many times, and are tried again when they fai
 Follows kubernetes 1.35 pkg/controller/job/job_controller.go Controller.syncJob,
 Controller.manageJob, Controller.trackJobStatusAndRemoveFinalizers;
 pkg/controller/job/backoff_utils.go getRemainingTimeForFailuresCount;
-pkg/controller/ttlafterfinished/ttlafterfinished_controller.go Controller.processJob.
+pkg/controller/ttlafterfinished/ttlafterfinished_controller.go Controller.processJob;
+pkg/controller/job/pod_failure_policy.go matchPodFailurePolicy;
+pkg/controller/job/success_policy.go matchSuccessPolicy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -15,7 +17,8 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.times import parse_time
-from kube_sandbox.controllers.workloads import job_pods, job_policies
+from kube_sandbox.controllers.workloads import job_pods
+from kube_sandbox.controllers.workloads.job_pods import has_failed, parse_indexes
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
@@ -52,22 +55,15 @@ def plan(job: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the pods to make, to count and to stop, and the status."""
     turn = _JobSync(job, seen.get("pods", ()), moment)
     if is_finished(job):
-        # Delete a Job that has ended, if it is to live no longer than that.
         counted = turn.counted
         seconds = job["spec"].get("ttlSecondsAfterFinished")
         if seconds is None or is_deleting(job):
             return Plan(tuple(counted))
-        ended = next(
-            found
-            for each in ("Complete", "Failed")
-            if (found := condition_of(job, each)) is not None
-        )
+        ended = condition_of(job, "Complete") or condition_of(job, "Failed") or {}
         wait = moment.left(ended.get("lastTransitionTime"), seconds)
-        return (
-            Plan(tuple(counted), wait)
-            if wait
-            else Plan((*counted, Remove(BUCKET, job, propagation="Foreground")))
-        )
+        if wait:
+            return Plan(tuple(counted), wait)
+        return Plan((*counted, Remove(BUCKET, job, propagation="Foreground")))
     if is_deleting(job):
         return Plan(tuple(turn.counted))
     return turn.plan()
@@ -122,7 +118,7 @@ class _JobSync:
     @cached_property
     def _failed(self) -> int:
         fresh = (each for each in self._fresh if job_pods.has_failed(each))
-        more = sum(not job_policies.is_ignored(self.job, each) for each in fresh)
+        more = sum(not is_ignored(self.job, each) for each in fresh)
         found: int = self._before.get("failed", 0)
         return found + more
 
@@ -150,8 +146,8 @@ class _JobSync:
             job_pods.index_of(each)
             for each in self._fresh
             if job_pods.has_failed(each)
-            and not job_policies.is_ignored(self.job, each)
-            and (job_pods.failures_of(each) >= limit or job_policies.fails_index(self.job, each))
+            and not is_ignored(self.job, each)
+            and (job_pods.failures_of(each) >= limit or fails_index(self.job, each))
         }
         known = job_pods.parse_indexes(self._before.get("failedIndexes", ""))
         return {each for each in known | fresh if 0 <= each < self._spec["completions"]}
@@ -179,11 +175,16 @@ class _JobSync:
     @cached_property
     def _end(self) -> _End | None:
         """Say how a Job has ended, if it has, whatever still runs."""
-        words = job_policies.failing(self.job, self.pods)
+        words = failing(self.job, self.pods)
         if words:
             return "Failed", "PodFailurePolicy", words
-        # Restarts count as failures, and the pretended ones take no time.
-        is_restarted = any(map(_is_restarted, self._active))
+        # A restart counts as a failure, and simulated restarts follow each other at once.
+        states = (
+            container.get("state", {}).get("waiting") or {}
+            for pod in self._active
+            for container in (pod.get("status") or {}).get("containerStatuses") or ()
+        )
+        is_restarted = any(state.get("reason") == "CrashLoopBackOff" for state in states)
         if is_restarted or self._failed > self._spec.get("backoffLimit", 6):
             return _EXCEEDED
         if self._left == 0.0:
@@ -195,7 +196,7 @@ class _JobSync:
             return _LOST_TOO_MANY
         if self._lost and len(self._lost | self._done) >= self._spec["completions"]:
             return _FAILED_INDEXES
-        words = job_policies.success(self.job, self._done)
+        words = success(self.job, self._done)
         return ("Complete", "SuccessPolicy", words) if words else None
 
     # What is done
@@ -210,14 +211,16 @@ class _JobSync:
             active, made = [], 0
         else:
             changed, active, made = self._managed()
-            wanted = self._spec.get("completions")
-            if (
-                (self._succeeded > 0 if wanted is None else self._succeeded >= wanted)
-                and not active
-                and not made
-            ):
+            completions = self._spec.get("completions")
+            is_reached = self._succeeded >= (1 if completions is None else completions)
+            if is_reached and not active and not made:
                 end = _REACHED
         counts = {"active": len(active) + made, "succeeded": self._succeeded, "failed": failed}
+        indexes: dict[str, str] = {}
+        if job_pods.is_indexed(self.job) and self._done:
+            indexes["completedIndexes"] = job_pods.format_indexes(self._done)
+        if job_pods.is_indexed(self.job) and "backoffLimitPerIndex" in self._spec:
+            indexes["failedIndexes"] = job_pods.format_indexes(self._lost)
         going = sum(is_deleting(each) and not job_pods.has_succeeded(each) for each in self.pods)
         status = {
             "startTime": self._start,
@@ -225,12 +228,12 @@ class _JobSync:
             "terminating": going if end is None else 0,
             "uncountedTerminatedPods": {},
             "ready": sum(map(is_ready, active)),
-            **self._numbers(),
+            **indexes,
             **self._conditions(end),
         }
-        told, counted = with_status(BUCKET, self.job, status), self.counted
-        # What is counted stands in the status before the pod is let go; what is made, only then.
-        steps = (*told, *counted, *changed) if counted else (*changed, *told)
+        status_steps, counted = with_status(BUCKET, self.job, status), self.counted
+        # A pod is counted in the status before its finalizer is removed.
+        steps = (*status_steps, *counted, *changed) if counted else (*changed, *status_steps)
         return Plan(steps, soonest(self._left or None))
 
     def _managed(self) -> tuple[list[Step], list[KubeObject], int]:
@@ -278,30 +281,19 @@ class _JobSync:
             for each in self.pods
             if job_pods.index_of(each) == index and job_pods.has_failed(each)
         ]
-        ignored = [each for each in before if job_policies.is_ignored(self.job, each)]
+        ignored = [each for each in before if is_ignored(self.job, each)]
         failed = [each for each in before if each not in ignored]
         return job_pods.new_indexed_pod(self.job, index, job_pods.next_failures(failed, ignored))
 
     # What is told
 
-    def _numbers(self) -> dict[str, str]:
-        if not job_pods.is_indexed(self.job):
-            return {}
-        done = {"completedIndexes": job_pods.format_indexes(self._done)} if self._done else {}
-        if "backoffLimitPerIndex" not in self._spec:
-            return done
-        return {**done, "failedIndexes": job_pods.format_indexes(self._lost)}
-
     def _conditions(self, end: _End | None) -> dict[str, Any]:
-        # The conditions, with that of a Job that is suspended or was.
-        known = list(self._before.get("conditions") or ())
+        found = list(self._before.get("conditions") or ())
         before = condition_of(self.job, "Suspended")
         status = "True" if self._is_suspended else "False"
-        if end is not None or (before or {"status": "False"})["status"] == status:
-            found = known
-        else:
+        if end is None and (before or {"status": "False"})["status"] != status:
             words = ("JobSuspended", "Job suspended") if self._is_suspended else _RESUMED
-            others = [each for each in known if each["type"] != "Suspended"]
+            others = [each for each in found if each["type"] != "Suspended"]
             found = [*others, self._condition("Suspended", status, *words)]
         if end is None:
             return {"conditions": found} if found else {}
@@ -322,16 +314,68 @@ class _JobSync:
         }
 
 
-def _is_restarted(pod: KubeObject) -> bool:
-    """Say whether a pod's containers fail, and are started again and again."""
-    found = (pod.get("status") or {}).get("containerStatuses") or ()
-    states = (each.get("state", {}).get("waiting") or {} for each in found)
-    return any(each.get("reason") == "CrashLoopBackOff" for each in states)
-
-
 def finished_at(job: KubeObject) -> datetime | None:
     """Return when a Job succeeded, or `None`."""
     return parse_time((job.get("status") or {}).get("completionTime"))
+
+
+def is_ignored(job: KubeObject, pod: KubeObject) -> bool:
+    """Say whether a failed pod does not count as one."""
+    return _action(job, pod)[0] == "Ignore"
+
+
+def fails_index(job: KubeObject, pod: KubeObject) -> bool:
+    """Say whether a failed pod's number is not tried again."""
+    return _action(job, pod)[0] == "FailIndex"
+
+
+def failing(job: KubeObject, pods: Iterable[KubeObject]) -> str:
+    """Return why a pod that failed fails its whole Job; empty if none does."""
+    found = (_action(job, each) for each in pods if has_failed(each))
+    return next((words for action, words in found if action == "FailJob"), "")
+
+
+def _action(job: KubeObject, pod: KubeObject) -> tuple[str, str]:
+    """Return what the first rule that a failed pod matches has done, and the words for it."""
+    metadata = pod["metadata"]
+    named = f"{metadata['namespace']}/{metadata['name']}"
+    rules = (job["spec"].get("podFailurePolicy") or {}).get("rules") or ()
+    for number, rule in enumerate(rules):
+        for cause in _causes(rule, pod.get("status") or {}, named):
+            return rule["action"], f"{cause} matching {rule['action']} rule at index {number}"
+    return "", ""
+
+
+def _causes(rule: Mapping[str, Any], status: Mapping[str, Any], named: str) -> Iterator[str]:
+    """Give what of a pod meets a rule."""
+    codes = rule.get("onExitCodes")
+    if codes:
+        for each in (
+            *(status.get("containerStatuses") or ()),
+            *(status.get("initContainerStatuses") or ()),
+        ):
+            ended = (each.get("state") or {}).get("terminated")
+            if ended:
+                name, code = each["name"], ended["exitCode"]
+                is_concerned = code and codes.get("containerName", name) == name
+                if is_concerned and (code in codes["values"]) == (codes["operator"] == "In"):
+                    yield f"Container {name} for pod {named} failed with exit code {code}"
+        return
+    patterns = {(each["type"], each["status"]) for each in rule.get("onPodConditions") or ()}
+    for each in status.get("conditions") or ():
+        if (each["type"], each["status"]) in patterns:
+            yield f"Pod {named} has condition {each['type']}"
+
+
+def success(job: KubeObject, done: set[int]) -> str:
+    """Say by which rule enough numbers of a Job are done; empty if by none."""
+    for number, rule in enumerate((job["spec"].get("successPolicy") or {}).get("rules") or ()):
+        wanted = parse_indexes(rule["succeededIndexes"]) if "succeededIndexes" in rule else None
+        count = rule.get("succeededCount")
+        met = len(done if wanted is None else done & wanted)
+        if (wanted is not None and met == len(wanted)) or (count is not None and met >= count):
+            return f"Matched rules at index {number}"
+    return ""
 
 
 CONTROLLER = Controller(BUCKET, plan, owns=("pods",), adopts=lambda *_: True)

@@ -37,6 +37,7 @@ from kube_sandbox.controllers.workloads.plan_steps import (
 SLICES = "endpointslices.discovery.k8s.io"
 _CLAIMS, _VOLUMES = "persistentvolumeclaims", "persistentvolumes"
 _PROTECTION = "kubernetes.io/pvc-protection"
+_VOLUME_PROTECTION = "kubernetes.io/pv-protection"
 _MANAGED = "endpointslice.kubernetes.io/managed-by"
 _MANAGER = "endpointslice-controller.k8s.io"
 
@@ -86,33 +87,32 @@ def _slices(service: KubeObject, seen: RelatedObjects) -> list[Step]:
     own = list(seen.get(SLICES, ()))
     if not wanted or service["spec"].get("type") == "ExternalName":
         return []
-    pods = [each for each in seen.get("pods", ()) if _is_backend(each, wanted)]
+    pods = [
+        pod
+        for pod in seen.get("pods", ())
+        if wanted.items() <= (pod["metadata"].get("labels") or {}).items()
+        and (pod.get("status") or {}).get("podIP")
+        and pod["spec"].get("nodeName")
+        and (is_active(pod) or is_deleting(pod))
+    ]
     endpoints: list[dict[str, Any]] = []
-    for each in pods:
-        metadata, ready = each["metadata"], is_ready(each)
-        reference = {
-            "kind": "Pod",
-            "namespace": metadata["namespace"],
-            "name": metadata["name"],
-            "uid": metadata["uid"],
-        }
-        endpoint = {
-            "addresses": [each["status"]["podIP"]],
-            "conditions": {"ready": ready, "serving": ready, "terminating": is_deleting(each)},
-            "targetRef": reference,
-            "nodeName": each["spec"]["nodeName"],
-        }
-        endpoints.append(endpoint)
-    if not pods:
-        ports: list[dict[str, Any]] = []
-    else:
-        ports = []
-        for each in service["spec"].get("ports") or ():
-            number = _target(each, pods[0])
-            if number is not None:
-                name = each.get("name", "")
-                protocol = each.get("protocol", "TCP")
-                ports.append({"name": name, "port": number, "protocol": protocol})
+    for pod in pods:
+        ready = is_ready(pod)
+        reference = {key: pod["metadata"][key] for key in ("namespace", "name", "uid")}
+        endpoints.append(
+            {
+                "addresses": [pod["status"]["podIP"]],
+                "conditions": {"ready": ready, "serving": ready, "terminating": is_deleting(pod)},
+                "targetRef": {"kind": "Pod", **reference},
+                "nodeName": pod["spec"]["nodeName"],
+            }
+        )
+    ports: list[dict[str, Any]] = []
+    for port in (service["spec"].get("ports") or ()) if pods else ():
+        number = _target(port, pods[0])
+        if number is not None:
+            name, protocol = port.get("name", ""), port.get("protocol", "TCP")
+            ports.append({"name": name, "port": number, "protocol": protocol})
     made = _slice(service, endpoints, ports)
     if not own:
         return [Create(SLICES, made)]
@@ -124,12 +124,6 @@ def _slices(service: KubeObject, seen: RelatedObjects) -> list[Step]:
 
 def _plain(found: KubeObject) -> tuple[Any, Any]:
     return found.get("endpoints") or [], found.get("ports") or []
-
-
-def _is_backend(pod: KubeObject, wanted: Mapping[str, str]) -> bool:
-    labels = pod["metadata"].get("labels") or {}
-    has_place = bool((pod.get("status") or {}).get("podIP") and pod["spec"].get("nodeName"))
-    return wanted.items() <= labels.items() and has_place and (is_active(pod) or is_deleting(pod))
 
 
 def _target(port: Mapping[str, Any], pod: KubeObject) -> int | None:
@@ -173,15 +167,7 @@ def plan_claim(claim: KubeObject, seen: RelatedObjects, moment: PlanContext) -> 
         finalizers = claim["metadata"].get("finalizers") or []
         if seen.get("pods") or _PROTECTION not in finalizers:
             return Plan()
-        rest = [each for each in finalizers if each != _PROTECTION]
-        released_metadata = {
-            key: value for key, value in claim["metadata"].items() if key != "finalizers"
-        }
-        freed = {
-            **claim,
-            "metadata": {**released_metadata, **({"finalizers": rest} if rest else {})},
-        }
-        return Plan((Update(_CLAIMS, freed),))
+        return Plan((Update(_CLAIMS, _without_finalizer(claim, _PROTECTION)),))
     if (claim.get("status") or {}).get("phase") == "Bound":
         return Plan()
     wait = moment.left(claim["metadata"].get("creationTimestamp"), moment.settings.step)
@@ -206,6 +192,13 @@ def plan_claim(claim: KubeObject, seen: RelatedObjects, moment: PlanContext) -> 
         volume = _volume(claim, name, capacity)
         steps = [Create(_VOLUMES, volume), SetStatus(_VOLUMES, volume), *steps]
     return Plan(tuple(steps))
+
+
+def _without_finalizer(obj: KubeObject, finalizer: str) -> KubeObject:
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "finalizers"}
+    if rest := [each for each in obj["metadata"]["finalizers"] if each != finalizer]:
+        metadata["finalizers"] = rest
+    return {**obj, "metadata": metadata}
 
 
 def _volume(claim: KubeObject, name: str, capacity: Mapping[str, str]) -> KubeObject:
@@ -238,12 +231,9 @@ def plan_volume(volume: KubeObject, seen: RelatedObjects, _: PlanContext) -> Pla
     """Delete a volume whose claim is gone, if it is to go with it; let a deleted one go."""
     if is_deleting(volume):
         finalizers = volume["metadata"].get("finalizers") or []
-        rest = [each for each in finalizers if each != "kubernetes.io/pv-protection"]
-        if rest == finalizers:
+        if _VOLUME_PROTECTION not in finalizers:
             return Plan()
-        metadata = {key: value for key, value in volume["metadata"].items() if key != "finalizers"}
-        freed = {**volume, "metadata": {**metadata, **({"finalizers": rest} if rest else {})}}
-        return Plan((Update(_VOLUMES, freed),))
+        return Plan((Update(_VOLUMES, _without_finalizer(volume, _VOLUME_PROTECTION)),))
     claim = volume["spec"].get("claimRef") or {}
     is_bound = (volume.get("status") or {}).get("phase") == "Bound"
     uids = {each["metadata"]["uid"] for each in seen.get(_CLAIMS, ())}
@@ -254,30 +244,23 @@ def plan_volume(volume: KubeObject, seen: RelatedObjects, _: PlanContext) -> Pla
     return Plan((SetStatus(_VOLUMES, {**volume, "status": {"phase": "Released"}}),))
 
 
-def _selected_pods(service: KubeObject) -> list[IndexQuery]:
+# How objects are found: a query names the index keys that a related object must have.
+
+
+def _pods_of_service(service: KubeObject) -> list[IndexQuery]:
     selector = service["spec"].get("selector")
     return [label_query(service["metadata"]["namespace"], selector)] if selector else []
 
 
-def _users(claim: KubeObject) -> list[IndexQuery]:
-    metadata = claim["metadata"]
-    return [frozenset((f"{metadata['namespace']}/{metadata['name']}",))]
+def _claims_of_pod(pod: KubeObject) -> Iterator[str]:
+    for volume in pod["spec"].get("volumes") or ():
+        if name := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
+            yield f"{pod['metadata']['namespace']}/{name}"
 
 
-def _used_claims(pod: KubeObject) -> Iterator[str]:
-    namespace = pod["metadata"]["namespace"]
-    for each in pod["spec"].get("volumes") or ():
-        if name := (each.get("persistentVolumeClaim") or {}).get("claimName"):
-            yield f"{namespace}/{name}"
-
-
-def _claim(volume: KubeObject) -> list[IndexQuery]:
+def _claim_of_volume(volume: KubeObject) -> list[IndexQuery]:
     uid = (volume["spec"].get("claimRef") or {}).get("uid")
     return [frozenset((uid,))] if uid else []
-
-
-def _uid(claim: KubeObject) -> list[str]:
-    return [claim["metadata"]["uid"]]
 
 
 CONTROLLERS = (
@@ -285,11 +268,29 @@ CONTROLLERS = (
         "services",
         plan_service,
         owns=(SLICES,),
-        sees=(RelatedBucket("pods", wishes=_selected_pods, ties=label_index_keys),),
+        sees=(RelatedBucket("pods", wishes=_pods_of_service, ties=label_index_keys),),
     ),
     Controller("ingresses.networking.k8s.io", plan_ingress),
     Controller(
-        _CLAIMS, plan_claim, sees=(RelatedBucket("pods", wishes=_users, ties=_used_claims),)
+        _CLAIMS,
+        plan_claim,
+        sees=(
+            RelatedBucket(
+                "pods",
+                wishes=lambda claim: [
+                    frozenset((f"{claim['metadata']['namespace']}/{claim['metadata']['name']}",))
+                ],
+                ties=_claims_of_pod,
+            ),
+        ),
     ),
-    Controller(_VOLUMES, plan_volume, sees=(RelatedBucket(_CLAIMS, wishes=_claim, ties=_uid),)),
+    Controller(
+        _VOLUMES,
+        plan_volume,
+        sees=(
+            RelatedBucket(
+                _CLAIMS, wishes=_claim_of_volume, ties=lambda claim: [claim["metadata"]["uid"]]
+            ),
+        ),
+    ),
 )

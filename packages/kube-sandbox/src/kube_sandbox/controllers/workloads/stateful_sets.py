@@ -4,7 +4,7 @@ A StatefulSet: pods that have numbers and keep their volumes, made and replaced 
 Follows kubernetes 1.35 pkg/controller/statefulset/stateful_set_control.go
 defaultStatefulSetControl.UpdateStatefulSet, defaultStatefulSetControl.updateStatefulSet;
 pkg/controller/statefulset/stateful_set_utils.go newVersionedStatefulSetPod,
-getPersistentVolumeClaims.
+getPersistentVolumeClaims, updateClaimOwnerRefForSetAndPod, isClaimOwnerUpToDate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.controllers.workloads import claim_retention, controller_revisions
+from kube_sandbox.controllers.workloads import controller_revisions
 from kube_sandbox.controllers.workloads.indexes import IndexQuery, RelatedBucket
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
@@ -27,6 +27,7 @@ from kube_sandbox.controllers.workloads.plan_steps import (
     is_deleting,
     is_ready,
     pod_from,
+    reference_to,
     soonest,
     with_status,
 )
@@ -57,12 +58,8 @@ def plan(obj: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     steps: list[Step] = []
     if not is_deleting(obj):
         if not any(each["metadata"]["name"] == newest for each in known):
-            steps.append(
-                Create(
-                    controller_revisions.BUCKET,
-                    controller_revisions.revision(obj, known, _HASH_LABEL),
-                )
-            )
+            created = controller_revisions.revision(obj, known, _HASH_LABEL)
+            steps.append(Create(controller_revisions.BUCKET, created))
         else:
             again = controller_revisions.renewed_revision(known, newest)
             steps += [Update(controller_revisions.BUCKET, again)] if again else []
@@ -70,7 +67,7 @@ def plan(obj: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
             current, newest, controller_revisions.template_of_revision(obj, known, current)
         )
         claims = seen.get(_CLAIMS, ())
-        steps += claim_retention.sync_claim_owners(obj, pods, _wanted(obj), claims)
+        steps += _sync_claim_owners(obj, pods, _wanted(obj), claims)
         steps += _StatefulSetSync(obj, pods, waits, claims, revised).steps()
         used = {current, newest} | {_revision_of(each) for each in pods.values()}
         steps += controller_revisions.revisions_to_delete(obj, known, used)
@@ -135,10 +132,9 @@ class _StatefulSetSync:
             steps += [] if is_deleting(pods[number]) else [Remove("pods", pods[number])]
             if not parallel:
                 return steps
-        return steps or self._replaced()
-
-    def _replaced(self) -> list[Step]:
-        """Replace the pod with the highest number that has an old template."""
+        if steps:
+            return steps
+        # All pods are there: replace the one with the highest number that has an old template.
         strategy = self.obj["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete":
             return []
@@ -232,27 +228,53 @@ def _status(
     }
 
 
-def _own_claims(obj: KubeObject) -> list[IndexQuery]:
-    """Wish for what is called like its claims, but for their numbers."""
+def _sync_claim_owners(
+    obj: KubeObject, pods: Mapping[int, KubeObject], wanted: range, claims: Sequence[KubeObject]
+) -> list[Step]:
+    """Return the steps that give each claim of a pod the owner it is to go with."""
+    policy = obj["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
+    named = {each["metadata"]["name"]: each for each in claims}
+    steps: list[Step] = []
+    for number, pod in pods.items():
+        for template in obj["spec"].get("volumeClaimTemplates") or ():
+            claim = named.get(f"{template['metadata']['name']}-{pod['metadata']['name']}")
+            if claim is None:
+                continue
+            owner = None
+            if number not in wanted and policy.get("whenScaled") == "Delete":
+                owner = pod
+            elif policy.get("whenDeleted") == "Delete":
+                owner = obj  # also of claims whose pod was scaled down
+            ours = {each["metadata"]["uid"] for each in (obj, pod)}
+            before = claim["metadata"].get("ownerReferences") or []
+            references = [each for each in before if each["uid"] not in ours]
+            if owner is not None and not any(each.get("controller") for each in references):
+                references.append(reference_to(owner))
+            if references != before:
+                metadata = {**claim["metadata"], "ownerReferences": references}
+                steps.append(Update(_CLAIMS, {**claim, "metadata": metadata}))
+    return steps
+
+
+def _claims_without_ordinal(obj: KubeObject) -> list[IndexQuery]:
+    """Query claims by the prefix of their names, which ends before the ordinal."""
     namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]
     templates = obj["spec"].get("volumeClaimTemplates") or ()
     return [frozenset((f"{namespace}/{each['metadata']['name']}-{name}",)) for each in templates]
-
-
-def _without_number(claim: KubeObject) -> list[str]:
-    metadata = claim["metadata"]
-    return [f"{metadata['namespace']}/{metadata['name'].rpartition('-')[0]}"]
-
-
-def _adopts(obj: KubeObject, orphan: KubeObject) -> bool:
-    """Say whether something is of this StatefulSet: a pod has to have its name, and a number."""
-    return orphan["kind"] != "Pod" or _number(obj, orphan) >= 0
 
 
 CONTROLLER = Controller(
     BUCKET,
     plan,
     owns=("pods", controller_revisions.BUCKET),
-    sees=(RelatedBucket(_CLAIMS, wishes=_own_claims, ties=_without_number),),
-    adopts=_adopts,
+    sees=(
+        RelatedBucket(
+            _CLAIMS,
+            wishes=_claims_without_ordinal,
+            ties=lambda claim: [
+                f"{claim['metadata']['namespace']}/{claim['metadata']['name'].rpartition('-')[0]}"
+            ],
+        ),
+    ),
+    adopts=lambda obj, orphan: orphan["kind"] != "Pod" or _number(obj, orphan) >= 0,
 )

@@ -11,18 +11,31 @@ What a client hears of a body that does not fit: a `StatusError` 400 for a value
 and a list of texts (`unknown field "spec.foo"`) for what only strict decoding minds.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/serializer/json/json.go Serializer.Decode,
-Serializer.unmarshal.
+Serializer.unmarshal; k8s.io/apimachinery/pkg/runtime/converter.go
+unstructuredConverter.FromUnstructured, fromUnstructured; go 1.25 encoding/json/decode.go
+decodeState.saveError, decodeState.addErrorContext.
 """
 
 from functools import cache
+from typing import Any
 
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.api_errors import StatusError, bad_request
-from kube_sandbox.registry.builtin.go_codec.conversion_errors import conversion_error
-from kube_sandbox.registry.builtin.go_codec.decoding_errors import decoding_error
 from kube_sandbox.registry.builtin.go_codec.readers import DecodeTypeError, reader_of
 from kube_sandbox.registry.builtin.go_codec.strict_decoding import MAX_STRICT_ERRORS, strict_errors
-from kube_sandbox.registry.builtin.go_codec.struct_types import types
+from kube_sandbox.registry.builtin.go_codec.struct_types import Node, node_of, types
+
+_KINDS: dict[type, str] = {
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    list: "slice",
+    dict: "map",
+}
+_SCALARS = frozenset(("string", "bool", "int32", "int64", "float64"))
+_NUMBERS = frozenset(("int32", "int64", "float64"))
+_CUSTOM_UNMARSHALERS = frozenset(("time", "micro", "duration", "quantity", "intstr"))
 
 
 class GoRoundTrip:
@@ -84,3 +97,82 @@ def _form(kind: Kind) -> GoRoundTrip | None:
 def strict_refusal(texts: list[str]) -> str:
     """Word what strict decoding minds as it is told in a refusal."""
     return f"strict decoding error: {', '.join(texts)}"
+
+
+def conversion_error(index: int, value: Any) -> str:
+    """Return what is told of the first value that does not fit; empty if all do."""
+    if value is None:
+        return ""
+    node = node_of(index)
+    kind = node[0]
+    if kind == "pointer":
+        return conversion_error(node[2], value)
+    if kind in _SCALARS:
+        return _scalar(node, value)
+    if kind == "struct":
+        if not isinstance(value, dict):
+            return f"cannot restore struct from: {_KINDS[type(value)]}"
+        return _first((each[1], value.get(each[0])) for each in node[2])
+    if kind == "map":
+        if not isinstance(value, dict):
+            return f"cannot restore map from {_KINDS[type(value)]}"
+        return _first((node[2], each) for each in value.values())
+    if kind == "list":
+        if not isinstance(value, list):
+            return f"cannot restore slice from {_KINDS[type(value)]}"
+        return _first((node[2], each) for each in value)
+    if node[0] == "bytes" and not isinstance(value, str):
+        return f"cannot restore slice from {_KINDS[type(value)]}"
+    try:
+        reader_of(index)(value, [])
+    except DecodeTypeError as misfit:
+        return f"error decoding from json: {misfit}" if node[0] == "bytes" else str(misfit)
+    return ""
+
+
+def _scalar(node: Node, value: Any) -> str:
+    kind, shown, given = node[0], node[1], _KINDS[type(value)]
+    if given == kind or (given == "int64" and kind in _NUMBERS):
+        return ""
+    if given == "float64" and kind in _NUMBERS:
+        return "" if value.is_integer() else f"cannot convert float64 to {shown}"
+    if given == "int64" and kind == "string":
+        return f"cannot convert int64 to {shown}"
+    return f"unrecognized type: {kind}"
+
+
+def _first(parts: Any) -> str:
+    return next((said for index, each in parts if (said := conversion_error(index, each))), "")
+
+
+def decoding_error(index: int, value: Any) -> DecodeTypeError | None:
+    """Return what ends the reading of a value, or `None`."""
+    if value is None:
+        return None
+    node = node_of(index)
+    if node[0] in _CUSTOM_UNMARSHALERS:
+        try:
+            reader_of(index)(value, [])
+        except DecodeTypeError as misfit:
+            return misfit
+        return None
+    if node[0] == "pointer":
+        return decoding_error(node[2], value)
+    if node[0] == "struct" and isinstance(value, dict):
+        fields = {name: (inner, where) for name, inner, _, *where in node[2]}
+        for key, item in value.items():
+            if key not in fields:
+                continue
+            inner, where = fields[key]
+            in_struct = decoding_error(inner, item)
+            if in_struct is not None:
+                in_struct.inside(f"{where[0]}{key}" if where else key, node[1])
+                return in_struct
+        return None
+    items: Any = ()
+    if node[0] == "list" and isinstance(value, list):
+        items = value
+    elif node[0] == "map" and isinstance(value, dict):
+        items = value.values()
+    found = (decoding_error(node[2], item) for item in items)
+    return next((each for each in found if each is not None), None)

@@ -1,15 +1,17 @@
 """
-What is wrong with the resources that containers and pods ask for.
+Validation of resource requirements and resource claims.
 
 Follows kubernetes 1.35 pkg/apis/core/validation/validation.go
-ValidateContainerResourceRequirements, validatePodResources, validatePodResourceConsistency.
+ValidateContainerResourceRequirements, validatePodResources, validatePodResourceConsistency,
+validatePodResourceClaims.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.field_validation import Errors, by_rule
+from kube_sandbox.registry.builtin.field_validation import Errors, by_rule, check_name
+from kube_sandbox.registry.builtin.internal_json import format_internal
 from kube_sandbox.registry.builtin.nano_amounts import UNIT, aggregated, nanos
 from kube_sandbox.registry.builtin.resource_lists import (
     amount_errors,
@@ -26,7 +28,7 @@ from kube_sandbox.registry.field_errors import (
     not_supported,
     required,
 )
-from kube_sandbox.registry.name_validation import dns_label
+from kube_sandbox.registry.name_validation import dns_label, dns_subdomain
 
 _COMPUTE = frozenset(("cpu", "memory"))
 _HUGE = "hugepages-"
@@ -152,4 +154,30 @@ def check_pod_resources(spec: KubeObject, claims: Iterable[str], at: str) -> Err
             if name in limits and nanos(text) > nanos(limits[name]):
                 told = f"must be less than or equal to pod limits of {limits[name]}"
                 found.append(invalid(f"{at}.containers[{index}][{name}].limits", text, told))
+    return found
+
+
+def check_resource_claims(claims: Sequence[KubeObject], at: str) -> Errors:
+    """Return what is wrong with the claims of devices that a pod has."""
+    found: Errors = []
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        where, name = f"{at}[{index}]", claim.get("name", "")
+        if name and name in seen:
+            found.append(duplicate(f"{where}.name", name))
+        else:
+            found += check_name(name, f"{where}.name", dns_label)
+            seen.add(name)
+        given = [
+            key for key in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(key)
+        ]
+        if len(given) != 1:
+            told = (
+                "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+                if given
+                else "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            )
+            found.append(invalid(where, format_internal(claim, "core.PodResourceClaim"), told))
+        for key in given:
+            found += by_rule(claim[key], f"{where}.{key}", dns_subdomain)
     return found

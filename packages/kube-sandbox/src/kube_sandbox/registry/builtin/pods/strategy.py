@@ -21,11 +21,13 @@ from kube_sandbox.registry.builtin.pods.profile_annotations import (
     check_same_profiles,
     set_app_armor_from_annotations,
 )
-from kube_sandbox.registry.builtin.pods.resize import RESIZE, check_resize, resized_spec
 from kube_sandbox.registry.builtin.pods.update_validation import (
+    RESIZE,
     check_annotation_changes,
+    check_resize,
     check_spec_changes,
     check_status_changes,
+    resized_spec,
 )
 from kube_sandbox.registry.builtin.pods.validation import check_pod_annotations, check_pod_spec
 from kube_sandbox.registry.builtin.pods.warnings import pod_warnings

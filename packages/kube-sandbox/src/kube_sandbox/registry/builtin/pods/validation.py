@@ -27,10 +27,10 @@ from kube_sandbox.registry.builtin.pods.profile_annotations import (
     check_profile_annotations,
     check_same_profiles,
 )
-from kube_sandbox.registry.builtin.pods.resource_claim_validation import check_resource_claims
 from kube_sandbox.registry.builtin.pods.resource_validation import (
     check_overhead,
     check_pod_resources,
+    check_resource_claims,
 )
 from kube_sandbox.registry.builtin.pods.scheduling_validation import (
     check_affinity,
