@@ -99,7 +99,12 @@ class _Parser:
         if char == "[":
             return self._brackets()
         if char in "\"'":
-            return [_constant(self._quoted(char))]
+            for at in range(self._at + 1, len(self._text)):
+                if self._text[at] == char and self._text[at - 1] != "\\":
+                    found, self._at = self._text[self._at + 1 : at], at + 1
+                    text = re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), found)
+                    return [_constant(text)]
+            raise BadPathError("unterminated quoted string")
         if char == ".":
             self._at += 1
             return [self._field()]
@@ -125,16 +130,9 @@ class _Parser:
 
     def _field(self) -> Step:
         name = self._name()
-        return _children if name == "*" else _field(name)
-
-    def _quoted(self, quote: str) -> str:
-        found = ""
-        for at in range(self._at + 1, len(self._text)):
-            if self._text[at] == quote and self._text[at - 1] != "\\":
-                self._at, start = at + 1, self._at + 1
-                found = self._text[start:at]
-                return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), found)
-        raise BadPathError("unterminated quoted string")
+        if name == "*":
+            return lambda values: [each for value in values for each in _inside(value)]
+        return _field(name)
 
     def _brackets(self) -> list[Step]:
         end = self._text.find("]", self._at)
@@ -211,10 +209,6 @@ def _inside(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [value[key] for key in sorted(value)]
     return list(value) if isinstance(value, list | str) else []
-
-
-def _children(values: list[Any]) -> list[Any]:
-    return [each for value in values for each in _inside(value)]
 
 
 def _recursive(values: list[Any]) -> list[Any]:

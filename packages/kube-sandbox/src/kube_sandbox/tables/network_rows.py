@@ -268,6 +268,11 @@ def _node(obj: KubeObject, clock: Clock) -> Cells:
     found = at(obj, "metadata", "labels") or {}
     roles = {key.removeprefix(_ROLE) for key in found if key.startswith(_ROLE)}
     roles |= {found.get("kubernetes.io/role", "")}
+    # The first address of a type is shown.
+    addresses = {
+        text(each, "type"): text(each, "address")
+        for each in reversed(items(obj, "status", "addresses"))
+    }
     known = ("osImage", "kernelVersion", "containerRuntimeVersion")
     return [
         name_of(obj),
@@ -275,11 +280,6 @@ def _node(obj: KubeObject, clock: Clock) -> Cells:
         joined(sorted(roles - {""})) or NONE,
         age_of(obj, clock),
         text(obj, "status", "nodeInfo", "kubeletVersion"),
-        *(_node_address(obj, sort) for sort in ("InternalIP", "ExternalIP")),
+        *(addresses.get(sort, NONE) for sort in ("InternalIP", "ExternalIP")),
         *(text(obj, "status", "nodeInfo", each) or UNKNOWN for each in known),
     ]
-
-
-def _node_address(obj: KubeObject, sort: str) -> str:
-    found = items(obj, "status", "addresses")
-    return next((text(each, "address") for each in found if at(each, "type") == sort), NONE)

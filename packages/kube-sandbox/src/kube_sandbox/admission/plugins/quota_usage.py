@@ -106,14 +106,6 @@ def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-def _pod_uses(pod: KubeObject, now: datetime | None) -> Amounts:
-    if not is_charged(pod, now):
-        return {"count/pods": ONE}
-    spec = pod.get("spec") or {}
-    used = _compute(with_overhead(spec, "requests"), with_overhead(spec, "limits"))
-    return {"count/pods": ONE, **used}
-
-
 def is_charged(pod: KubeObject, now: datetime | None) -> bool:
     """Return False for a pod that ended, or should have ended by now: it is only counted."""
     if (pod.get("status") or {}).get("phase") in _ENDED:
@@ -200,7 +192,22 @@ def _claim_uses(claim: KubeObject, now: datetime | None) -> Amounts:
 
 
 _EVALUATORS = {
-    PODS: QuotaEvaluator(_is_pod_resource, _pod_uses, has_pod, _pod_missing_resources),
+    PODS: QuotaEvaluator(
+        _is_pod_resource,
+        lambda pod, now: {
+            "count/pods": ONE,
+            **(
+                _compute(
+                    with_overhead(pod.get("spec") or {}, "requests"),
+                    with_overhead(pod.get("spec") or {}, "limits"),
+                )
+                if is_charged(pod, now)
+                else {}
+            ),
+        },
+        has_pod,
+        _pod_missing_resources,
+    ),
     SERVICES: QuotaEvaluator(_OF_SERVICES.__contains__, _service_uses),
     CLAIMS: QuotaEvaluator(
         lambda name: name in _OF_CLAIMS or name.endswith(_CLAIMS_BY_CLASS), _claim_uses, has_claim

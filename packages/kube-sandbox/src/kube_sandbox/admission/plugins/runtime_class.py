@@ -1,5 +1,5 @@
 """
-RuntimeClass: what a pod costs beyond its containers, and on which nodes it can run.
+RuntimeClass: the overhead of a pod and the nodes that it can run on.
 
 Follows kubernetes 1.35 plugin/pkg/admission/runtimeclass/admission.go RuntimeClass.Admit,
 setOverhead, setScheduling; pkg/util/tolerations/tolerations.go MergeTolerations.
@@ -36,7 +36,10 @@ class RuntimeClasses:
         found = self._class_of(attributes, spec)
         if "overhead" in found:
             overhead = found["overhead"].get("podFixed") or {}
-            if spec.get("overhead") and not _is_same(spec["overhead"], overhead):
+            written = spec.get("overhead")
+            if written and {name: nanos(text) for name, text in written.items()} != {
+                name: nanos(text) for name, text in overhead.items()
+            }:
                 raise forbidden_by_plugin(attributes, _OTHER)
             spec["overhead"] = dict(overhead)
         if "scheduling" in found:
@@ -78,10 +81,6 @@ class RuntimeClasses:
         return found
 
 
-def _is_same(left: Mapping[str, str], right: Mapping[str, str]) -> bool:
-    return left.keys() == right.keys() and all(nanos(left[k]) == nanos(right[k]) for k in left)
-
-
 def merged(tolerations: Sequence[Toleration]) -> list[Toleration]:
     """Return tolerations without those that others cover; of equal ones the first is kept."""
     found: list[Toleration] = []
@@ -93,7 +92,7 @@ def merged(tolerations: Sequence[Toleration]) -> list[Toleration]:
 
 
 def _covers(wide: Toleration, other: Toleration) -> bool:
-    """Say whether all that one toleration puts up with is put up with by another."""
+    """Return whether `wide` tolerates every taint that `other` tolerates."""
     if wide == other:
         return True
     key, effect = wide.get("key", ""), wide.get("effect", "")
@@ -103,8 +102,8 @@ def _covers(wide: Toleration, other: Toleration) -> bool:
     if effect and other.get("effect", "") != effect:
         return False
     if effect == "NoExecute" and seconds is not None:
-        patience = other.get("tolerationSeconds")
-        if patience is None or patience > seconds:
+        its_seconds = other.get("tolerationSeconds")
+        if its_seconds is None or its_seconds > seconds:
             return False
     if operator == "Exists":
         return True

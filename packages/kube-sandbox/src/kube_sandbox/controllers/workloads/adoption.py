@@ -31,7 +31,14 @@ def adoptions(controllers: Iterable[Controller]) -> dict[str, tuple[RelatedBucke
     """Return who looks for objects that nobody controls, to take them in: by their labels."""
     return {
         each.bucket: tuple(
-            RelatedBucket(bucket, _selector_query, _orphan_ties) for bucket in each.owns
+            RelatedBucket(
+                bucket,
+                wishes=_selector_query,
+                ties=lambda obj: (
+                    [] if is_deleting(obj) or controller_of(obj) else label_index_keys(obj)
+                ),
+            )
+            for bucket in each.owns
         )
         for each in controllers
         if each.adopts is not None
@@ -43,10 +50,6 @@ def _selector_query(owner: KubeObject) -> list[IndexQuery]:
     if not selector or is_deleting(owner):
         return []
     return [label_query(owner["metadata"]["namespace"], selector.get("matchLabels"))]
-
-
-def _orphan_ties(obj: KubeObject) -> list[str]:
-    return [] if is_deleting(obj) or controller_of(obj) is not None else label_index_keys(obj)
 
 
 def selects(owner: KubeObject, obj: KubeObject) -> bool:
@@ -86,13 +89,11 @@ def adopt_or_release(
         if released or adopted:
             kept = [each for each in seen.get(bucket, ()) if each not in released]
             found[bucket] = [*kept, *adopted]
-            steps += [Update(bucket, _released(owner, each)) for each in released]
+            for each in released:
+                uid, metadata = owner["metadata"]["uid"], dict(each["metadata"])
+                others = [ref for ref in metadata.pop("ownerReferences") if ref["uid"] != uid]
+                if others:
+                    metadata["ownerReferences"] = others
+                steps.append(Update(bucket, {**each, "metadata": metadata}))
             steps += [Update(bucket, each) for each in adopted]
     return found, steps
-
-
-def _released(owner: KubeObject, obj: KubeObject) -> KubeObject:
-    uid = owner["metadata"]["uid"]
-    others = [each for each in obj["metadata"]["ownerReferences"] if each["uid"] != uid]
-    metadata = {name: v for name, v in obj["metadata"].items() if name != "ownerReferences"}
-    return {**obj, "metadata": {**metadata, **({"ownerReferences": others} if others else {})}}

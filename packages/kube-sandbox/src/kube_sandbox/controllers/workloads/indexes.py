@@ -81,12 +81,12 @@ class _Sides:
     def put(self, key: Key, obj: KubeObject | None) -> list[Key]:
         if key[0] == self.looker:
             wishes = frozenset(self._relation.wishes(obj) if obj else ())
-            note_before = self._wishes.pop(key, frozenset())
+            old_wishes = self._wishes.pop(key, frozenset())
             if wishes:
                 self._wishes[key] = wishes
-            for wish in note_before - wishes:
+            for wish in old_wishes - wishes:
                 _drop(self._wishing, max(wish), (key, wish))
-            for wish in wishes - note_before:
+            for wish in wishes - old_wishes:
                 self._wishing.setdefault(max(wish), set()).add((key, wish))
         if key[0] != self.bucket:
             return []
@@ -110,11 +110,11 @@ class _Sides:
         return sorted({key for key, wish in possible if wish <= ties})
 
     def seen(self, key: Key) -> list[Key]:
-        return sorted({found for wish in self._wishes.get(key, ()) for found in self._found(wish)})
-
-    def _found(self, wish: IndexQuery) -> Iterable[Key]:
-        fewest = min((self._having.get(tie, set()) for tie in wish), key=len)
-        return (key for key in fewest if wish <= self._ties[key])
+        found: set[Key] = set()
+        for wish in self._wishes.get(key, ()):
+            fewest = min((self._having.get(tie, set()) for tie in wish), key=len)
+            found.update(candidate for candidate in fewest if wish <= self._ties[candidate])
+        return sorted(found)
 
 
 def _drop(table: dict[IndexKey, set[T]], tie: IndexKey, entry: T) -> None:

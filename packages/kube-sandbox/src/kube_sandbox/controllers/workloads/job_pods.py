@@ -9,7 +9,6 @@ appendJobCompletionFinalizerIfNotFound.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads.plan_steps import is_deleting, pod_from
@@ -118,9 +117,16 @@ def new_indexed_pod(
         if failures[1]:
             annotations[_IGNORED] = str(failures[1])
     spec = {**pod["spec"], "hostname": f"{name}-{index}"}
+    source = {"fieldRef": {"fieldPath": f"metadata.labels['{_INDEX}']"}}
+    variable = {"name": _VARIABLE, "valueFrom": source}
     for field in ("initContainers", "containers"):
         if spec.get(field):
-            spec[field] = [_with_index_variable(each) for each in spec[field]]
+            spec[field] = [
+                container
+                if any(each.get("name") == _VARIABLE for each in container.get("env") or ())
+                else {**container, "env": [*(container.get("env") or ()), variable]}
+                for container in spec[field]
+            ]
     return {**pod, "metadata": {**metadata, "annotations": annotations}, "spec": spec}
 
 
@@ -136,12 +142,3 @@ def next_failures(failed: Sequence[KubeObject], ignored: Sequence[KubeObject]) -
 def _tracking(pod: KubeObject) -> KubeObject:
     others = pod["metadata"].get("finalizers") or []
     return {**pod, "metadata": {**pod["metadata"], "finalizers": [*others, TRACKING]}}
-
-
-def _with_index_variable(container: dict[str, Any]) -> dict[str, Any]:
-    """Return a container that is told its pod's number."""
-    env = container.get("env") or []
-    if any(each.get("name") == _VARIABLE for each in env):
-        return container
-    source = {"fieldRef": {"fieldPath": f"metadata.labels['{_INDEX}']"}}
-    return {**container, "env": [*env, {"name": _VARIABLE, "valueFrom": source}]}

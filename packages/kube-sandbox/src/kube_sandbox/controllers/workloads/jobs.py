@@ -9,7 +9,7 @@ pkg/controller/job/pod_failure_policy.go matchPodFailurePolicy;
 pkg/controller/job/success_policy.go matchSuccessPolicy.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -259,7 +259,20 @@ class _JobSync:
         else:
             taken = {job_pods.index_of(each) for each in self._active} | self._done | self._lost
             free = [each for each in range(self._spec["completions"]) if each not in taken]
-            made = [Create("pods", self._numbered(each)) for each in free[:missing]]
+            made = []
+            for index in free[:missing]:
+                failures = None
+                if "backoffLimitPerIndex" in self._spec:
+                    before = [
+                        pod
+                        for pod in self.pods
+                        if job_pods.index_of(pod) == index and job_pods.has_failed(pod)
+                    ]
+                    ignored = [pod for pod in before if is_ignored(self.job, pod)]
+                    failed = [pod for pod in before if pod not in ignored]
+                    failures = job_pods.next_failures(failed, ignored)
+                pod = job_pods.new_indexed_pod(self.job, index, failures)
+                made.append(Create("pods", pod))
         return made, self._active, 0 if self.moment.refusal else len(made)
 
     @property
@@ -272,18 +285,6 @@ class _JobSync:
         if completions is None:
             return len(self._active) if self._succeeded else room
         return max(0, min(room, completions - self._succeeded))
-
-    def _numbered(self, index: int) -> KubeObject:
-        if "backoffLimitPerIndex" not in self._spec:
-            return job_pods.new_indexed_pod(self.job, index)
-        before = [
-            each
-            for each in self.pods
-            if job_pods.index_of(each) == index and job_pods.has_failed(each)
-        ]
-        ignored = [each for each in before if is_ignored(self.job, each)]
-        failed = [each for each in before if each not in ignored]
-        return job_pods.new_indexed_pod(self.job, index, job_pods.next_failures(failed, ignored))
 
     # What is told
 
@@ -341,30 +342,32 @@ def _action(job: KubeObject, pod: KubeObject) -> tuple[str, str]:
     named = f"{metadata['namespace']}/{metadata['name']}"
     rules = (job["spec"].get("podFailurePolicy") or {}).get("rules") or ()
     for number, rule in enumerate(rules):
-        for cause in _causes(rule, pod.get("status") or {}, named):
+        cause = _cause(rule, pod.get("status") or {}, named)
+        if cause:
             return rule["action"], f"{cause} matching {rule['action']} rule at index {number}"
     return "", ""
 
 
-def _causes(rule: Mapping[str, Any], status: Mapping[str, Any], named: str) -> Iterator[str]:
-    """Give what of a pod meets a rule."""
+def _cause(rule: Mapping[str, Any], status: Mapping[str, Any], named: str) -> str:
+    """Return what of a pod's status matches a rule; empty if nothing does."""
     codes = rule.get("onExitCodes")
     if codes:
-        for each in (
+        containers = [
             *(status.get("containerStatuses") or ()),
             *(status.get("initContainerStatuses") or ()),
-        ):
-            ended = (each.get("state") or {}).get("terminated")
-            if ended:
-                name, code = each["name"], ended["exitCode"]
-                is_concerned = code and codes.get("containerName", name) == name
-                if is_concerned and (code in codes["values"]) == (codes["operator"] == "In"):
-                    yield f"Container {name} for pod {named} failed with exit code {code}"
-        return
+        ]
+        for container in containers:
+            name = container["name"]
+            code = ((container.get("state") or {}).get("terminated") or {}).get("exitCode")
+            is_concerned = code and codes.get("containerName", name) == name
+            if is_concerned and (code in codes["values"]) == (codes["operator"] == "In"):
+                return f"Container {name} for pod {named} failed with exit code {code}"
+        return ""
     patterns = {(each["type"], each["status"]) for each in rule.get("onPodConditions") or ()}
-    for each in status.get("conditions") or ():
-        if (each["type"], each["status"]) in patterns:
-            yield f"Pod {named} has condition {each['type']}"
+    for condition in status.get("conditions") or ():
+        if (condition["type"], condition["status"]) in patterns:
+            return f"Pod {named} has condition {condition['type']}"
+    return ""
 
 
 def success(job: KubeObject, done: set[int]) -> str:

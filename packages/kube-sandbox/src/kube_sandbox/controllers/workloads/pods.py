@@ -61,9 +61,8 @@ def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     if _may_be_uncounted(pod) and owner["uid"] not in uids:
         return Plan((Update(_BUCKET, job_pods.untracked(pod)),))
     if is_deleting(pod):
-        # Let a pod go: its containers stop as soon as they are asked to.
-        metadata = pod["metadata"]
-        if not metadata.get("deletionGracePeriodSeconds"):
+        # Simulated containers stop at once.
+        if not pod["metadata"].get("deletionGracePeriodSeconds"):
             return Plan()
         return Plan((Remove(_BUCKET, pod, grace=0),), moment.settings.step)
     if status.get("phase") in ("Succeeded", "Failed"):
@@ -75,14 +74,14 @@ def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     if outcome in _WAITING_FOR_A_NODE and not _is_running(status):
         return Plan()  # it has one already, and is to stay pending all the same
     if started is None:
-        # A node has taken it: the containers are being made.
-        created = SetStatus(_BUCKET, _created(pod, moment))
-        return Plan((created, *_unknown_outcome_event(pod, moment)), moment.settings.step)
+        return _create_containers(pod, moment)
     if condition_of(pod, "Ready") is None or not _is_running(status):
         wait = moment.left(started, moment.settings.step)
         return Plan(next=wait) if wait else _start(pod, outcome, moment)
     if outcome in ("Succeeded", "Failed"):
         wait = moment.left(started, 2 * moment.settings.step)
+        if wait:
+            return Plan(next=wait)
         before = pod["status"]
         state = _terminated(int(outcome == "Failed"), before["startTime"], moment.text)
         reason = "PodFailed" if outcome == "Failed" else "PodCompleted"
@@ -92,12 +91,25 @@ def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
             "conditions": _conditions(pod, False, moment, reason),
             "containerStatuses": [_container(each, state) for each in pod["spec"]["containers"]],
         }
-        ended = {**pod, "status": ended_status}
-        return Plan(next=wait) if wait else Plan((SetStatus(_BUCKET, ended),))
-    # Somebody may have changed the annotation of a pod that runs.
+        return Plan((SetStatus(_BUCKET, {**pod, "status": ended_status}),))
+    # The annotation of a running pod may have changed.
     has_turned = outcome == ("CrashLoopBackOff" if is_ready(pod) else "Running")
     turned = _start(pod, outcome, moment) if has_turned else Plan()
     return Plan((*turned.steps, *_unknown_outcome_event(pod, moment)), turned.next)
+
+
+def _create_containers(pod: KubeObject, moment: PlanContext) -> Plan:
+    """Return the step of a node that has just taken the pod."""
+    waiting = {"waiting": {"reason": "ContainerCreating"}}
+    status = {
+        **_base(pod, moment),
+        "phase": "Pending",
+        "conditions": _conditions(pod, False, moment),
+        "startTime": moment.text,
+        "containerStatuses": [_container(each, waiting) for each in pod["spec"]["containers"]],
+    }
+    created = SetStatus(_BUCKET, {**pod, "status": status})
+    return Plan((created, *_unknown_outcome_event(pod, moment)), moment.settings.step)
 
 
 def _may_be_uncounted(pod: KubeObject) -> bool:
@@ -139,7 +151,7 @@ def _unknown_outcome_event(pod: KubeObject, moment: PlanContext) -> tuple[Step, 
 
 
 def outcome_of(pod: KubeObject, moment: PlanContext) -> Outcome:
-    """Say how a pod fares."""
+    """Return the simulated outcome of a pod."""
     owner = controller_of(pod)
     usual: Outcome = "Succeeded" if owner is not None and owner.get("kind") == "Job" else "Running"
     return after_restarts(pod, outcome_text_of(pod, moment.settings.outcomes) or usual)
@@ -190,37 +202,18 @@ def _conditions(pod: KubeObject, ready: bool, moment: PlanContext, reason: str =
         _condition("PodScheduled", "True", moment),
     ]
     seen = _generation(pod)
-    with_kept_transition_times = []
-    for each in fresh:
-        # A condition with the time of its last change, if it has not changed.
-        before = condition_of(pod, each["type"])
-        if before is None or before.get("status") != each["status"]:
-            with_kept_transition_time: dict[str, Any] = each
-        else:
-            with_kept_transition_time = {
-                **each,
-                "lastTransitionTime": before.get("lastTransitionTime"),
-            }
-        with_kept_transition_times.append({**with_kept_transition_time, **seen})
-    return with_kept_transition_times
+    for condition in fresh:
+        before = condition_of(pod, condition["type"])
+        if before is not None and before.get("status") == condition["status"]:
+            condition["lastTransitionTime"] = before.get("lastTransitionTime")
+        condition |= seen
+    return fresh
 
 
 def _generation(pod: KubeObject) -> dict[str, int]:
     """Say which generation of a pod a node has seen."""
     found = pod["metadata"].get("generation")
     return {"observedGeneration": found} if found else {}
-
-
-def _created(pod: KubeObject, moment: PlanContext) -> KubeObject:
-    waiting = {"waiting": {"reason": "ContainerCreating"}}
-    status = {
-        **_base(pod, moment),
-        "phase": "Pending",
-        "conditions": _conditions(pod, False, moment),
-        "startTime": moment.text,
-        "containerStatuses": [_container(each, waiting) for each in pod["spec"]["containers"]],
-    }
-    return {**pod, "status": status}
 
 
 def _base(pod: KubeObject, moment: PlanContext) -> dict[str, Any]:

@@ -37,11 +37,9 @@ def plan(replica_set: KubeObject, seen: RelatedObjects, moment: PlanContext) -> 
     """Return the pods to create or to delete, and the status."""
     pods = seen.get("pods", ())
     active = [each for each in pods if is_active(each)]
-    going = [each for each in pods if is_deleting(each)]
     steps: list[Step] = []
     if not is_deleting(replica_set):
-        wanted = replica_set["spec"].get("replicas", 1)
-        missing = wanted - len(active)
+        missing = replica_set["spec"].get("replicas", 1) - len(active)
         if missing >= 0:
             prefix = f"{replica_set['metadata']['name']}-"
             template = replica_set["spec"]["template"]
@@ -54,21 +52,20 @@ def plan(replica_set: KubeObject, seen: RelatedObjects, moment: PlanContext) -> 
     seconds = replica_set["spec"].get("minReadySeconds", 0)
     waits = [available_in(each, seconds, moment) for each in active]
     is_short = any(isinstance(each, Create) for each in steps)
-    status_going = len(going)
-    wanted = replica_set["spec"]["template"].get("metadata", {}).get("labels", {}).items()
-    labelled = sum(wanted <= (each["metadata"].get("labels") or {}).items() for each in active)
+    wanted_labels = replica_set["spec"]["template"].get("metadata", {}).get("labels", {}).items()
+    labelled = sum(
+        wanted_labels <= (each["metadata"].get("labels") or {}).items() for each in active
+    )
     counted = {
         "fullyLabeledReplicas": labelled,
         "readyReplicas": sum(map(is_ready, active)),
         "availableReplicas": sum(each == 0.0 for each in waits),
     }
     status = {
-        **{
-            "replicas": len(active),
-            **{name: count for name, count in counted.items() if count},
-            "terminatingReplicas": status_going,
-            "observedGeneration": replica_set["metadata"].get("generation", 0),
-        },
+        "replicas": len(active),
+        **{name: count for name, count in counted.items() if count},
+        "terminatingReplicas": sum(map(is_deleting, pods)),
+        "observedGeneration": replica_set["metadata"].get("generation", 0),
         **_failure(replica_set, moment, is_short=is_short),
     }
     later = soonest(*(each for each in waits if each))

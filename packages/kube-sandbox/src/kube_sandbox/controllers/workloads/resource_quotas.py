@@ -32,7 +32,7 @@ from kube_sandbox.controllers.workloads.plan_steps import (
 )
 
 BUCKET = "resourcequotas"
-_RESYNC_SECONDS = 300.0  # seconds
+_RESYNC_SECONDS = 300.0
 
 
 def plan(quota: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
@@ -53,18 +53,14 @@ def plan(quota: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
                 total = added(total, restricted_to(measure.uses(obj, moment.now), names))
         found |= total
     used = restricted_to({**before, **found}, hard)
-    if "used" in status and status.get("hard") == hard and _same(used, before):
+    is_same = used.keys() == before.keys() and all(
+        used[name].nanos == before[name].nanos for name in used
+    )
+    if "used" in status and status.get("hard") == hard and is_same:
         return Plan(next=_RESYNC_SECONDS)
     fresh = {"hard": hard, "used": texts(used)}
     filled = {name: value for name, value in fresh.items() if value}
     return Plan((SetStatus(BUCKET, {**quota, "status": filled}),), _RESYNC_SECONDS)
-
-
-def _same(used: dict[str, Amount], before: dict[str, Amount]) -> bool:
-    """Say whether amounts are worth the same, however they are written."""
-    return used.keys() == before.keys() and all(
-        used[name].nanos == before[name].nanos for name in used
-    )
 
 
 def counted_buckets(quota: KubeObject, buckets: Iterable[str]) -> list[str]:

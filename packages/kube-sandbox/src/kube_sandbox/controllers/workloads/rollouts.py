@@ -123,27 +123,20 @@ def shares(
     if not rolls:
         return {}
     room = limits.wanted + limits.surge if limits.wanted else 0
-    return _spread(limits, active, room - sum(map(size, active)))
-
-
-def _spread(limits: Limits, active: Sequence[KubeObject], more: int) -> dict[str, int]:
+    more = room - sum(map(size, active))
     by_age = sorted(active, key=_age, reverse=more > 0)
     ordered = sorted(by_age, key=lambda each: -size(each))
     sizes: dict[str, int] = {}
     added = 0
     for each in ordered:
-        if more:
-            # By how much a ReplicaSet grows if all grow alike.
-            if not limits.wanted:
-                share = -size(each)
-            else:
-                before = noted(each, MOST) or limits.wanted + limits.surge
-                scaled = size(each) * (limits.wanted + limits.surge) / before
-                share = int(scaled + 0.5) - size(each)
-        else:
-            share = 0
+        proportion = 0  # by which a ReplicaSet grows if all grow alike
+        if more and not limits.wanted:
+            proportion = -size(each)
+        elif more:
+            before = noted(each, MOST) or room
+            proportion = int(size(each) * room / before + 0.5) - size(each)
         left = more - added
-        part = min(share, left) if more > 0 else max(share, left)
+        part = min(proportion, left) if more > 0 else max(proportion, left)
         sizes[each["metadata"]["uid"]] = size(each) + part
         added += part
     largest = ordered[0]["metadata"]["uid"]

@@ -107,9 +107,17 @@ def _slices(service: KubeObject, seen: RelatedObjects) -> list[Step]:
                 "nodeName": pod["spec"]["nodeName"],
             }
         )
+    # A target port by name is looked up in the containers of the first pod.
+    numbers = {
+        each.get("name"): each["containerPort"]
+        for pod in pods[:1]
+        for container in reversed(pod["spec"]["containers"])
+        for each in reversed(container.get("ports") or ())
+    }
     ports: list[dict[str, Any]] = []
     for port in (service["spec"].get("ports") or ()) if pods else ():
-        number = _target(port, pods[0])
+        target = port.get("targetPort", port["port"])
+        number = target or port["port"] if isinstance(target, int) else numbers.get(target)
         if number is not None:
             name, protocol = port.get("name", ""), port.get("protocol", "TCP")
             ports.append({"name": name, "port": number, "protocol": protocol})
@@ -124,18 +132,6 @@ def _slices(service: KubeObject, seen: RelatedObjects) -> list[Step]:
 
 def _plain(found: KubeObject) -> tuple[Any, Any]:
     return found.get("endpoints") or [], found.get("ports") or []
-
-
-def _target(port: Mapping[str, Any], pod: KubeObject) -> int | None:
-    """Return the number of a pod's port; a name is looked up among its containers."""
-    target = port.get("targetPort", port["port"])
-    if isinstance(target, int):
-        return target or int(port["port"])
-    for container in pod["spec"]["containers"]:
-        for each in container.get("ports") or ():
-            if each.get("name") == target:
-                return int(each["containerPort"])
-    return None
 
 
 def _slice(

@@ -172,8 +172,11 @@ class _StatefulSetSync:
             }
             made.append(claim)
         missing = [each for each in made if each["metadata"]["name"] not in there]
-        pod = _pod(obj, number, self.revised.of if is_old else self.revised.to)
-        return [*(Create(_CLAIMS, each) for each in missing), Create("pods", pod)]
+        revision = self.revised.of if is_old else self.revised.to
+        return [
+            *(Create(_CLAIMS, each) for each in missing),
+            Create("pods", _pod(obj, number, revision)),
+        ]
 
 
 def _pod(obj: KubeObject, number: int, revision: str) -> KubeObject:

@@ -66,25 +66,26 @@ class Endpoints(BaseStrategy):
                 found.append(required(field, told))
             for part in lists:
                 for place, address in enumerate(subset.get(part, ())):
-                    address_field = f"{field}.{part}[{place}]"
-                    ip = address.get("ip", "")
-                    address_found = ip_errors(ip, f"{address_field}.ip")
-                    if address.get("hostname"):
-                        address_found += _invalid_all(
-                            f"{address_field}.hostname",
-                            address["hostname"],
-                            dns_label(address["hostname"]),
-                        )
-                    if "nodeName" in address:
-                        address_found += _invalid_all(
-                            f"{address_field}.nodeName",
-                            address["nodeName"],
-                            dns_subdomain(address["nodeName"]),
-                        )
-                    found += address_found + endpoint_ip_errors(ip, f"{address_field}.ip")
+                    where, ip = f"{field}.{part}[{place}]", address.get("ip", "")
+                    found += ip_errors(ip, f"{where}.ip")
+                    if host := address.get("hostname"):
+                        found += _invalid_all(f"{where}.hostname", host, dns_label(host))
+                    if (node := address.get("nodeName")) is not None:
+                        found += _invalid_all(f"{where}.nodeName", node, dns_subdomain(node))
+                    found += endpoint_ip_errors(ip, f"{where}.ip")
             ports = subset.get("ports", ())
             for place, port in enumerate(ports):
-                found += _port_errors(port, len(ports) > 1, f"{field}.ports[{place}]")
+                where, name = f"{field}.ports[{place}]", port.get("name", "")
+                if name:
+                    found += _invalid_all(f"{where}.name", name, dns_label(name))
+                elif len(ports) > 1:
+                    found.append(required(f"{where}.name"))
+                number, protocol = port.get("port", 0), port.get("protocol", "")
+                found += [invalid(f"{where}.port", number, each) for each in port_number(number)]
+                if protocol not in _PROTOCOLS:
+                    found.append(not_supported(f"{where}.protocol", protocol, _PROTOCOLS))
+                if (name := port.get("appProtocol")) is not None:
+                    found += _invalid_all(f"{where}.appProtocol", name, qualified_name(name))
         return found
 
     def validate_update(
@@ -105,22 +106,6 @@ class Endpoints(BaseStrategy):
             for place, each in enumerate(subset.get(part, ()))
             for told in ip_warnings(each.get("ip", ""), f"subsets[{index}].{part}[{place}].ip")
         ]
-
-
-def _port_errors(port: Part, must_have_name: bool, field: str) -> Errors:
-    name, number, protocol = port.get("name", ""), port.get("port", 0), port.get("protocol", "")
-    found: Errors = []
-    if name:
-        found += _invalid_all(f"{field}.name", name, dns_label(name))
-    elif must_have_name:
-        found.append(required(f"{field}.name"))
-    found += [invalid(f"{field}.port", number, each) for each in port_number(number)]
-    if protocol not in _PROTOCOLS:
-        found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
-    if "appProtocol" in port:
-        wanted = port["appProtocol"]
-        found += _invalid_all(f"{field}.appProtocol", wanted, qualified_name(wanted))
-    return found
 
 
 class EndpointSlices(BaseStrategy):

@@ -61,8 +61,13 @@ class Ingresses(BaseStrategy):
             found += _backend_errors(backend, "spec.defaultBackend")
         for index, rule in enumerate(rules):
             found += _rule_errors(rule, f"spec.rules[{index}]")
-        for index, each in enumerate(spec.get("tls", ())):
-            found += _tls_errors(each, f"spec.tls[{index}]")
+        for index, tls in enumerate(spec.get("tls", ())):
+            field = f"spec.tls[{index}]"
+            for at, host in enumerate(tls.get("hosts", ())):
+                found += _host_errors(host, f"{field}.hosts[{at}]")
+            if secret := tls.get("secretName"):
+                wrong = dns_subdomain(secret)
+                found += [invalid(f"{field}.secretName", secret, each) for each in wrong]
         name = spec.get("ingressClassName")
         if name is not None:
             found += [invalid("spec.ingressClassName", name, each) for each in dns_subdomain(name)]
@@ -177,16 +182,6 @@ def _reference_errors(reference: Part, field: str) -> Errors:
             found.append(required(f"{field}.{part}"))
         else:
             found += [invalid(f"{field}.{part}", value, each) for each in path_segment(value)]
-    return found
-
-
-def _tls_errors(tls: Part, field: str) -> Errors:
-    found: Errors = []
-    for index, host in enumerate(tls.get("hosts", ())):
-        found += _host_errors(host, f"{field}.hosts[{index}]")
-    name = tls.get("secretName", "")
-    if name:
-        found += [invalid(f"{field}.secretName", name, each) for each in dns_subdomain(name)]
     return found
 
 

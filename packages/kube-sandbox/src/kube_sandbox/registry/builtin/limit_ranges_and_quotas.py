@@ -83,15 +83,10 @@ class LimitRanges(BaseStrategy):
         for index, limit in enumerate(obj["spec"].get("limits") or ()):
             field = f"spec.limits[{index}]"
             kind = limit.get("type", "")
-            type_errors = [invalid(f"{field}.type", kind, each) for each in qualified_name(kind)]
-            if not type_errors and "/" not in kind and kind not in _LIMIT_TYPES:
-                found.append(
-                    invalid(
-                        f"{field}.type", kind, "must be a standard limit type or fully qualified"
-                    )
-                )
-            else:
-                found += type_errors
+            wrong = qualified_name(kind)
+            if not wrong and "/" not in kind and kind not in _LIMIT_TYPES:
+                wrong = ["must be a standard limit type or fully qualified"]
+            found += [invalid(f"{field}.type", kind, each) for each in wrong]
             if kind in seen:
                 found.append(duplicate(f"{field}.type", kind))
             seen.add(kind)
@@ -109,15 +104,10 @@ def _limit_errors(limit: Part, kind: str, field: str) -> Errors:
     found: Errors = []
     amounts: dict[str, Part] = {}
     for part in _LISTS:
-        if part == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim":
-            if any("storage" in limit.get(part, {}) for part in ("min", "max")):
-                storage_errors: Errors = []
-            else:
-                storage_told = (
-                    "either minimum or maximum storage value is required, but neither was provided"
-                )
-                storage_errors = [required(f"{field}.limits", storage_told)]
-            found += storage_errors
+        has_storage = any("storage" in limit.get(bound, {}) for bound in ("min", "max"))
+        if part == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim" and not has_storage:
+            told = "either minimum or maximum storage value is required, but neither was provided"
+            found.append(required(f"{field}.limits", told))
         values = limit.get(part, {})
         if kind == "Pod" and part in ("default", "defaultRequest"):
             if values:
@@ -207,34 +197,27 @@ class ResourceQuotas(BaseStrategy):
         found += _exclusive_errors(set(scopes), "spec.scopes", spec)
         selector = spec.get("scopeSelector")
         if selector is None:
-            selector_errors: Errors = []
-        else:
-            field = "spec.scopeSelector.matchExpressions"
-            selector_found: Errors = []
-            wanted = selector.get("matchExpressions", ())
-            for each in wanted:
-                scope = each.get("scopeName", "")
-                if scope not in _SCOPES:
-                    selector_found.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
-                told = "unsupported scope applied to resource"
-                names = (("ScopeName", "scopeName"), ("Operator", "operator"))
-                listed = [
-                    {
-                        **{name: each.get(key, "") for name, key in names},
-                        "Values": each.get("values"),
-                    }
-                    for each in wanted
-                ]
-                selector_found += [
-                    invalid(
-                        field, orjson.Fragment(orjson.dumps({"MatchExpressions": listed})), told
-                    )
-                ] * _misplaced(scope, spec)
-                selector_found += _expression_errors(each, scope, field)
-            selector_errors = selector_found + _exclusive_errors(
-                {each.get("scopeName", "") for each in wanted}, field, spec
-            )
-        return found + selector_errors
+            return found
+        field = "spec.scopeSelector.matchExpressions"
+        expressions = selector.get("matchExpressions", ())
+        listed = [
+            {
+                "ScopeName": each.get("scopeName", ""),
+                "Operator": each.get("operator", ""),
+                "Values": each.get("values"),
+            }
+            for each in expressions
+        ]
+        shown = orjson.Fragment(orjson.dumps({"MatchExpressions": listed}))
+        for expression in expressions:
+            scope = expression.get("scopeName", "")
+            if scope not in _SCOPES:
+                found.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
+            told = "unsupported scope applied to resource"
+            found += [invalid(field, shown, told)] * _misplaced(scope, spec)
+            found += _expression_errors(expression, scope, field)
+        named = {each.get("scopeName", "") for each in expressions}
+        return found + _exclusive_errors(named, field, spec)
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext

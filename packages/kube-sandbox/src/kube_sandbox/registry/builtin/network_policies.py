@@ -72,7 +72,10 @@ class NetworkPolicies(BaseStrategy):
             for index, rule in enumerate(obj["spec"].get(direction, ())):
                 for place, peer in enumerate(rule.get(peers, ())):
                     field = f"spec.{direction}[{index}].{peers}[{place}].ipBlock"
-                    found += _block_warnings(peer.get("ipBlock"), field)
+                    if (block := peer.get("ipBlock")) is not None:
+                        found += cidr_warnings(block.get("cidr", ""), f"{field}.cidr")
+                        for at, text in enumerate(block.get("except", ())):
+                            found += cidr_warnings(text, f"{field}.except[{at}]")
         return found
 
 
@@ -105,38 +108,23 @@ def _peer_errors(peer: Part, field: str) -> Errors:
     for part in selectors:
         found += label_selector(peer[part], f"{field}.{part}")
     if block is not None:
-        found += _block_errors(block, f"{field}.ipBlock")
+        cidr, where = block.get("cidr", ""), f"{field}.ipBlock"
+        whole = parse_cidr(cidr)
+        if whole is None:
+            found += cidr_errors(cidr, f"{where}.cidr") if cidr else [required(f"{where}.cidr")]
+        for index, text in enumerate(block.get("except", ())):
+            excepted = parse_cidr(text)
+            if whole is None:
+                break
+            if excepted is None:
+                found += cidr_errors(text, f"{where}.except[{index}]")
+            elif excepted.network_address not in whole or whole.prefixlen >= excepted.prefixlen:
+                told = "must be a strict subset of `cidr`"
+                found.append(invalid(f"{where}.except[{index}]", text, told))
         if selectors:
             found.append(forbidden(field, "may not specify both ipBlock and another peer"))
     elif not selectors:
         found.append(required(field, "must specify a peer"))
-    return found
-
-
-def _block_errors(block: Part, field: str) -> Errors:
-    cidr = block.get("cidr", "")
-    if not cidr:
-        return [required(f"{field}.cidr")]
-    whole = parse_cidr(cidr)
-    if whole is None:
-        return cidr_errors(cidr, f"{field}.cidr")
-    found: Errors = []
-    for index, text in enumerate(block.get("except", ())):
-        where = f"{field}.except[{index}]"
-        part = parse_cidr(text)
-        if part is None:
-            found += cidr_errors(text, where)
-        elif part.network_address not in whole or whole.prefixlen >= part.prefixlen:
-            found.append(invalid(where, text, "must be a strict subset of `cidr`"))
-    return found
-
-
-def _block_warnings(block: Part | None, field: str) -> list[str]:
-    if block is None:
-        return []
-    found = cidr_warnings(block.get("cidr", ""), f"{field}.cidr")
-    for index, text in enumerate(block.get("except", ())):
-        found += cidr_warnings(text, f"{field}.except[{index}]")
     return found
 
 

@@ -177,15 +177,14 @@ class StorageClasses(BaseStrategy):
         if len(parameters) > _MOST_PARAMETERS:
             found.append(too_long("parameters", _MOST_PARAMETERS))
         else:
-            parameter_errors = [
+            found += [
                 invalid("parameters", "", "field can not be empty.")
                 for key in parameters
                 if not key
             ]
             size = sum(len(key.encode()) + len(value.encode()) for key, value in parameters.items())
             if size > _MOST_IN_PARAMETERS:
-                parameter_errors.append(too_long("parameters", _MOST_IN_PARAMETERS))
-            found += parameter_errors
+                found.append(too_long("parameters", _MOST_IN_PARAMETERS))
         if policy and policy not in ("Delete", "Retain"):
             found.append(not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
         modes = ("Immediate", "WaitForFirstConsumer")

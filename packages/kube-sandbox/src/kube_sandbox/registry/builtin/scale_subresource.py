@@ -64,18 +64,15 @@ def selector_text(selector: Mapping[str, Any] | None) -> str:
     if not selector.keys() <= {"matchLabels", "matchExpressions"}:
         return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
     found = [(key, f"{key}={value}") for key, value in selector.get("matchLabels", {}).items()]
-    found += [(each["key"], _expression(each)) for each in selector.get("matchExpressions", ())]
+    for requirement in selector.get("matchExpressions", ()):
+        key, values = requirement["key"], ",".join(sorted(set(requirement.get("values", ()))))
+        match requirement["operator"]:
+            case "In":
+                found.append((key, f"{key} in ({values})"))
+            case "NotIn":
+                found.append((key, f"{key} notin ({values})"))
+            case "Exists":
+                found.append((key, key))
+            case _:
+                found.append((key, f"!{key}"))
     return ",".join(text for _, text in sorted(found, key=lambda pair: pair[0]))
-
-
-def _expression(expression: Mapping[str, Any]) -> str:
-    key, values = expression["key"], ",".join(sorted(set(expression.get("values", ()))))
-    match expression["operator"]:
-        case "In":
-            return f"{key} in ({values})"
-        case "NotIn":
-            return f"{key} notin ({values})"
-        case "Exists":
-            return str(key)
-        case _:
-            return f"!{key}"

@@ -74,7 +74,7 @@ class PodSecurity(ValidatingPlugin):
             old = None if attributes.old is None else _policy(attributes.old)
             if new.errors and (old is None or new.errors != old.errors):
                 raise api_errors.invalid("", "Namespace", attributes.name, new.errors)
-            if old is None or not _is_stricter(new.enforce, old.enforce):
+            if old is None or not new.enforce.may_reject_more_than(old.enforce):
                 return []
             name = attributes.obj["metadata"]["name"]
             return _pods_warnings(name, new.enforce, self._context.all("pods", name))
@@ -140,13 +140,6 @@ def _standard(
 
 def _invalid_label(label: str, value: str, why: str) -> FieldError:
     return invalid(f"metadata.labels[{_LABEL}{label}]", value, why)
-
-
-def _is_stricter(new: Standard, old: Standard) -> bool:
-    """Return whether pods may meet the old standard and violate the new one."""
-    if new == old or not new.strictness:
-        return False
-    return new.minor != old.minor or new.strictness > old.strictness
 
 
 # Messages

@@ -37,6 +37,12 @@ class Standard:
         """Return the rank of the level; a higher one allows less."""
         return LEVELS.index(self.level)
 
+    def may_reject_more_than(self, other: "Standard") -> bool:
+        """Return whether a pod may meet the other standard and violate this one."""
+        if self == other or not self.strictness:
+            return False
+        return self.minor != other.minor or self.strictness > other.strictness
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:

@@ -103,8 +103,8 @@ def to_v1(obj: KubeObject) -> KubeObject:
     spec_v1 = {key: value for key, value in spec.items() if key not in ("metrics", "behavior")}
     for metric in spec.get("metrics", ()):
         if _is_cpu(metric):
-            spec_busy = metric["resource"]["target"]["averageUtilization"]
-            spec_v1["targetCPUUtilizationPercentage"] = spec_busy
+            percent = metric["resource"]["target"]["averageUtilization"]
+            spec_v1["targetCPUUtilizationPercentage"] = percent
             break
     found: KubeObject = {**obj, "apiVersion": "autoscaling/v1", "spec": spec_v1}
     shown = {key: status[key] for key in _SHARED_STATUS if key in status}
@@ -122,8 +122,18 @@ def to_v1(obj: KubeObject) -> KubeObject:
     if "behavior" in spec:
         kind = "autoscaling.HorizontalPodAutoscalerBehavior"
         carried[BEHAVIOR] = internal_form(spec["behavior"], kind)
-    carried[CONDITIONS] = [_condition(each) for each in status.get("conditions", ())]
-    _annotate(found, {key: _dumped(value) for key, value in carried.items() if value})
+    carried[CONDITIONS] = [
+        {key: condition[key] for key in _CONDITION_KEYS if key in condition}
+        for condition in status.get("conditions", ())
+    ]
+    texts: dict[str, str] = {}
+    for key, value in carried.items():
+        if value:
+            text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+            # Go escapes these characters in JSON.
+            text = text.replace("<", "\\u003c").replace(">", "\\u003e")
+            texts[key] = text.replace("&", "\\u0026")
+    _annotate(found, texts)
     return found
 
 
@@ -175,11 +185,6 @@ def _annotate(obj: KubeObject, carried: Mapping[str, str]) -> None:
     obj["metadata"] = metadata
 
 
-def _dumped(value: Any) -> str:
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
 def _loaded(annotations: Mapping[str, str], key: str) -> Any:
     try:
         return json.loads(annotations.get(key, "null"))
@@ -187,6 +192,10 @@ def _loaded(annotations: Mapping[str, str], key: str) -> Any:
         return None
 
 
+_CONDITION_KEYS = (
+    *("type", "status", "lastTransitionTime"),
+    *("reason", "message", "observedGeneration"),
+)
 Sources = Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]
 
 
@@ -225,27 +234,15 @@ def _metric_to_v2(metric: Mapping[str, Any], sources: Sources) -> KubeObject:
             into[path[-1]] = metric[name][key]
         if sources is _SOURCES:
             target = part["target"]
-            if name == "pods":
-                part.setdefault("target", {})["type"] = "AverageValue"
-            elif name in ("resource", "containerResource"):
-                part.setdefault("target", {})["type"] = (
-                    "Utilization" if "averageUtilization" in target else "AverageValue"
-                )
-            elif name == "object":
-                part.setdefault("target", {})["type"] = (
-                    "AverageValue" if "averageValue" in target else "Value"
-                )
-            else:
-                part.setdefault("target", {})["type"] = (
-                    "Value" if "value" in target else "AverageValue"
-                )
+            target["type"] = "AverageValue"
+            if name in ("resource", "containerResource") and "averageUtilization" in target:
+                target["type"] = "Utilization"
+            elif (name == "object" and "averageValue" not in target) or (
+                name == "external" and "value" in target
+            ):
+                target["type"] = "Value"
         found[name] = part
     return found
-
-
-def _condition(condition: Mapping[str, Any]) -> KubeObject:
-    keys = ("type", "status", "lastTransitionTime", "reason", "message", "observedGeneration")
-    return {key: condition[key] for key in keys if key in condition}
 
 
 def _lowered(value: Any) -> Any:

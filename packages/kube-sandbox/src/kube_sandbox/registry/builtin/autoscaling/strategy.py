@@ -8,7 +8,7 @@ pkg/apis/autoscaling/v2/defaults.go SetDefaults_HorizontalPodAutoscaler;
 pkg/registry/autoscaling/horizontalpodautoscaler/strategy.go autoscalerStrategy.PrepareForUpdate.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -45,8 +45,8 @@ _TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
 _TARGETS = ("Utilization", "Value", "AverageValue")
 _TARGET_REQUIRED = "must set either a target raw value or a target utilization"
 _TARGETS_EXCLUSIVE = "may not set both a target raw value and a target utilization"
-
-Check = Callable[[Mapping[str, Any], str], Errors]
+# In the order in which they are looked up: only the first of several is checked.
+_SOURCES = ("object", "external", "pods", "resource", "containerResource")
 
 
 class Autoscalers(BaseStrategy):
@@ -180,25 +180,21 @@ def check_metrics(metrics: Iterable[KubeObject], least: int | None, at: str) -> 
             found.append(required(f"{metric_at}.type", "must specify a metric source type"))
         if kind not in _TYPES:
             found.append(not_supported(f"{metric_at}.type", kind, _TYPES))
-        metric_given = [name for name in _SOURCES if metric.get(name) is not None]
-        if metric_given:
-            found += _SOURCES[metric_given[0]](
-                metric[metric_given[0]], f"{metric_at}.{metric_given[0]}"
-            )
+        sources = [name for name in _SOURCES if metric.get(name) is not None]
+        if sources:
+            found += _source_errors(sources[0], metric[sources[0]], f"{metric_at}.{sources[0]}")
         expected = ""
         if kind in _TYPES:
             expected = kind[0].lower() + kind[1:]
-            if expected not in metric_given:
-                metric_told = "must populate information for the given metric source"
-                found.append(required(f"{metric_at}.{expected}", metric_told))
+            if expected not in sources:
+                told = "must populate information for the given metric source"
+                found.append(required(f"{metric_at}.{expected}", told))
         else:
             found.append(not_supported(f"{metric_at}.type", kind, _TYPES))
-        if len(metric_given) != 1:
-            metric_told = "must populate the given metric source only"
+        if len(sources) != 1:
+            told = "must populate the given metric source only"
             found += [
-                forbidden(f"{metric_at}.{name}", metric_told)
-                for name in metric_given
-                if name != expected
+                forbidden(f"{metric_at}.{name}", told) for name in sources if name != expected
             ]
     if least == 0 and not {"Object", "External"} & {each.get("type") for each in given}:
         told = (
@@ -209,61 +205,53 @@ def check_metrics(metrics: Iterable[KubeObject], least: int | None, at: str) -> 
     return found
 
 
-def _object(source: Mapping[str, Any], at: str) -> Errors:
-    described = source.get("describedObject", {})
-    found = check_reference(described, f"{at}.describedObject", any_group=True)
-    found += _identifier(source, at)
+def _source_errors(name: str, source: Mapping[str, Any], at: str) -> Errors:
     target = source.get("target", {})
-    if "value" not in target and "averageValue" not in target:
-        told = "must set either a target value or averageValue"
-        found.append(required(f"{at}.target.averageValue", told))
+    has_value, has_average = "value" in target, "averageValue" in target
+    average_at = f"{at}.target.averageValue"
+    found: Errors = []
+    match name:
+        case "object":
+            described = source.get("describedObject", {})
+            found += check_reference(described, f"{at}.describedObject", any_group=True)
+            found += _identifier(source, at)
+            if not has_value and not has_average:
+                found.append(required(average_at, "must set either a target value or averageValue"))
+        case "external":
+            found += _identifier(source, at)
+            if not has_value and not has_average:
+                told = "must set either a target value for metric or a per-pod target"
+                found.append(required(average_at, told))
+            if has_value and has_average:
+                told = "may not set both a target value for metric and a per-pod target"
+                found.append(forbidden(f"{at}.target.value", told))
+        case "pods":
+            found += _identifier(source, at)
+            if not has_average:
+                told = "must specify a positive target averageValue"
+                found.append(required(average_at, told))
+        case _:
+            found += _resource_errors(source, at, is_of_container=name == "containerResource")
     return found
 
 
-def _external(source: Mapping[str, Any], at: str) -> Errors:
-    found = _identifier(source, at)
-    target = source.get("target", {})
-    if "value" not in target and "averageValue" not in target:
-        told = "must set either a target value for metric or a per-pod target"
-        found.append(required(f"{at}.target.averageValue", told))
-    if "value" in target and "averageValue" in target:
-        told = "may not set both a target value for metric and a per-pod target"
-        found.append(forbidden(f"{at}.target.value", told))
-    return found
-
-
-def _pods(source: Mapping[str, Any], at: str) -> Errors:
-    found = _identifier(source, at)
-    if "averageValue" not in source.get("target", {}):
-        told = "must specify a positive target averageValue"
-        found.append(required(f"{at}.target.averageValue", told))
-    return found
-
-
-def _resource(source: Mapping[str, Any], at: str) -> Errors:
-    found = [] if source.get("name") else [required(f"{at}.name", "must specify a resource name")]
-    return found + _resource_target(source.get("target", {}), f"{at}.target")
-
-
-def _container_resource(source: Mapping[str, Any], at: str) -> Errors:
+def _resource_errors(source: Mapping[str, Any], at: str, *, is_of_container: bool) -> Errors:
     name, container = source.get("name", ""), source.get("container", "")
-    if name:
-        found = container_name_errors(name, f"{at}.name")
-    else:
-        found = [required(f"{at}.name", "must specify a resource name")]
-    if container:
-        found += [invalid(f"{at}.container", container, each) for each in dns_label(container)]
-    else:
+    found: Errors = []
+    if not name:
+        found.append(required(f"{at}.name", "must specify a resource name"))
+    elif is_of_container:
+        found += container_name_errors(name, f"{at}.name")
+    if is_of_container and not container:
         found.append(required(f"{at}.container", "must specify a container"))
-    return found + _resource_target(source.get("target", {}), f"{at}.target")
-
-
-def _resource_target(target: Mapping[str, Any], at: str) -> Errors:
-    found = _target(target, at)
+    elif is_of_container:
+        found += [invalid(f"{at}.container", container, each) for each in dns_label(container)]
+    target, target_at = source.get("target", {}), f"{at}.target"
+    found += _target(target, target_at)
     if "averageUtilization" not in target and "averageValue" not in target:
-        found.append(required(f"{at}.averageUtilization", _TARGET_REQUIRED))
+        found.append(required(f"{target_at}.averageUtilization", _TARGET_REQUIRED))
     if "averageUtilization" in target and "averageValue" in target:
-        found.append(forbidden(f"{at}.averageValue", _TARGETS_EXCLUSIVE))
+        found.append(forbidden(f"{target_at}.averageValue", _TARGETS_EXCLUSIVE))
     return found
 
 
@@ -291,13 +279,3 @@ def _target(target: Mapping[str, Any], at: str) -> Errors:
         number = target["averageUtilization"]
         found.append(invalid(f"{at}.averageUtilization", number, "must be greater than 0"))
     return found
-
-
-# In the order in which they are looked at: only the first of several is judged.
-_SOURCES: Mapping[str, Check] = {
-    "object": _object,
-    "external": _external,
-    "pods": _pods,
-    "resource": _resource,
-    "containerResource": _container_resource,
-}

@@ -11,7 +11,7 @@ decodeState.literalStore; encoding/json/encode.go structEncoder.encode.
 from binascii import b2a_base64
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -22,6 +22,9 @@ from kube_sandbox.registry.builtin.quantities import QuantityError, canonical
 # Reads a value that is not null; what strict decoding minds is appended to the list.
 Reader = Callable[[Any, list[str]], Any]
 
+_Empty = Literal["omit", "keep", "null"]  # what becomes of an empty value
+# Kinds of Go types whose values are never empty.
+_KEPT = frozenset(("pointer", "struct", "quantity", "intstr", "time", "micro", "duration", "any"))
 _RANGES = {"int32": (-(2**31), 2**31), "int64": (-(2**63), 2**63)}
 # What null becomes inside a list or a map, where nothing cannot be left out.
 _NOTHING: dict[str, Any] = {
@@ -106,9 +109,9 @@ def reader_of(index: int) -> Reader:
 
 def _scalar_reader(kind: str, shown: str) -> Reader:
     if kind == "string":
-        return _typed_reader(str, shown)
+        return _typed_reader(shown, str)
     if kind == "bool":
-        return _typed_reader(bool, shown)
+        return _typed_reader(shown, bool)
     if kind in _RANGES:
         least, beyond = _RANGES[kind]
 
@@ -122,18 +125,9 @@ def _scalar_reader(kind: str, shown: str) -> Reader:
     return _SPECIAL[kind](shown)
 
 
-def _typed_reader(wanted: type, shown: str) -> Reader:
+def _typed_reader(shown: str, *accepted: type) -> Reader:
     def read(value: Any, strict: list[str]) -> Any:
-        if type(value) is wanted:
-            return value
-        raise DecodeTypeError(scalar_values.type_name_of(value), shown)
-
-    return read
-
-
-def _float_reader(shown: str) -> Reader:
-    def read(value: Any, strict: list[str]) -> Any:
-        if type(value) is int or type(value) is float:
+        if type(value) in accepted:
             return value
         raise DecodeTypeError(scalar_values.type_name_of(value), shown)
 
@@ -150,12 +144,6 @@ def _converting(convert: Callable[[Any], Any]) -> Callable[[str], Reader]:
             raise DecodeTypeError(str(error)) from None
 
     return lambda _: read
-
-
-def _quantity(value: Any) -> str:
-    if isinstance(value, str):
-        return canonical(value.strip())
-    return canonical(orjson.dumps(value).decode())
 
 
 def _int_or_string(value: Any) -> Any:
@@ -187,12 +175,16 @@ def _bytes_reader(shown: str) -> Reader:
 
 
 _SPECIAL: dict[str, Callable[[str], Reader]] = {
-    "float64": _float_reader,
+    "float64": lambda shown: _typed_reader(shown, int, float),
     "bytes": _bytes_reader,
     "time": _converting(scalar_values.time),
     "micro": _converting(scalar_values.micro_time),
     "duration": _converting(scalar_values.duration),
-    "quantity": _converting(_quantity),
+    "quantity": _converting(
+        lambda value: canonical(
+            value.strip() if isinstance(value, str) else orjson.dumps(value).decode()
+        )
+    ),
     "intstr": _converting(_int_or_string),
     "raw": lambda _: lambda value, strict: value,
 }
@@ -261,18 +253,15 @@ def _struct_reader(index: int) -> Reader:
     node = node_of(index)
     shown = node[1]
     # Each field: its reader, what is done with an empty value, how an error names it.
-    fields_found: list[tuple[str, _Field]] = []
-    for name, fields_index, omit, *where in node[2]:
-        kind = node_of(fields_index)[0]
-        empty: Callable[[Any], Any] = _keep_value
+    fields: dict[str, tuple[Reader, _Empty, str]] = {}
+    for name, field_index, omit, *where in node[2]:
+        kind = node_of(field_index)[0]
+        empty: _Empty = "keep"
         if omit == "zero" or (omit == "empty" and kind not in _KEPT):
-            empty = _omit_empty
+            empty = "omit"
         elif kind in ("list", "map") and not omit:
-            empty = _empty_list_as_null
-        fields_found.append(
-            (name, (_lazy_reader(fields_index), empty, f"{where[0]}{name}" if where else name))
-        )
-    fields = dict(fields_found)
+            empty = "null"  # that is what a real store keeps of an empty list
+        fields[name] = _lazy_reader(field_index), empty, f"{where[0]}{name}" if where else name
     zeros = [(key, value) for key, value in node[3].items()]
 
     def read(value: Any, strict: list[str]) -> dict[str, Any]:
@@ -288,10 +277,13 @@ def _struct_reader(index: int) -> Reader:
                 elif item is not None:
                     told = len(strict)
                     item = field[0](item, strict)
-                    if item or field[1] is not _omit_empty:
-                        found[key] = item or field[1](item)
+                    if item or field[1] != "omit":
+                        found[key] = None if not item and field[1] == "null" else item
                     if len(strict) > told:
-                        strict[told:] = [_joined(key, each) for each in strict[told:]]
+                        strict[told:] = [
+                            f"{key}{rest}" if rest.startswith("[") else f"{key}.{rest}"
+                            for rest in strict[told:]
+                        ]
         except DecodeTypeError as misfit:
             misfit.inside(fields[key][2], shown)
             raise
@@ -300,26 +292,3 @@ def _struct_reader(index: int) -> Reader:
         return found
 
     return read
-
-
-def _joined(key: str, rest: str) -> str:
-    return f"{key}{rest}" if rest.startswith("[") else f"{key}.{rest}"
-
-
-def _omit_empty(value: Any) -> None:
-    """Stand for a field that is left out when it is empty."""
-
-
-def _keep_value(value: Any) -> Any:
-    return value
-
-
-def _empty_list_as_null(value: Any) -> None:
-    """Write an empty list as null: that is what is left of it in a real store."""
-
-
-_Field = tuple[Reader, Callable[[Any], Any], str]
-
-
-# Kinds of Go types whose values are never empty.
-_KEPT = frozenset(("pointer", "struct", "quantity", "intstr", "time", "micro", "duration", "any"))

@@ -83,13 +83,9 @@ class GoRoundTrip:
         return strict_errors(self._node, raw)
 
 
-def round_trip_of(kind: Kind) -> GoRoundTrip | None:
-    """Return how a built-in kind is read, or `None`; the same answer every time."""
-    return _form(kind)
-
-
 @cache
-def _form(kind: Kind) -> GoRoundTrip | None:
+def round_trip_of(kind: Kind) -> GoRoundTrip | None:
+    """Return the codec of a built-in kind, or `None`; the same object every time."""
     node = types()["kinds"].get(f"{kind.api_version} {kind.kind}")
     return None if node is None else GoRoundTrip(kind, node)
 

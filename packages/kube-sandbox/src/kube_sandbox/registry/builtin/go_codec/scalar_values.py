@@ -201,21 +201,16 @@ def duration(value: Any) -> str:
         whole, _, part = amount.partition(".")
         nanos += int(whole or 0) * _NANOS[unit]
         nanos += int(part or 0) * _NANOS[unit] // 10 ** len(part)
-    return ("-" if match[1] == "-" and nanos else "") + _duration_text(nanos)
-
-
-def _duration_text(nanos: int) -> str:
     if not nanos:
         return "0s"
+    sign = "-" if match[1] == "-" else ""
     for unit in ("ns", "µs", "ms"):
         if nanos < 1000 * _NANOS[unit]:
-            return _fraction(nanos, _NANOS[unit]) + unit
+            return f"{sign}{_fraction(nanos, _NANOS[unit])}{unit}"
     minutes, rest = divmod(nanos, 60 * 10**9)
     hours, minutes = divmod(minutes, 60)
-    seconds = f"{_fraction(rest, 10**9)}s"
-    if hours:
-        return f"{hours}h{minutes}m{seconds}"
-    return f"{minutes}m{seconds}" if minutes else seconds
+    text = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{sign}{text}{_fraction(rest, 10**9)}s"
 
 
 def _fraction(nanos: int, unit: int) -> str:

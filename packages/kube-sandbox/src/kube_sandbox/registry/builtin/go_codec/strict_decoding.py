@@ -30,8 +30,13 @@ def _find_errors(node: int | None, raw: bytes) -> list[tuple[str, str]]:
 
 def has_duplicates(raw: bytes) -> bool:
     """Say whether a key stands twice in some object of a JSON text."""
+
+    def reject_duplicates(pairs: list[tuple[str, Any]]) -> None:
+        if len(pairs) > 1 and len({key for key, _ in pairs}) != len(pairs):
+            raise _DuplicateFieldError
+
     try:
-        json.loads(raw, object_pairs_hook=_no_duplicates)
+        json.loads(raw, object_pairs_hook=reject_duplicates)
     except _DuplicateFieldError:
         return True
     except ValueError:
@@ -48,11 +53,6 @@ def duplicate_fields(raw: bytes) -> list[str]:
 
 class _DuplicateFieldError(Exception):
     """A key stands twice."""
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> None:
-    if len(pairs) > 1 and len({key for key, _ in pairs}) != len(pairs):
-        raise _DuplicateFieldError
 
 
 class _Pairs(list[tuple[str, Any]]):

@@ -212,7 +212,12 @@ class _Change:
         completion = status.get("completionTime")
         if completion and before.get("completionTime") not in (None, completion):
             yield invalid("status.completionTime", completion, IMMUTABLE)
-        yield from self._start()
+        resumes = _is_condition_true(before, "Suspended") and _is_condition_true(
+            status, "Suspended", "False"
+        )
+        is_start_changed = "startTime" in before and self.changed("startTime") and not resumes
+        if is_start_changed and not self.spec.get("suspend"):
+            yield required("status.startTime", "startTime cannot be removed for unsuspended job")
         was_met = _is_condition_true(before, "SuccessCriteriaMet")
         if was_met and not self.is_met:
             yield _invalid("cannot disable the SuccessCriteriaMet=True condition")
@@ -220,15 +225,6 @@ class _Change:
             yield _invalid(
                 "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"
             )
-
-    def _start(self) -> Iterator[FieldError]:
-        resumes = _is_condition_true(self.before, "Suspended") and _is_condition_true(
-            self.status, "Suspended", "False"
-        )
-        if "startTime" not in self.before or not self.changed("startTime") or resumes:
-            return
-        if not self.spec.get("suspend"):
-            yield required("status.startTime", "startTime cannot be removed for unsuspended job")
 
 
 def _unreadable(key: str, text: str, completions: int) -> Iterator[FieldError]:

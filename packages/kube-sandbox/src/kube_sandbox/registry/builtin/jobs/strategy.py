@@ -20,7 +20,7 @@ from kube_sandbox.registry.builtin.pods.template_strategy import (
     selects,
 )
 from kube_sandbox.registry.builtin.pods.warnings import template_warnings
-from kube_sandbox.registry.field_errors import FieldError, invalid, required
+from kube_sandbox.registry.field_errors import invalid, required
 from kube_sandbox.registry.name_validation import dns_label
 from kube_sandbox.registry.object_meta import IMMUTABLE, immutable, label_selector
 from kube_sandbox.registry.strategy import Errors, RequestContext
@@ -92,27 +92,26 @@ class Jobs(TemplateStrategy):
     def check(self, obj: KubeObject) -> Errors:
         """Judge a job by itself."""
         errors: Errors = []
-        # Judge labels and selector that the server has set, unless somebody else did.
-        metadata, generated_spec = obj["metadata"], obj["spec"]
-        selector = generated_spec.get("selector")
-        if not generated_spec.get("manualSelector") and selector is not None:
-            uid, generated_name = metadata.get("uid", ""), metadata.get("name", "")
-            labels = generated_spec["template"].get("metadata", {}).get("labels", {})
-            wanted = {
-                "controller-uid": uid,
-                "job-name": generated_name,
-                _UID: uid,
-                _NAME: generated_name,
-            }
-            found = [
-                error for key, value in wanted.items() for error in _has_label(labels, key, value)
-            ]
-            if is_valid_selector(selector) and not selects(selector, wanted):
-                generated_told = "`selector` not auto-generated"
-                found.append(invalid("spec.selector", format_selector(selector), generated_told))
-            errors += found
-        errors += _spec(obj["spec"])
-        spec, name = obj["spec"], obj["metadata"].get("name", "")
+        spec, name, uid = (
+            obj["spec"],
+            obj["metadata"].get("name", ""),
+            obj["metadata"].get("uid", ""),
+        )
+        selector = spec.get("selector")
+        if not spec.get("manualSelector") and selector is not None:
+            # The server has generated these labels and the selector.
+            labels = spec["template"].get("metadata", {}).get("labels", {})
+            generated = {"controller-uid": uid, "job-name": name, _UID: uid, _NAME: name}
+            for key, value in generated.items():
+                at, told = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
+                if key not in labels:
+                    errors.append(required(at, told))
+                elif labels[key] != value:
+                    errors.append(invalid(at, labels, told))
+            if is_valid_selector(selector) and not selects(selector, generated):
+                told = "`selector` not auto-generated"
+                errors.append(invalid("spec.selector", format_selector(selector), told))
+        errors += _spec(spec)
         completions = spec.get("completions", 0)
         if spec.get("completionMode") == "Indexed" and completions > 0:
             last = f"{name}-{completions - 1}"
@@ -128,32 +127,21 @@ class Jobs(TemplateStrategy):
         found = self.changed_meta(new, old)
         if subresource == "status":
             return found + check_job_status(new, old)
-        found = self.checked_meta(new) + self.check(new) + found
-        changes: Errors = []
-        changes += found
-        changes += _spec(new["spec"])
         spec, before = new["spec"], old["spec"]
+        found = self.checked_meta(new) + self.check(new) + found + _spec(spec)
         at, wanted = "spec.completions", spec.get("completions")
-        if wanted == before.get("completions"):
-            completions: Errors = []
-        elif spec.get("completionMode") != "Indexed":
-            completions = [invalid(at, wanted, IMMUTABLE)]
-        elif wanted is None or wanted == spec.get("parallelism"):
-            completions = []
-        else:
-            completions = [
-                invalid(at, wanted, "can only be modified in tandem with spec.parallelism")
-            ]
-        found = completions + same_selector(new, old) + _template(new, old)
+        if wanted != before.get("completions"):
+            if spec.get("completionMode") != "Indexed":
+                found.append(invalid(at, wanted, IMMUTABLE))
+            elif wanted is not None and wanted != spec.get("parallelism"):
+                told = "can only be modified in tandem with spec.parallelism"
+                found.append(invalid(at, wanted, told))
+        found += same_selector(new, old) + _template(new, old)
         found += _check_unchanged(spec, before, "completionMode")
         found += _check_policy_unchanged(spec, before, "podFailurePolicy", "batch.PodFailurePolicy")
-        found += _check_unchanged(spec, before, "backoffLimitPerIndex") + _check_unchanged(
-            spec, before, "managedBy"
-        )
-        changes += found + _check_policy_unchanged(
-            spec, before, "successPolicy", "batch.SuccessPolicy"
-        )
-        return changes
+        found += _check_unchanged(spec, before, "backoffLimitPerIndex")
+        found += _check_unchanged(spec, before, "managedBy")
+        return found + _check_policy_unchanged(spec, before, "successPolicy", "batch.SuccessPolicy")
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
         """Warn of a spec that is new."""
@@ -186,13 +174,6 @@ def _label(obj: KubeObject) -> None:
     labels = obj["spec"]["template"]["metadata"].get("labels")
     if labels and not obj["metadata"].get("labels"):
         obj["metadata"]["labels"] = labels
-
-
-def _has_label(labels: dict[str, str], key: str, value: str) -> list[FieldError]:
-    at, told = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
-    if key not in labels:
-        return [required(at, told)]
-    return [] if labels[key] == value else [invalid(at, labels, told)]
 
 
 def _spec(spec: KubeObject) -> Errors:

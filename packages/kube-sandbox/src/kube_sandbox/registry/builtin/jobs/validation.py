@@ -5,7 +5,7 @@ Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go ValidateJobSpec,
 validatePodFailurePolicy, validateSuccessPolicy.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
@@ -52,20 +52,18 @@ def check_job_spec(spec: KubeObject, at: str) -> Errors:
         told = "when maxFailedIndexes is specified"
         found.append(required(f"{at}.backoffLimitPerIndex", told))
     if (manager := spec.get("managedBy")) is not None:
-        # Judge who is to care for a job: a domain and a path.
-        manager_at = f"{at}.managedBy"
+        where = f"{at}.managedBy"
         domain, slash, path = manager.partition("/")
         if not manager:
-            manager_found = [required(manager_at)]
+            found.append(required(where))
         elif not slash or not domain or not path:
-            manager_told = 'must be a domain-prefixed path (such as "acme.io/foo")'
-            manager_found = [invalid(manager_at, manager, manager_told)]
+            told = 'must be a domain-prefixed path (such as "acme.io/foo")'
+            found.append(invalid(where, manager, told))
         else:
-            manager_found = [invalid(manager_at, domain, each) for each in dns_subdomain(domain)]
-            manager_found += [invalid(manager_at, path, each) for each in http_path(path)]
+            found += [invalid(where, domain, each) for each in dns_subdomain(domain)]
+            found += [invalid(where, path, each) for each in http_path(path)]
         if len(manager) > _MAX_MANAGER_LENGTH:
-            manager_found.append(too_long(manager_at, _MAX_MANAGER_LENGTH))
-        found += manager_found
+            found.append(too_long(where, _MAX_MANAGER_LENGTH))
     mode = spec.get("completionMode")
     found += choice(mode, ("NonIndexed", "Indexed"), f"{at}.completionMode")
     if mode == "Indexed":
@@ -76,20 +74,27 @@ def check_job_spec(spec: KubeObject, at: str) -> Errors:
             for key in ("backoffLimitPerIndex", "maxFailedIndexes")
             if key in spec
         ]
-    found += _policies(spec, at)
+    failure, success = spec.get("podFailurePolicy"), spec.get("successPolicy")
+    if failure is not None:
+        found += _failure_policy(failure.get("rules") or (), spec, f"{at}.podFailurePolicy.rules")
+    if success is not None and mode != "Indexed":
+        shown = format_internal(success, "batch.SuccessPolicy")
+        found.append(invalid(f"{at}.successPolicy", shown, _NEEDS_INDEXES))
+    elif success is not None:
+        found += _success_policy(success.get("rules") or (), spec, f"{at}.successPolicy.rules")
+    known = ("Failed", "TerminatingOrFailed") if failure is None else ("Failed",)
+    found += choice(spec.get("podReplacementPolicy"), known, f"{at}.podReplacementPolicy")
     found += check_template(spec.get("template", {}), f"{at}.template")
     restart_at = f"{at}.template.spec.restartPolicy"
     policy = spec.get("template", {}).get("spec", {}).get("restartPolicy", "")
     if policy in ("", "Always"):
-        restart_policy: Errors = [required(restart_at, 'valid values: "OnFailure", "Never"')]
+        found.append(required(restart_at, 'valid values: "OnFailure", "Never"'))
     elif policy not in ("OnFailure", "Never"):
-        restart_policy = [not_supported(restart_at, policy, ("OnFailure", "Never"))]
+        found.append(not_supported(restart_at, policy, ("OnFailure", "Never")))
     elif "podFailurePolicy" in spec and policy != "Never":
         told = 'only "Never" is supported when podFailurePolicy is specified'
-        restart_policy = [invalid(restart_at, policy, told)]
-    else:
-        restart_policy = []
-    return found + restart_policy
+        found.append(invalid(restart_at, policy, told))
+    return found
 
 
 def _indexed(spec: KubeObject, at: str) -> Errors:
@@ -122,71 +127,42 @@ def _indexed(spec: KubeObject, at: str) -> Errors:
     return found
 
 
-def _policies(spec: KubeObject, at: str) -> Errors:
-    found: Errors = []
-    failure, success = spec.get("podFailurePolicy"), spec.get("successPolicy")
-    if failure is not None:
-        failure_rules = failure.get("rules") or ()
-        failure_at = f"{at}.podFailurePolicy.rules"
-        if len(failure_rules) > _MOST_RULES:
-            found.append(too_many(failure_at, len(failure_rules), _MOST_RULES))
-        pod = spec.get("template", {}).get("spec", {})
-        names = {
-            each.get("name")
-            for key in ("containers", "initContainers")
-            for each in pod.get(key) or ()
-        }
-        for index, rule in enumerate(failure_rules):
-            where, action = f"{failure_at}[{index}]", rule.get("action", "")
-            if not action:
-                found.append(required(f"{where}.action", _values(_ACTIONS)))
-            elif action == "FailIndex" and "backoffLimitPerIndex" not in spec:
-                failure_told = "requires the backoffLimitPerIndex to be set"
-                found.append(invalid(f"{where}.action", action, failure_told))
-            else:
-                found += choice(action, _ACTIONS, f"{where}.action")
-            found += _failure_rule(rule, names, where)
-    if success is not None and spec.get("completionMode") != "Indexed":
-        shown = format_internal(success, "batch.SuccessPolicy")
-        found.append(invalid(f"{at}.successPolicy", shown, _NEEDS_INDEXES))
-    elif success is not None:
-        rules = success.get("rules") or ()
-        success_at = f"{at}.successPolicy.rules"
-        if not rules:
-            told = "at least one rules must be specified when the successPolicy is specified"
-            found.append(required(success_at, told))
-        if len(rules) > _MOST_RULES:
-            found.append(too_many(success_at, len(rules), _MOST_RULES))
-        completions = spec.get("completions", 0)
-        for index, rule in enumerate(rules):
-            found += _success_rule(rule, completions, f"{success_at}[{index}]")
-    known = ("Failed", "TerminatingOrFailed") if failure is None else ("Failed",)
-    return found + choice(spec.get("podReplacementPolicy"), known, f"{at}.podReplacementPolicy")
-
-
 def _values(values: Collection[str]) -> str:
     listed = " ".join(f'"{each}"' for each in values)
     return f"valid values: [{listed}]"
 
 
-def _failure_rule(rule: Mapping[str, Any], names: Collection[str], at: str) -> Errors:
-    codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions", ())
+def _failure_policy(rules: Sequence[Mapping[str, Any]], spec: KubeObject, at: str) -> Errors:
     found: Errors = []
-    if codes is not None:
-        found += _exit_codes(codes, names, f"{at}.onExitCodes")
-    if conditions:
+    if len(rules) > _MOST_RULES:
+        found.append(too_many(at, len(rules), _MOST_RULES))
+    pod = spec.get("template", {}).get("spec", {})
+    containers = [*(pod.get("containers") or ()), *(pod.get("initContainers") or ())]
+    names = {container.get("name") for container in containers}
+    for index, rule in enumerate(rules):
+        where, action = f"{at}[{index}]", rule.get("action", "")
+        if not action:
+            found.append(required(f"{where}.action", _values(_ACTIONS)))
+        elif action == "FailIndex" and "backoffLimitPerIndex" not in spec:
+            told = "requires the backoffLimitPerIndex to be set"
+            found.append(invalid(f"{where}.action", action, told))
+        else:
+            found += choice(action, _ACTIONS, f"{where}.action")
+        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions", ())
+        if codes is not None:
+            found += _exit_codes(codes, names, f"{where}.onExitCodes")
         if len(conditions) > _MOST_PATTERNS:
-            found.append(too_many(f"{at}.onPodConditions", len(conditions), _MOST_PATTERNS))
-        for index, pattern in enumerate(conditions):
-            where = f"{at}.onPodConditions[{index}]"
-            found += by_rule(pattern.get("type", ""), f"{where}.type", qualified_name)
-            found += choice(pattern.get("status", ""), _STATES, f"{where}.status")
-    if codes is not None and conditions:
-        told = "specifying both OnExitCodes and OnPodConditions is not supported"
-        found.append(FieldError(ErrorType.INVALID, at, detail=told))
-    elif codes is None and not conditions:
-        told = "specifying one of OnExitCodes and OnPodConditions is required"
-        found.append(FieldError(ErrorType.INVALID, at, detail=told))
+            found.append(too_many(f"{where}.onPodConditions", len(conditions), _MOST_PATTERNS))
+        for at_pattern, pattern in enumerate(conditions):
+            pattern_at = f"{where}.onPodConditions[{at_pattern}]"
+            found += by_rule(pattern.get("type", ""), f"{pattern_at}.type", qualified_name)
+            found += choice(pattern.get("status", ""), _STATES, f"{pattern_at}.status")
+        if codes is not None and conditions:
+            told = "specifying both OnExitCodes and OnPodConditions is not supported"
+            found.append(FieldError(ErrorType.INVALID, where, detail=told))
+        elif codes is None and not conditions:
+            told = "specifying one of OnExitCodes and OnPodConditions is required"
+            found.append(FieldError(ErrorType.INVALID, where, detail=told))
     return found
 
 
@@ -217,29 +193,36 @@ def _exit_codes(codes: Mapping[str, Any], names: Collection[str], at: str) -> Er
     return found
 
 
-def _success_rule(rule: Mapping[str, Any], completions: int, at: str) -> Errors:
-    count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
+def _success_policy(rules: Sequence[Mapping[str, Any]], spec: KubeObject, at: str) -> Errors:
+    completions = spec.get("completions", 0)
     found: Errors = []
-    total = 0
-    if count is None and indexes is None:
-        told = "at least one of succeededCount or succeededIndexes must be specified"
+    if not rules:
+        told = "at least one rules must be specified when the successPolicy is specified"
         found.append(required(at, told))
-    if indexes is not None:
-        where = f"{at}.succeededIndexes"
-        if len(indexes) > _MAX_INDEXES_LENGTH:
-            found.append(too_long(where, _MAX_INDEXES_LENGTH))
-        try:
-            total = count_indexes(indexes, completions)
-        except WrongIndexesError as error:
-            found.append(invalid(where, indexes, f"error parsing succeededIndexes: {error}"))
-    if count is None:
-        return found
-    where, told = f"{at}.succeededCount", "must be less than or equal to"
-    found += nonnegative(count, where)
-    if count > completions:
-        text = f"{told} {completions} (the number of specified completions)"
-        found.append(invalid(where, count, text))
-    if indexes is not None and count > total:
-        text = f"{told} {total} (the number of indexes in the specified succeededIndexes field)"
-        found.append(invalid(where, count, text))
+    if len(rules) > _MOST_RULES:
+        found.append(too_many(at, len(rules), _MOST_RULES))
+    for index, rule in enumerate(rules):
+        count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
+        total = 0
+        if count is None and indexes is None:
+            told = "at least one of succeededCount or succeededIndexes must be specified"
+            found.append(required(f"{at}[{index}]", told))
+        if indexes is not None:
+            where = f"{at}[{index}].succeededIndexes"
+            if len(indexes) > _MAX_INDEXES_LENGTH:
+                found.append(too_long(where, _MAX_INDEXES_LENGTH))
+            try:
+                total = count_indexes(indexes, completions)
+            except WrongIndexesError as error:
+                found.append(invalid(where, indexes, f"error parsing succeededIndexes: {error}"))
+        if count is None:
+            continue
+        where, told = f"{at}[{index}].succeededCount", "must be less than or equal to"
+        found += nonnegative(count, where)
+        if count > completions:
+            text = f"{told} {completions} (the number of specified completions)"
+            found.append(invalid(where, count, text))
+        if indexes is not None and count > total:
+            text = f"{told} {total} (the number of indexes in the specified succeededIndexes field)"
+            found.append(invalid(where, count, text))
     return found

@@ -57,10 +57,9 @@ def default_pod(pod: KubeObject) -> None:
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
     for container in _containers_and_init_containers(spec):
-        # Request as much as the limits allow where nothing is requested.
-        request_resources = container["resources"]
-        if limits := request_resources.get("limits"):
-            request_resources["requests"] = limits | request_resources.get("requests", {})
+        # Requests default to limits.
+        if limits := container["resources"].get("limits"):
+            container["resources"]["requests"] = limits | container["resources"].get("requests", {})
     if resources := spec.get("resources"):
         _request_for_all(spec, resources)
     spec.setdefault("enableServiceLinks", True)

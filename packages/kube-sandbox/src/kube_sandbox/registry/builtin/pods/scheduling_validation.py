@@ -72,23 +72,21 @@ def _node_term(term: Mapping[str, Any], at: str, *, checks_values: bool) -> Erro
     for index, each in enumerate(term.get("matchExpressions", ())):
         found += _node_requirement(each, f"{at}.matchExpressions[{index}]", checks_values)
     for index, each in enumerate(term.get("matchFields", ())):
-        node_at = f"{at}.matchFields[{index}]"
+        where = f"{at}.matchFields[{index}]"
         operator, values = each.get("operator", ""), each.get("values", ())
-        node_field: Errors = []
         if operator not in ("In", "NotIn"):
-            node_field.append(invalid(f"{node_at}.operator", operator, _NO_OPERATOR))
+            found.append(invalid(f"{where}.operator", operator, _NO_OPERATOR))
         elif len(values) != 1:
             told = (
                 "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
             )
-            node_field.append(required(f"{node_at}.values", told))
+            found.append(required(f"{where}.values", told))
         key = each.get("key", "")
         if key != "metadata.name":
-            found += [*node_field, invalid(f"{node_at}.key", key, "not a valid field selector key")]
+            found.append(invalid(f"{where}.key", key, "not a valid field selector key"))
         else:
-            for node_index, value in enumerate(values):
-                node_field += by_rule(value, f"{node_at}.values[{node_index}]", dns_subdomain)
-            found += node_field
+            for at_value, value in enumerate(values):
+                found += by_rule(value, f"{where}.values[{at_value}]", dns_subdomain)
     return found
 
 

@@ -102,7 +102,17 @@ class Pods(BaseStrategy):
                     status[key] = before[key]
             return
         if subresource in (EPHEMERAL, RESIZE):
-            _keep_other_fields(new, old, subresource)
+            # Everything but what the subresource is for stays as it was.
+            if subresource == RESIZE:
+                spec = resized_spec(new["spec"], old["spec"])
+            else:
+                spec = {key: value for key, value in old["spec"].items() if key != _EPHEMERAL_FIELD}
+                if added := new["spec"].get(_EPHEMERAL_FIELD):
+                    spec[_EPHEMERAL_FIELD] = added
+            if spec is not None:  # other containers are rejected by validation
+                new["spec"] = spec
+                for key in _META_OF_MAIN:
+                    restore_field(new["metadata"], old["metadata"], key)
         restore_field(new, old, "status")
         counts_generation(new, old, "spec")
 
@@ -211,21 +221,6 @@ def _total_resources(parts: Iterable[dict[str, Any]], key: str) -> dict[str, int
             if amount > 0:
                 found[name] = found.get(name, 0) + amount
     return found
-
-
-def _keep_other_fields(new: KubeObject, old: KubeObject, subresource: str) -> None:
-    """Keep all but what a lesser subresource is for."""
-    if subresource == RESIZE:
-        spec = resized_spec(new["spec"], old["spec"])
-        if spec is None:
-            return  # what is wrong with it is told later, as it came
-    else:
-        spec = {key: value for key, value in old["spec"].items() if key != _EPHEMERAL_FIELD}
-        if added := new["spec"].get(_EPHEMERAL_FIELD):
-            spec[_EPHEMERAL_FIELD] = added
-    new["spec"] = spec
-    for key in _META_OF_MAIN:
-        restore_field(new["metadata"], old["metadata"], key)
 
 
 def _merge(term: KubeObject, labels: dict[str, str]) -> None:

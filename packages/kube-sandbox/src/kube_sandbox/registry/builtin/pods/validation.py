@@ -151,7 +151,14 @@ def _field_errors(spec: KubeObject, at: str) -> Errors:
     found += check_pod_security(spec, at)
     found += check_affinity(spec.get("affinity"), f"{at}.affinity")
     found += _dns(spec, at)
-    found += _check_scheduling_gates(spec, at)
+    for index, gate in enumerate(spec.get("readinessGates", ())):
+        where = f"{at}.readinessGates[{index}].conditionType"
+        found += by_rule(gate.get("conditionType", ""), where, qualified_name)
+    gates = [gate.get("name", "") for gate in spec.get("schedulingGates", ())]
+    for index, name in enumerate(gates):
+        found += by_rule(name, f"{at}.schedulingGates[{index}]", qualified_name)
+        if name in gates[:index]:
+            found.append(duplicate(f"{at}.schedulingGates[{index}]", name))
     if constraints := spec.get("topologySpreadConstraints"):
         found += check_spreading(constraints, f"{at}.topologySpreadConstraints")
     found += check_host_users(spec, at)
@@ -211,21 +218,6 @@ def _dns(spec: KubeObject, at: str) -> Errors:
     for index, option in enumerate(config.get("options", ())):
         if not option.get("name"):
             found.append(required(f"{where}.options[{index}]", "must not be empty"))
-    return found
-
-
-def _check_scheduling_gates(spec: KubeObject, at: str) -> Errors:
-    found: Errors = []
-    for index, gate in enumerate(spec.get("readinessGates", ())):
-        where = f"{at}.readinessGates[{index}].conditionType"
-        found += by_rule(gate.get("conditionType", ""), where, qualified_name)
-    seen: set[str] = set()
-    for index, gate in enumerate(spec.get("schedulingGates", ())):
-        name, where = gate.get("name", ""), f"{at}.schedulingGates[{index}]"
-        found += by_rule(name, where, qualified_name)
-        if name in seen:
-            found.append(duplicate(where, name))
-        seen.add(name)
     return found
 
 

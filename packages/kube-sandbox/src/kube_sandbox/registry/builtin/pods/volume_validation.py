@@ -97,11 +97,6 @@ def _host_path(source: Mapping[str, Any], at: str) -> Errors:
     return found + choice(source.get("type"), _HOST_PATH_TYPES, f"{at}.type")
 
 
-def _git_repo(source: Mapping[str, Any], at: str) -> Errors:
-    found = [] if source.get("repository") else [required(f"{at}.repository")]
-    return found + descending(source.get("directory", ""), f"{at}.directory")
-
-
 def _with_items(name: str) -> Check:
     """Make a check of a volume whose files are keys of what `name` names."""
 
@@ -132,13 +127,6 @@ def _nfs(source: Mapping[str, Any], at: str) -> Errors:
     path = source.get("path", "")
     if not path.startswith("/"):
         found.append(invalid(f"{at}.path", path, "must be an absolute path"))
-    return found
-
-
-def _downward(source: Mapping[str, Any], at: str) -> Errors:
-    found = _mode(source, "defaultMode", at)
-    for item in source.get("items", ()):
-        found += _downward_file(item, at)
     return found
 
 
@@ -239,7 +227,10 @@ _CHECKS: Mapping[str, Check] = {
         else []
     ),
     "hostPath": _host_path,
-    "gitRepo": _git_repo,
+    "gitRepo": lambda source, at: [
+        *([] if source.get("repository") else [required(f"{at}.repository")]),
+        *descending(source.get("directory", ""), f"{at}.directory"),
+    ],
     "gcePersistentDisk": _unchecked,
     "awsElasticBlockStore": _unchecked,
     "secret": _with_items("secretName"),
@@ -254,7 +245,10 @@ _CHECKS: Mapping[str, Check] = {
     "cinder": _unchecked,
     "cephfs": _unchecked,
     "quobyte": _unchecked,
-    "downwardAPI": _downward,
+    "downwardAPI": lambda source, at: [
+        *_mode(source, "defaultMode", at),
+        *(error for item in source.get("items", ()) for error in _downward_file(item, at)),
+    ],
     "fc": _unchecked,
     "flexVolume": _unchecked,
     "configMap": _with_items("name"),

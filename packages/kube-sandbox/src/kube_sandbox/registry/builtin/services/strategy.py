@@ -89,16 +89,17 @@ class Services(BaseStrategy):
         self._allot_addresses(obj, occasion)
         taken: set[int] = set()
         if spec["type"] in (NODE_PORT, LOAD_BALANCER):
-            allot_spec = obj["spec"]
             given: dict[int, int] = {}
-            for index, port in enumerate(allot_spec.get("ports", ())):
+            for index, port in enumerate(spec.get("ports", ())):
                 wanted = port.get("nodePort", 0)
-                if not wanted and not has_node_ports(allot_spec):
+                if not wanted and not has_node_ports(spec):
                     continue
                 number = port.get("port", 0)
                 known = given.get(number, 0)
                 if not known:
-                    asked = _requested(number, allot_spec["ports"])
+                    # Entries of one port number share a node port: the first that is requested.
+                    requests = [each for each in spec["ports"] if each.get("port") == number]
+                    asked = next((each["nodePort"] for each in requests if each.get("nodePort")), 0)
                     port["nodePort"] = self._port(obj, index, asked, taken, occasion)
                     given[number] = port["nodePort"]
                 elif not wanted:
@@ -147,24 +148,23 @@ class Services(BaseStrategy):
     def _reallot(self, new: KubeObject, old: KubeObject, occasion: RequestContext) -> None:
         spec, before = new["spec"], old["spec"]
         _keep_allocated(spec, before)
-        # Let the one address and the list of them agree, whichever the client wrote.
-        normalize_old, normalize_new = before.get("clusterIP", ""), spec.get("clusterIP", "")
-        if normalize_old == normalize_new:
+        # clusterIP and clusterIPs must agree, whichever of them the client wrote.
+        address = spec.get("clusterIP", "")
+        if before.get("clusterIP", "") == address:
             if before.get("clusterIPs") and not spec.get("clusterIPs"):
                 spec["clusterIPs"] = before["clusterIPs"]
         elif spec.get("clusterIPs", []) == before.get("clusterIPs", []):
-            set_or_drop(spec, "clusterIPs", [normalize_new] if normalize_new else None)
+            set_or_drop(spec, "clusterIPs", [address] if address else None)
         if not keeps_prefer_dual_stack(spec, before):
             default_ip_families(new, old)
             if is_external_name(before) and not is_external_name(spec):
                 self._allot_addresses(new, occasion)
         taken: set[int] = set()
         if spec["type"] in (NODE_PORT, LOAD_BALANCER):
-            reallot_spec = new["spec"]
             held = {port.get("nodePort") for port in old["spec"].get("ports", ())}
-            for index, port in enumerate(reallot_spec.get("ports", ())):
+            for index, port in enumerate(spec.get("ports", ())):
                 wanted = port.get("nodePort", 0)
-                if not wanted and has_node_ports(reallot_spec):
+                if not wanted and has_node_ports(spec):
                     port["nodePort"] = self._port(new, index, 0, taken, occasion)
                 elif wanted and wanted not in held and wanted not in taken:
                     self._port(new, index, wanted, taken, occasion)
@@ -244,16 +244,8 @@ def _drop_internal_traffic_policy(spec: Spec) -> None:
         del spec["internalTrafficPolicy"]
 
 
-def _requested(number: int, ports: list[Spec]) -> int:
-    """Return the node port that some entry for the same port asks for, or zero."""
-    asked = (
-        each["nodePort"] for each in ports if each.get("port") == number and each.get("nodePort")
-    )
-    found: int = next(asked, 0)
-    return found
-
-
 def _keep_allocated(spec: Spec, before: Spec) -> None:
+    """Keep the addresses and ports of the stored Service that the client left out."""
     if has_cluster_ip(spec) and has_cluster_ip(before):
         if not spec.get("clusterIP"):
             set_or_drop(spec, "clusterIP", before.get("clusterIP"))
@@ -261,10 +253,10 @@ def _keep_allocated(spec: Spec, before: Spec) -> None:
             set_or_drop(spec, "clusterIPs", before.get("clusterIPs"))
     if has_node_ports(spec) and has_node_ports(before):
         ports = spec.get("ports", ())
-        keep_before = before.get("ports", ())
-        held = {each.get("nodePort") for each in keep_before} - {None}
-        used = held & {each.get("nodePort") for each in ports}
-        by_name = {each.get("name", ""): each.get("nodePort", 0) for each in keep_before}
+        old_ports = before.get("ports", ())
+        used = {each.get("nodePort") for each in old_ports} - {None}
+        used &= {each.get("nodePort") for each in ports}
+        by_name = {each.get("name", ""): each.get("nodePort", 0) for each in old_ports}
         for port in ports:
             if not port.get("nodePort"):
                 former = by_name.get(port.get("name", ""), 0)
@@ -310,7 +302,7 @@ def default_ip_families(obj: KubeObject, old: KubeObject | None) -> None:
     errors = cluster_ip_errors(spec)
     if errors:
         raise refusal(obj, errors)
-    errors = _policy_errors(spec, old["spec"] if old else None) + _family_errors(spec)
+    errors = _family_errors(spec, old["spec"] if old else None)
     if errors:
         raise refusal(obj, errors)
     if selects_nothing:
@@ -333,7 +325,8 @@ def default_ip_families(obj: KubeObject, old: KubeObject | None) -> None:
     spec["ipFamilies"] = spec.get("ipFamilies") or [_FAMILIES[0]]
 
 
-def _policy_errors(spec: Spec, before: Spec | None) -> Errors:
+def _family_errors(spec: Spec, before: Spec | None) -> Errors:
+    """Check the policy; add the family of each address beyond the named families."""
     policy = spec["ipFamilyPolicy"]
     field = "spec.ipFamilyPolicy"
     parts = (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family"))
@@ -349,13 +342,7 @@ def _policy_errors(spec: Spec, before: Spec | None) -> Errors:
         if policy == "SingleStack" and len(spec.get(part, ())) == 2:
             told = "must be 'RequireDualStack' or 'PreferDualStack' when multiple "
             found.append(invalid(field, policy, f"{told}{word} are specified"))
-    return found
-
-
-def _family_errors(spec: Spec) -> Errors:
-    """Add the family of each address beyond those that are named."""
     addresses, families = spec.get("clusterIPs", []), list(spec.get("ipFamilies", ()))
-    found: Errors = []
     for index, address in enumerate(addresses):
         if address == HEADLESS:
             break

@@ -69,11 +69,10 @@ def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
     spec: Spec = obj["spec"]
     annotations = obj["metadata"].get("annotations", {})
     hints, mode = annotations.get(HINTS), annotations.get(MODE)
-    if hints is None or mode is None or hints == mode:
-        found = []
-    else:
+    found: Errors = []
+    if hints is not None and mode is not None and hints != mode:
         told = f"must match annotations[{HINTS}] when both are specified"
-        found = [invalid(f"metadata.annotations[{MODE}]", mode, told)]
+        found.append(invalid(f"metadata.annotations[{MODE}]", mode, told))
     if not spec.get("ports") and not is_headless(spec) and not is_external_name(spec):
         found.append(required("spec.ports"))
     found += _type_errors(spec) + _ports_errors(spec)
@@ -135,17 +134,15 @@ def _ports_errors(spec: Spec) -> Errors:
         elif len(ports) > 1:
             found.append(required(f"{field}.name"))
         number, protocol = port.get("port", 0), port.get("protocol", "")
-        port_errors = [invalid(f"{field}.port", number, each) for each in port_number(number)]
+        found += [invalid(f"{field}.port", number, each) for each in port_number(number)]
         if protocol not in _PROTOCOLS:
-            port_errors.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
+            found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
         target = port.get("targetPort", 0)
         wrong = port_name(target) if isinstance(target, str) else port_number(target)
-        port_errors += [invalid(f"{field}.targetPort", target, each) for each in wrong]
-        if "appProtocol" in port:
-            wanted = port["appProtocol"]
-            wrong = qualified_name(wanted)
-            port_errors += [invalid(f"{field}.appProtocol", wanted, each) for each in wrong]
-        found += port_errors
+        found += [invalid(f"{field}.targetPort", target, each) for each in wrong]
+        if (name := port.get("appProtocol")) is not None:
+            wrong = qualified_name(name)
+            found += [invalid(f"{field}.appProtocol", name, each) for each in wrong]
     return found
 
 
@@ -155,7 +152,7 @@ def cluster_ip_errors(spec: Spec) -> Errors:
         return []
     field = "spec.clusterIPs"
     addresses = list(spec.get("clusterIPs", ()))
-    found = _agreement_errors(spec, addresses) + _family_errors(spec)
+    found = _ip_field_errors(spec, addresses)
     are_valid = True
     for index, address in enumerate(addresses):
         if index == 0 and address == HEADLESS:
@@ -189,21 +186,18 @@ def cluster_ip_errors(spec: Spec) -> Errors:
     return found
 
 
-def _agreement_errors(spec: Spec, addresses: list[str]) -> Errors:
+def _ip_field_errors(spec: Spec, addresses: list[str]) -> Errors:
+    """Check clusterIP against clusterIPs, the IP families and their policy."""
     address = spec.get("clusterIP", "")
     field = "spec.clusterIPs"
-    if address and not addresses:
-        return [required(field)]
-    if address and addresses[0] != address:
-        return [invalid(field, addresses, "first value must match `clusterIP`")]
-    if addresses and not address:
-        told = "must be empty when `clusterIP` is not specified"
-        return [invalid(field, addresses, told)]
-    return []
-
-
-def _family_errors(spec: Spec) -> Errors:
     found: Errors = []
+    if address and not addresses:
+        found.append(required(field))
+    elif address and addresses[0] != address:
+        found.append(invalid(field, addresses, "first value must match `clusterIP`"))
+    elif addresses and not address:
+        told = "must be empty when `clusterIP` is not specified"
+        found.append(invalid(field, addresses, told))
     families = spec.get("ipFamilies", ())
     for index, family in enumerate(families):
         field = f"spec.ipFamilies[{index}]"
@@ -237,15 +231,19 @@ def _repeated_ports(spec: Spec) -> Errors:
     for index, port in ports:
         key = port.get("protocol", ""), port.get("port", 0)
         if key in seen:
-            found.append(duplicate(f"spec.ports[{index}]", _format_port(*key)))
+            # The message shows the internal type with all of its fields.
+            shown = {
+                "Name": "",
+                "Protocol": key[0],
+                "AppProtocol": None,
+                "Port": key[1],
+                "TargetPort": 0,
+                "NodePort": 0,
+            }
+            fragment = orjson.Fragment(orjson.dumps(shown))
+            found.append(duplicate(f"spec.ports[{index}]", fragment))
         seen.add(key)
     return found
-
-
-def _format_port(protocol: str, number: int) -> orjson.Fragment:
-    """Return a port as a message shows it: the API server's inner form, all of its fields."""
-    empty = {"AppProtocol": None, "Port": number, "TargetPort": 0, "NodePort": 0}
-    return orjson.Fragment(orjson.dumps({"Name": "", "Protocol": protocol, **empty}))
 
 
 def _source_range_errors(spec: Spec, annotations: Mapping[str, str]) -> Errors:
