@@ -161,8 +161,17 @@ def has_secrets(spec: Part) -> bool:
     """Say whether a pod refers to any Secret."""
     pulled = (each.get("name") for each in spec.get("imagePullSecrets") or ())
     used = (name for part in (*_CONTAINERS, *EPHEMERAL) for _, _, name in _used(spec, part))
-    mounted = (name for each in spec.get("volumes") or () for name in _mounted(each))
-    return any(pulled) or any(used) or any(mounted)
+    if any(pulled) or any(used):
+        return True
+    for volume in spec.get("volumes") or ():
+        for source, field in _SOURCES.items():
+            reference = (volume.get(source) or {}).get(field) or ""
+            if reference if isinstance(reference, str) else reference.get("name", ""):
+                return True
+        for projected in (volume.get("projected") or {}).get("sources") or ():
+            if (projected.get("secret") or {}).get("name", ""):
+                return True
+    return False
 
 
 def has_tokens(spec: Part) -> bool:
@@ -225,11 +234,3 @@ def _used(spec: Part, part: str) -> Iterator[tuple[str, str, str]]:
         for source in container.get("envFrom") or ():
             if (reference := source.get("secretRef")) is not None:
                 yield owner, "envFrom", reference.get("name", "")
-
-
-def _mounted(volume: Part) -> Iterator[str]:
-    for source, field in _SOURCES.items():
-        found = (volume.get(source) or {}).get(field) or ""
-        yield found if isinstance(found, str) else found.get("name", "")
-    for each in (volume.get("projected") or {}).get("sources") or ():
-        yield (each.get("secret") or {}).get("name", "")

@@ -103,24 +103,16 @@ class DaemonSets(TemplateStrategy):
                 found.append(required(f"{at}.rollingUpdate"))
             else:
                 unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
-                at_unavailable, at_surge = (
-                    f"{at}.rollingUpdate.maxUnavailable",
-                    f"{at}.rollingUpdate.maxSurge",
-                )
-                strategy_found = int_or_percent(unavailable, at_unavailable) + int_or_percent(
-                    surge, at_surge
-                )
-                strategy_found += at_most_all(unavailable, at_unavailable) + at_most_all(
-                    surge, at_surge
-                )
+                at_unavailable = f"{at}.rollingUpdate.maxUnavailable"
+                at_surge = f"{at}.rollingUpdate.maxSurge"
+                found += int_or_percent(unavailable, at_unavailable)
+                found += int_or_percent(surge, at_surge)
+                found += at_most_all(unavailable, at_unavailable) + at_most_all(surge, at_surge)
                 if int_or_percent_value(unavailable) and int_or_percent_value(surge):
                     told = "may not be set when maxUnavailable is non-zero"
-                    strategy_found.append(invalid(at_surge, surge, told))
+                    found.append(invalid(at_surge, surge, told))
                 elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
-                    strategy_found.append(
-                        required(at_unavailable, "cannot be 0 when maxSurge is 0")
-                    )
-                found += strategy_found
+                    found.append(required(at_unavailable, "cannot be 0 when maxSurge is 0"))
         return found + nonnegative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit")
 
     def validate_update(

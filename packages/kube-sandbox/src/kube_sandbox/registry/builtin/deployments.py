@@ -85,21 +85,20 @@ class Deployments(TemplateStrategy):
         at = "spec.strategy"
         kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
         if kind == "Recreate":
-            strategy_told = "may not be specified when strategy `type` is 'Recreate'"
-            found += [] if rolling is None else [forbidden(f"{at}.rollingUpdate", strategy_told)]
+            if rolling is not None:
+                told = "may not be specified when strategy `type` is 'Recreate'"
+                found.append(forbidden(f"{at}.rollingUpdate", told))
         elif kind != "RollingUpdate" or rolling is None:
             shown = format_internal(strategy, "apps.DeploymentStrategy")
             found.append(not_supported(at, shown, ("Recreate", "RollingUpdate")))
         else:
             unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
             where = f"{at}.rollingUpdate.maxUnavailable"
-            strategy_found = int_or_percent(unavailable, where)
-            strategy_found += int_or_percent(surge, f"{at}.rollingUpdate.maxSurge")
+            found += int_or_percent(unavailable, where)
+            found += int_or_percent(surge, f"{at}.rollingUpdate.maxSurge")
             if int_or_percent_value(unavailable) == 0 and int_or_percent_value(surge) == 0:
-                strategy_found.append(
-                    invalid(where, unavailable, "may not be 0 when `maxSurge` is 0")
-                )
-            found += strategy_found + at_most_all(unavailable, where)
+                found.append(invalid(where, unavailable, "may not be 0 when `maxSurge` is 0"))
+            found += at_most_all(unavailable, where)
         names = ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
         found += nonnegatives(spec, names, "spec")
         deadline = spec.get("progressDeadlineSeconds")

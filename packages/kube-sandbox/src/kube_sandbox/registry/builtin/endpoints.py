@@ -204,42 +204,36 @@ def _endpoint_errors(endpoint: Part, kind: str, field: str) -> Errors:
         name = endpoint["hostname"]
         found += _invalid_all(f"{field}.hostname", name, dns_label(name))
     hints = endpoint.get("hints", {})
-    hint_errors: Errors = []
     for part, rule in (("forZones", label_value), ("forNodes", dns_subdomain)):
         entries = hints.get(part, ())
         if len(entries) > _MOST_HINTS:
-            found += [*hint_errors, too_many(f"{field}.hints.{part}", len(entries), _MOST_HINTS)]
+            found.append(too_many(f"{field}.hints.{part}", len(entries), _MOST_HINTS))
             break
         names: set[str] = set()
         for index, entry in enumerate(entries):
             where, name = f"{field}.hints.{part}[{index}].name", entry.get("name", "")
             if name in names:
-                hint_errors.append(duplicate(where, name))
+                found.append(duplicate(where, name))
             names.add(name)
-            hint_errors += _invalid_all(where, name, rule(name))
-    else:
-        found += hint_errors
+            found += _invalid_all(where, name, rule(name))
     return found
 
 
 def _slice_address_errors(address: str, kind: str, where: str, index: int) -> Errors:
     field = f"{where}[{index}]"
     if kind == "FQDN":
-        name: str = address
-        if not name:
+        if not address:
             return [required(field)]
-        name = name.removesuffix(".")
-        domain_wrong = dns_subdomain(name)
-        if domain_wrong:
-            return [invalid(field, name, ",".join(domain_wrong))]
+        name = address.removesuffix(".")
+        if wrong_name := dns_subdomain(name):
+            return [invalid(field, name, ",".join(wrong_name))]
         parts = name.split(".")
         if len(parts) < 2:
             told = "should be a domain with at least two segments separated by dots"
             return [invalid(field, name, told)]
         for part in parts:
-            domain_wrong = dns_label(part)
-            if domain_wrong:
-                return [invalid(field, part, ",".join(domain_wrong))]
+            if wrong_part := dns_label(part):
+                return [invalid(field, part, ",".join(wrong_part))]
         return []
     if kind not in _ADDRESS_TYPES:
         return []

@@ -210,8 +210,8 @@ class IngressClasses(BaseStrategy):
                 told = 'must be a domain-prefixed path (such as "acme.io/foo")'
                 found.append(invalid(field, controller, told))
             else:
-                controller_found = [invalid(field, host, each) for each in dns_subdomain(host)]
-                found += controller_found + [invalid(field, path, each) for each in http_path(path)]
+                found += [invalid(field, host, each) for each in dns_subdomain(host)]
+                found += [invalid(field, path, each) for each in http_path(path)]
         parameters = spec.get("parameters")
         if parameters is None:
             return found

@@ -186,31 +186,19 @@ def _mode_and_source_errors(spec: Part, field: str) -> Errors:
         found.append(not_supported(f"{field}.volumeMode", mode, VOLUME_MODES))
     old, new = spec.get("dataSource"), spec.get("dataSourceRef")
     for part, source in (("dataSource", old), ("dataSourceRef", new)):
-        if source is not None:
-            source_field = f"{field}.{part}"
-            source_errors: Errors = [
-                required(f"{source_field}.{part}")
-                for part in ("name", "kind")
-                if not source.get(part)
-            ]
-            group, kind = source.get("apiGroup") or "", source.get("kind", "")
-            if not group and kind != "PersistentVolumeClaim":
-                source_told = (
-                    "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-                )
-                source_errors.append(invalid(source_field, kind, source_told))
-            if group:
-                source_errors += [
-                    invalid(f"{source_field}.apiGroup", group, each)
-                    for each in dns_subdomain(group)
-                ]
-            namespace = source.get("namespace")
-            if namespace:
-                source_errors += [
-                    invalid(f"{source_field}.namespace", namespace, each)
-                    for each in dns_label(namespace)
-                ]
-            found += source_errors
+        if source is None:
+            continue
+        where = f"{field}.{part}"
+        found += [required(f"{where}.{key}") for key in ("name", "kind") if not source.get(key)]
+        group, kind = source.get("apiGroup") or "", source.get("kind", "")
+        if not group and kind != "PersistentVolumeClaim":
+            told = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+            found.append(invalid(where, kind, told))
+        if group:
+            found += [invalid(f"{where}.apiGroup", group, each) for each in dns_subdomain(group)]
+        if namespace := source.get("namespace"):
+            wrong = dns_label(namespace)
+            found += [invalid(f"{where}.namespace", namespace, each) for each in wrong]
     if old is None or new is None:
         return found
     if new.get("namespace"):

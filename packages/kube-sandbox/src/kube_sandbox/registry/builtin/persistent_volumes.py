@@ -110,15 +110,13 @@ class PersistentVolumes(BaseStrategy):
         capacity_errors: Errors = [] if capacity else [required(field)]
         if list(capacity) != ["storage"]:
             capacity_errors.append(not_supported(field, dict(capacity) or None, ("storage",)))
-        for capacity_name, text in capacity.items():
+        for name, text in capacity.items():
             if parse(text).whole < 0:
-                capacity_told = "must be a valid resource quantity"
-                capacity_errors.append(
-                    invalid(f"{field}[{capacity_name}]", parse(text).whole, capacity_told)
-                )
+                told = "must be a valid resource quantity"
+                capacity_errors.append(invalid(f"{field}[{name}]", parse(text).whole, told))
             if parse(text).sign <= 0:
                 capacity_errors.append(
-                    invalid(f"{field}[{capacity_name}]", text, "must be greater than zero")
+                    invalid(f"{field}[{name}]", text, "must be greater than zero")
                 )
         found += capacity_errors
         policy = spec.get("persistentVolumeReclaimPolicy", "")

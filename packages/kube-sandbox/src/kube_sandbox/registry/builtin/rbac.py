@@ -40,28 +40,25 @@ class Roles(_Rbac):
         """Judge the rules, and whose rules are taken over."""
         found: Errors = []
         for index, rule in enumerate(obj.get("rules") or ()):
-            rule_field = f"rules[{index}]"
-            namespaced = self.ways.namespaced
+            rule_at = f"rules[{index}]"
             if not rule.get("verbs"):
-                found.append(
-                    required(f"{rule_field}.verbs", "verbs must contain at least one value")
-                )
+                found.append(required(f"{rule_at}.verbs", "verbs must contain at least one value"))
             urls = rule.get("nonResourceURLs")
             if urls:
-                where = f"{rule_field}.nonResourceURLs"
-                if namespaced:
-                    rule_told = "namespaced rules cannot apply to non-resource URLs"
-                    found.append(invalid(where, urls, rule_told))
+                where = f"{rule_at}.nonResourceURLs"
+                if self.ways.namespaced:
+                    told = "namespaced rules cannot apply to non-resource URLs"
+                    found.append(invalid(where, urls, told))
                 if any(rule.get(part) for part in ("apiGroups", "resources", "resourceNames")):
-                    rule_told = "rules cannot apply to both regular resources and non-resource URLs"
-                    found.append(invalid(where, urls, rule_told))
+                    told = "rules cannot apply to both regular resources and non-resource URLs"
+                    found.append(invalid(where, urls, told))
             else:
                 if not rule.get("apiGroups"):
-                    rule_told = "resource rules must supply at least one api group"
-                    found.append(required(f"{rule_field}.apiGroups", rule_told))
+                    told = "resource rules must supply at least one api group"
+                    found.append(required(f"{rule_at}.apiGroups", told))
                 if not rule.get("resources"):
-                    rule_told = "resource rules must supply at least one resource"
-                    found.append(required(f"{rule_field}.resources", rule_told))
+                    told = "resource rules must supply at least one resource"
+                    found.append(required(f"{rule_at}.resources", told))
         aggregation_rule = obj.get("aggregationRule")
         if aggregation_rule is None:
             aggregation_errors: Errors = []

@@ -215,13 +215,13 @@ def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
         if rolling is None:
             return []
         found = nonnegative(rolling.get("partition"), f"{where}.partition")
-        unavailable, rolling_where = rolling.get("maxUnavailable"), f"{where}.maxUnavailable"
+        unavailable, at_unavailable = rolling.get("maxUnavailable"), f"{where}.maxUnavailable"
         if unavailable is None:
             return found
-        found += int_or_percent(unavailable, rolling_where)
+        found += int_or_percent(unavailable, at_unavailable)
         if int_or_percent_value(unavailable) == 0:
-            found.append(invalid(rolling_where, unavailable, "cannot be 0"))
-        return found + at_most_all(unavailable, rolling_where)
+            found.append(invalid(at_unavailable, unavailable, "cannot be 0"))
+        return found + at_most_all(unavailable, at_unavailable)
     if kind == "OnDelete":
         if rolling is None:
             return []

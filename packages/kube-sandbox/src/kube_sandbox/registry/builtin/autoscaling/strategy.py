@@ -132,18 +132,15 @@ def _rules(rules: Mapping[str, Any], at: str) -> Errors:
         found.append(required(f"{at}.policies", "must specify at least one Policy"))
     for index, policy in enumerate(policies):
         policy_at = f"{at}.policies[{index}]"
-        policy_found = choice(policy.get("type", ""), ("Percent", "Pods"), f"{policy_at}.type")
+        found += choice(policy.get("type", ""), ("Percent", "Pods"), f"{policy_at}.type")
         for key in ("value", "periodSeconds"):
             number = policy.get(key, 0)
             if number <= 0:
-                policy_found.append(
-                    invalid(f"{policy_at}.{key}", number, "must be greater than zero")
-                )
+                found.append(invalid(f"{policy_at}.{key}", number, "must be greater than zero"))
         period = policy.get("periodSeconds", 0)
         if period > _LONGEST_PERIOD:
             told = f"must be less than or equal to {_LONGEST_PERIOD}"
-            policy_found.append(invalid(f"{policy_at}.periodSeconds", period, told))
-        found += policy_found
+            found.append(invalid(f"{policy_at}.periodSeconds", period, told))
     tolerance = rules.get("tolerance")
     if tolerance is not None and nanos(tolerance) < 0:
         found.append(invalid(f"{at}.tolerance", tolerance, NEGATIVE))

@@ -88,8 +88,8 @@ def _time(value: Any, layout: str) -> str | None:
             raise GoValueError(
                 f"{_error_prefix(value, layout)}: time zone offset hour out of range"
             )
-        offset_found = timedelta(hours=hours, minutes=minutes)
-        moment -= offset_found if text[0] == "+" else -offset_found
+        offset = timedelta(hours=hours, minutes=minutes)
+        moment -= offset if text[0] == "+" else -offset
     told = moment.replace(microsecond=0).isoformat()
     found = f"{told}.{match[2]}Z" if is_micro else f"{told}Z"
     return None if found.startswith(_ZERO_TIME[:-1]) and moment.microsecond == 0 else found

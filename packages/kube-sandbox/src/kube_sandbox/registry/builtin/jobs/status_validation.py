@@ -108,8 +108,8 @@ class _Change:
         at = "status.completionTime"
         if self.turned("Complete") or self.changed("completionTime"):
             if completion is not None and not self.is_complete:
-                times_told = "cannot set completionTime when there is no Complete=True condition"
-                yield invalid(at, completion, times_told)
+                told = "cannot set completionTime when there is no Complete=True condition"
+                yield invalid(at, completion, told)
             if completion is None and self.is_complete:
                 yield required(at, "completionTime is required for Complete jobs")
         moved = self.changed("startTime", "completionTime")

@@ -42,6 +42,7 @@ _MAX_PARALLELISM_FOR_MANY = 10_000
 _MOST_RULES, _MOST_CODES, _MOST_PATTERNS = 20, 255, 20
 _MAX_MANAGER_LENGTH = 63
 _MAX_INDEXES_LENGTH = 64 * 1024
+_NO_MANAGER = 'must be a domain-prefixed path (such as "acme.io/foo")'
 _NEEDS_INDEXES = "requires indexed completion mode"
 
 
@@ -49,16 +50,14 @@ def check_job_spec(spec: KubeObject, at: str) -> Errors:
     """Return what is wrong with the spec of a job, without its selector."""
     found = nonnegatives(spec, _NUMBERS, at)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
-        told = "when maxFailedIndexes is specified"
-        found.append(required(f"{at}.backoffLimitPerIndex", told))
+        found.append(required(f"{at}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
     if (manager := spec.get("managedBy")) is not None:
         where = f"{at}.managedBy"
         domain, slash, path = manager.partition("/")
         if not manager:
             found.append(required(where))
         elif not slash or not domain or not path:
-            told = 'must be a domain-prefixed path (such as "acme.io/foo")'
-            found.append(invalid(where, manager, told))
+            found.append(invalid(where, manager, _NO_MANAGER))
         else:
             found += [invalid(where, domain, each) for each in dns_subdomain(domain)]
             found += [invalid(where, path, each) for each in http_path(path)]
@@ -85,15 +84,15 @@ def check_job_spec(spec: KubeObject, at: str) -> Errors:
     known = ("Failed", "TerminatingOrFailed") if failure is None else ("Failed",)
     found += choice(spec.get("podReplacementPolicy"), known, f"{at}.podReplacementPolicy")
     found += check_template(spec.get("template", {}), f"{at}.template")
-    restart_at = f"{at}.template.spec.restartPolicy"
+    where = f"{at}.template.spec.restartPolicy"
     policy = spec.get("template", {}).get("spec", {}).get("restartPolicy", "")
     if policy in ("", "Always"):
-        found.append(required(restart_at, 'valid values: "OnFailure", "Never"'))
+        found.append(required(where, 'valid values: "OnFailure", "Never"'))
     elif policy not in ("OnFailure", "Never"):
-        found.append(not_supported(restart_at, policy, ("OnFailure", "Never")))
+        found.append(not_supported(where, policy, ("OnFailure", "Never")))
     elif "podFailurePolicy" in spec and policy != "Never":
         told = 'only "Never" is supported when podFailurePolicy is specified'
-        found.append(invalid(restart_at, policy, told))
+        found.append(invalid(where, policy, told))
     return found
 
 

@@ -40,17 +40,17 @@ def check_affinity(affinity: Mapping[str, Any] | None, at: str) -> Errors:
     found: Errors = []
     if (node := affinity.get("nodeAffinity")) is not None:
         if (selector := node.get(_REQUIRED)) is not None:
-            node_where = f"{at}.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
+            where_terms = f"{at}.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
             terms = selector.get("nodeSelectorTerms") or ()
             if not terms:
-                found.append(required(node_where, "must have at least one node selector term"))
+                found.append(required(where_terms, "must have at least one node selector term"))
             for index, term in enumerate(terms):
-                found += _node_term(term, f"{node_where}[{index}]", checks_values=True)
+                found += _node_term(term, f"{where_terms}[{index}]", checks_values=True)
         for index, weighted in enumerate(node.get(_PREFERRED, ())):
-            node_where = f"{at}.nodeAffinity.{_PREFERRED}[{index}]"
-            found += _weight(weighted, node_where)
+            where_terms = f"{at}.nodeAffinity.{_PREFERRED}[{index}]"
+            found += _weight(weighted, where_terms)
             term = weighted.get("preference", {})
-            found += _node_term(term, f"{node_where}.preference", checks_values=False)
+            found += _node_term(term, f"{where_terms}.preference", checks_values=False)
     for name in ("podAffinity", "podAntiAffinity"):
         pods = affinity.get(name) or {}
         for index, term in enumerate(pods.get(_REQUIRED, ())):

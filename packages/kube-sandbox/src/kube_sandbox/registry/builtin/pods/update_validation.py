@@ -298,19 +298,15 @@ def _check_resized_containers(spec: KubeObject, before: KubeObject) -> Errors:
                 if one != two:
                     text = "resources for non-sidecar init containers are immutable"
                     found.append(forbidden("spec", text))
-            elif _without_resize(one, two) != two:
-                found.append(forbidden("spec", told))
+            else:
+                # Compare with cpu and memory as they were.
+                resources: dict[str, Any] = {}
+                for part in ("limits", "requests"):
+                    had, has = (each.get("resources", {}).get(part) or {} for each in (two, one))
+                    kept = {key: text for key, text in has.items() if key not in _COMPUTE}
+                    kept |= {key: text for key, text in had.items() if key in _COMPUTE}
+                    if kept:
+                        resources[part] = kept
+                if {**one, "resources": resources} != two:
+                    found.append(forbidden("spec", told))
     return found
-
-
-def _without_resize(container: KubeObject, before: KubeObject) -> KubeObject:
-    """Return a container with the processors and the memory that it had."""
-    resources: dict[str, Any] = {}
-    for part in ("limits", "requests"):
-        had, has = (each.get("resources", {}).get(part) for each in (before, container))
-        amounts = {name: text for name, text in (has or {}).items() if name not in _COMPUTE} | {
-            name: text for name, text in (had or {}).items() if name in _COMPUTE
-        }
-        if amounts:
-            resources[part] = amounts
-    return {**container, "resources": resources}
