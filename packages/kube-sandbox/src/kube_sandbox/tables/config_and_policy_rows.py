@@ -61,8 +61,8 @@ def _quota(obj: KubeObject, clock: Clock) -> Cells:
 def _component(obj: KubeObject, _: Clock) -> Cells:
     found = next((each for each in items(obj, "conditions") if at(each, "type") == "Healthy"), None)
     state = "Healthy" if at(found, "status") == "True" else "Unhealthy"
-    told = (text(found, "message"), text(found, "error"))
-    return [name_of(obj), "Unknown" if found is None else state, *told]
+    message = (text(found, "message"), text(found, "error"))
+    return [name_of(obj), "Unknown" if found is None else state, *message]
 
 
 @ROWS.of("/Event", "events.k8s.io/Event")
@@ -229,11 +229,11 @@ def _priority_level(obj: KubeObject, clock: Clock) -> Cells:
 
 @ROWS.of("resource.k8s.io/ResourceClaim")
 def _resource_claim(obj: KubeObject, clock: Clock) -> Cells:
-    goes = at(obj, "metadata", "deletionTimestamp") is not None
-    states = ["deleted"] if goes else []
+    is_deleted = at(obj, "metadata", "deletionTimestamp") is not None
+    states = ["deleted"] if is_deleted else []
     if at(obj, "status", "allocation") is not None:
         states += ["allocated", *(["reserved"] if items(obj, "status", "reservedFor") else [])]
-    elif not goes:
+    elif not is_deleted:
         states.append("pending")
     return [name_of(obj), ",".join(states), age_of(obj, clock)]
 

@@ -190,8 +190,8 @@ def _claim(obj: KubeObject, clock: Clock) -> Cells:
 
 
 def _phase(obj: KubeObject) -> str:
-    goes = at(obj, "metadata", "deletionTimestamp") is not None
-    return "Terminating" if goes else text(obj, "status", "phase")
+    is_deleted = at(obj, "metadata", "deletionTimestamp") is not None
+    return "Terminating" if is_deleted else text(obj, "status", "phase")
 
 
 def _access(modes: list[str]) -> str:

@@ -1,5 +1,5 @@
 """
-TaintNodesByCondition and PodTopologyLabels: nodes begin tainted, and pods have their node's zone.
+TaintNodesByCondition and PodTopologyLabels: new nodes are tainted, pods get their node's zone.
 
 Follows kubernetes 1.35 plugin/pkg/admission/nodetaint/admission.go Plugin.Admit;
 plugin/pkg/admission/podtopologylabels/admission.go Plugin.Admit.

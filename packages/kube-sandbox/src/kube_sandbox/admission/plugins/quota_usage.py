@@ -147,8 +147,8 @@ def _pod_missing_resources(names: Iterable[str], pod: KubeObject) -> str:
         )
         for name in required.difference(said):
             lacking.setdefault(name, set()).add(container["name"])
-    told = [f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking)]
-    return f"must specify {'; '.join(told)}" if told else ""
+    message = [f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking)]
+    return f"must specify {'; '.join(message)}" if message else ""
 
 
 # Services

@@ -1,5 +1,5 @@
 """
-Which plugins are asked about which kinds, in the order in which they are asked.
+Which plugins apply to which kinds, in the order in which they run.
 
 Follows kubernetes 1.35 pkg/kubeapiserver/options/plugins.go AllOrderedPlugins,
 DefaultOffAdmissionPlugins.
@@ -31,7 +31,7 @@ def default_plugins(
     """
     Return all plugins by kind.
 
-    `accounts`: somebody makes a service account in namespaces; `suffix` gives random letters.
+    `accounts`: namespaces get a default service account; `suffix` returns random letters.
     """
     claims = "persistentvolumeclaims"
     asked: tuple[tuple[Plugin, Iterable[str]], ...] = (

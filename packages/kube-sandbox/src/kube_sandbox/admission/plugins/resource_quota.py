@@ -1,8 +1,8 @@
 """
-ResourceQuota: what a namespace may have altogether.
+ResourceQuota: limits what a namespace may use in total.
 
-A write that fits is noted in the quota's status at once, so that the next one finds it there; what
-goes is taken out of it by the quota's controller. A quota without a status counts nothing yet.
+An admitted write is added to the quota's status at once, so that the next one sees it; the
+quota's controller subtracts what is deleted. A quota without a status limits nothing yet.
 
 Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
 CheckRequest, quotaEvaluator.checkQuotas.
@@ -39,13 +39,13 @@ BUCKET = "resourcequotas"
 
 
 class Quotas(ValidatingPlugin):
-    """Lets in what the quotas of a namespace have room for."""
+    """Rejects writes that exceed a quota of their namespace."""
 
     def __init__(self, context: AdmissionContext) -> None:
         self._context = context
 
     def validate(self, attributes: AdmissionAttributes) -> list[str]:
-        """Refuse what there is no room for; note what there is."""
+        """Reject what there is no room for; note what there is."""
         if not attributes.namespace or (
             attributes.old is not None and attributes.served.bucket not in _MEASURED
         ):
@@ -63,13 +63,13 @@ _MEASURED = frozenset((PODS, SERVICES, CLAIMS))
 
 
 def charge(attributes: AdmissionAttributes, quotas: Sequence[KubeObject]) -> list[KubeObject]:
-    """Return the quotas that a write changes, as they are after it; refuse what does not fit."""
+    """Return the quotas that a write changes, with the new usage; reject what exceeds them."""
     measure = evaluator_for(attributes.served.bucket)
     if measure is None or attributes.obj is None or not _is_subject_to_quota(attributes):
         return []
     concerned = [each for each in quotas if _concerns(each, measure, attributes.obj)]
     for quota in concerned:
-        # Refuse an object that does not say what it uses, and a quota that does not either.
+        # The object must state its usage, and the quota its status.
         name, limited = quota["metadata"]["name"], measure.counted(_hard(quota))
         if why := measure.missing(limited, attributes.obj or {}):
             raise forbidden_by_plugin(attributes, f"failed quota: {name}: {why}")
@@ -122,7 +122,7 @@ def _is_subject_to_quota(attributes: AdmissionAttributes) -> bool:
 
 
 def _concerns(quota: KubeObject, measure: QuotaEvaluator, obj: KubeObject) -> bool:
-    """Say whether a quota is about an object."""
+    """Return whether a quota is about an object."""
     return any(map(measure.counts, _hard(quota))) and all(
         measure.in_scope(each, obj) for each in scopes_of(quota)
     )

@@ -60,7 +60,7 @@ class RuntimeClasses:
                 spec["tolerations"] = merged(tolerations)
 
     def validate(self, attributes: AdmissionAttributes) -> list[str]:
-        """Refuse a new pod with an overhead of its own."""
+        """Reject a new pod with an overhead of its own."""
         if (
             attributes.obj is None
             or not is_new(attributes)

@@ -1,8 +1,8 @@
 """
-ServiceAccount: a pod acts as an account of its namespace, and has its token.
+ServiceAccount: pods run as an account of their namespace, with its token and its Secrets.
 
-Only where somebody makes the account «default» in each namespace (`namespace_keeping`): without one
-no pod is let in.
+Only enabled where each namespace gets an account "default": without that, no pod is admitted. An
+account can restrict its pods to the Secrets that it lists.
 
 Follows kubernetes 1.35 plugin/pkg/admission/serviceaccount/admission.go Plugin.Admit,
 Plugin.mountServiceAccountToken, Plugin.limitSecretReferences,
@@ -83,7 +83,7 @@ class PodAccount:
             return
         spec = attributes.obj["spec"]
         if _MIRROR in (attributes.obj["metadata"].get("annotations") or {}):
-            # Refuse what a pod may not have that a node made by itself.
+            # Mirror pods, which a kubelet creates, may not refer to API objects.
             if spec.get("serviceAccountName"):
                 raise forbidden_by_plugin(
                     attributes, "a mirror pod may not reference service accounts"
@@ -95,7 +95,7 @@ class PodAccount:
                 raise forbidden_by_plugin(attributes, why)
             return
         name = spec.get("serviceAccountName") or _DEFAULT
-        # The older name of the field goes along.
+        # The deprecated field has the same value.
         spec["serviceAccountName"] = spec["serviceAccount"] = name
         account = self._account(attributes, name)
         choices = (each.get("automountServiceAccountToken") for each in (spec, account))
@@ -108,7 +108,7 @@ class PodAccount:
             raise forbidden_by_plugin(attributes, wrong)
 
     def validate(self, attributes: AdmissionAttributes) -> list[str]:
-        """Refuse containers that come later and may not have what they refer to."""
+        """Reject containers that come later and may not have what they refer to."""
         if attributes.obj is None or attributes.old is None or attributes.subresource != _EPHEMERAL:
             return []
         spec = attributes.obj["spec"]
@@ -153,12 +153,12 @@ class PodAccount:
 
 
 def enforces(account: KubeObject) -> bool:
-    """Say whether pods may have no other Secrets than those of their account."""
+    """Return whether pods may have no other Secrets than those of their account."""
     return (account["metadata"].get("annotations") or {}).get(ENFORCED) in _TRUE
 
 
 def has_secrets(spec: Part) -> bool:
-    """Say whether a pod refers to any Secret."""
+    """Return whether a pod refers to any Secret."""
     pulled = (each.get("name") for each in spec.get("imagePullSecrets") or ())
     used = (name for part in (*_CONTAINERS, *EPHEMERAL) for _, _, name in _used(spec, part))
     if any(pulled) or any(used):
@@ -175,7 +175,7 @@ def has_secrets(spec: Part) -> bool:
 
 
 def has_tokens(spec: Part) -> bool:
-    """Say whether a volume of a pod has a service account's token."""
+    """Return whether a volume of a pod has a service account's token."""
     return any(
         "serviceAccountToken" in source
         for volume in spec.get("volumes") or ()
@@ -184,7 +184,7 @@ def has_tokens(spec: Part) -> bool:
 
 
 def not_allowed(account: KubeObject, spec: Part) -> str:
-    """Say what is wrong with the Secrets of a pod; "": nothing."""
+    """Return why a pod may not use its Secrets; "" if it may."""
     name, allowed = account["metadata"]["name"], _names(account.get("secrets"))
     for volume in spec.get("volumes") or ():
         secret = (volume.get("secret") or {}).get("secretName")
@@ -201,7 +201,7 @@ def not_allowed(account: KubeObject, spec: Part) -> str:
 
 
 def not_allowed_ephemeral(account: KubeObject, spec: Part) -> str:
-    """Say what is wrong with the Secrets of containers that come later; "": nothing."""
+    """Return why ephemeral containers may not use their Secrets; "" if they may."""
     return _not_allowed_in(account, spec, EPHEMERAL)
 
 

@@ -1,8 +1,8 @@
 """
-StorageObjectInUseProtection and PersistentVolumeClaimResize: storage is not lost by accident.
+StorageObjectInUseProtection and PersistentVolumeClaimResize: protect storage in use.
 
-Volumes, claims and classes of attributes get a finalizer, which a controller takes off when nobody
-uses them any more; and a claim grows only if its class can make it larger.
+Volumes, claims and VolumeAttributesClasses get a finalizer that a controller removes once they are
+unused. A claim may grow only if its StorageClass allows expansion.
 
 Follows kubernetes 1.35 plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go
 storageProtectionPlugin.Admit; plugin/pkg/admission/storage/persistentvolume/resize/admission.go
@@ -37,7 +37,7 @@ class InUseProtection(MutatingPlugin):
     """Protects what may be in use."""
 
     def mutate(self, attributes: AdmissionAttributes) -> None:
-        """Add the finalizer that keeps a new object until nobody uses it."""
+        """Add the finalizer that keeps a new object until it is unused."""
         if attributes.obj is None or not is_new(attributes):
             return
         metadata, finalizer = attributes.obj["metadata"], PROTECTIONS[attributes.served.bucket]
@@ -53,7 +53,7 @@ class ClaimResize(ValidatingPlugin):
         self._context = context
 
     def validate(self, attributes: AdmissionAttributes) -> list[str]:
-        """Refuse that a claim grows whose class does not allow it."""
+        """Reject that a claim grows whose class does not allow it."""
         new, old = attributes.obj, attributes.old
         if new is None or old is None or attributes.subresource or not _size(old) < _size(new):
             return []

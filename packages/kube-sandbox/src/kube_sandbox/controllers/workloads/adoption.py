@@ -1,6 +1,6 @@
 """
-Whose pods and ReplicaSets are these? Controllers take in what their selectors choose and nobody
-has, and let go of what they choose no longer.
+Adoption and release: controllers adopt orphans that match their selectors and release objects that
+no longer match.
 
 Follows kubernetes 1.35 pkg/controller/controller_ref_manager.go
 BaseControllerRefManager.ClaimObject, PodControllerRefManager.ClaimPods.
@@ -28,7 +28,7 @@ from kube_sandbox.controllers.workloads.plan_steps import (
 
 
 def adoptions(controllers: Iterable[Controller]) -> dict[str, tuple[RelatedBucket, ...]]:
-    """Return who looks for objects that nobody controls, to take them in: by their labels."""
+    """Return the queries for orphans by label, for each bucket whose objects adopt."""
     return {
         each.bucket: tuple(
             RelatedBucket(
@@ -53,14 +53,14 @@ def _selector_query(owner: KubeObject) -> list[IndexQuery]:
 
 
 def selects(owner: KubeObject, obj: KubeObject) -> bool:
-    """Say whether an owner's selector chooses an object; one without a selector chooses none."""
+    """Return whether an owner's selector chooses an object; one without a selector chooses none."""
     selector = owner["spec"].get("selector")
     labels = obj["metadata"].get("labels") or {}
     return bool(selector) and Selector.parse(selector).matches(labels)
 
 
 def should_adopt(controller: Controller, owner: KubeObject, orphan: KubeObject) -> bool:
-    """Say whether an owner takes in an object that nobody controls."""
+    """Return whether an owner adopts an orphan."""
     if controller.adopts is None or is_deleting(owner) or is_deleting(orphan):
         return False
     return selects(owner, orphan) and controller.adopts(owner, orphan)

@@ -1,5 +1,5 @@
 """
-ClusterRoles that add up others: theirs are the rules of all that their selectors choose.
+Aggregated ClusterRoles: their rules are those of all roles that their selectors match.
 
 Follows kubernetes 1.35 pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go
 ClusterRoleAggregationController.syncClusterRole.

@@ -1,5 +1,5 @@
 """
-A CronJob: a Job whenever its schedule says so.
+CronJob: creates a Job whenever its schedule is due.
 
 Follows kubernetes 1.35 pkg/controller/cronjob/cronjob_controllerv2.go ControllerV2.syncCronJob,
 ControllerV2.cleanupFinishedJobs; pkg/controller/cronjob/utils.go nextScheduleTime,

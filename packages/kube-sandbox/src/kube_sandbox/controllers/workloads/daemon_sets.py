@@ -1,5 +1,5 @@
 """
-A DaemonSet: a pod on every node, of which there is one.
+DaemonSet: one pod on the only node.
 
 Follows kubernetes 1.35 pkg/controller/daemon/daemon_controller.go
 DaemonSetsController.syncDaemonSet, DaemonSetsController.manage; pkg/controller/daemon/update.go

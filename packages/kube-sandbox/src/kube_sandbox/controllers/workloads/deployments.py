@@ -1,5 +1,5 @@
 """
-A Deployment: a ReplicaSet for each template it ever had, and a rollout from one to the next.
+Deployment: one ReplicaSet per template, and rollouts from one to the next.
 
 Follows kubernetes 1.35 pkg/controller/deployment/deployment_controller.go
 DeploymentController.syncDeployment; pkg/controller/deployment/sync.go
@@ -92,7 +92,7 @@ def plan(deployment: KubeObject, seen: RelatedObjects, moment: PlanContext) -> P
 
 
 def _is_of(replica_set: KubeObject, deployment: KubeObject) -> bool:
-    """Say whether a ReplicaSet has the Deployment's template."""
+    """Return whether a ReplicaSet has the Deployment's template."""
     template = replica_set["spec"]["template"]
     metadata = dict(template.get("metadata") or {})
     labels = {key: value for key, value in metadata.get("labels", {}).items() if key != _HASH}
@@ -256,7 +256,7 @@ def _conditions(
     limits = Limits.of(deployment)
     found = list((deployment.get("status") or {}).get("conditions") or ())
     if new is not None and "uid" not in new["metadata"]:
-        found = _progress(deployment, new, counts, found, moment)  # this is told at once
+        found = _progress(deployment, new, counts, found, moment)  # reported at once
     enough = counts["availableReplicas"] >= limits.wanted - limits.unavailable
     found = _with(
         found,
@@ -288,7 +288,7 @@ def _with(
     message: str,
     moment: PlanContext,
 ) -> list[dict[str, Any]]:
-    """Return conditions with one set; it goes last when it changes, as the real ones do."""
+    """Return conditions with one set; a changed condition moves to the end, as upstream."""
     before = next((each for each in found if each["type"] == sort), None)
     if before and (before["status"], before["reason"]) == (status, reason):
         return found

@@ -1,5 +1,5 @@
 """
-A PodDisruptionBudget's status: how many of its pods are there, and how many may be taken away.
+PodDisruptionBudget: its status counts healthy pods and allowed disruptions.
 
 Follows kubernetes 1.35 pkg/controller/disruption/disruption.go DisruptionController.trySync,
 DisruptionController.getExpectedPodCount, DisruptionController.updatePdbStatus.

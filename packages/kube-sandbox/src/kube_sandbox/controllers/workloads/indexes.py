@@ -1,9 +1,9 @@
 """
-Which objects a controller looks at besides its own, found without looking at all of them.
+Indexes of related objects: a controller finds what it depends on without scanning a bucket.
 
-A Service looks at the pods that it selects, a volume at its claim. Each object has ties: texts that
-it tells of itself, such as its labels; who looks for it names those that it must have. What changes
-wakes only those that look for it, so that a change costs the same whatever else is there.
+A Service depends on the pods that it selects, a volume on its claim. Each object has index keys
+(`ties`), such as its labels; a query (`wishes`) names the keys that an object must have. A change
+wakes only the objects whose queries match, so its cost does not depend on the size of the store.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,7 @@
 """
-The pods of a Job: how they are made, counted and told apart by their numbers.
+The pods of a Job: how they are created, counted and numbered.
 
-A pod that has ended is counted once: it carries a finalizer until its end stands in the status.
+A pod keeps a finalizer until the Job's status counts its end, so that it is counted once.
 
 Follows kubernetes 1.35 pkg/controller/job/indexed_job_utils.go addCompletionIndexAnnotation,
 getIndexFailureCount, parseIndexesFromString; pkg/controller/job/job_controller.go
@@ -27,17 +27,17 @@ def phase_of(pod: KubeObject) -> str:
 
 
 def has_succeeded(pod: KubeObject) -> bool:
-    """Say whether a pod ended well."""
+    """Return whether a pod ended well."""
     return phase_of(pod) == "Succeeded"
 
 
 def has_failed(pod: KubeObject) -> bool:
-    """Say whether a pod counts as failed; one that is deleted before its end does."""
+    """Return whether a pod counts as failed; one that is deleted before its end does."""
     return phase_of(pod) == "Failed" or (is_deleting(pod) and not has_succeeded(pod))
 
 
 def is_tracked(pod: KubeObject) -> bool:
-    """Say whether a pod waits to be counted."""
+    """Return whether a pod waits to be counted."""
     return TRACKING in (pod["metadata"].get("finalizers") or ())
 
 
@@ -52,7 +52,7 @@ def untracked(pod: KubeObject) -> KubeObject:
 
 
 def is_indexed(job: KubeObject) -> bool:
-    """Say whether a Job's pods have numbers."""
+    """Return whether a Job's pods have numbers."""
     return bool(job["spec"].get("completionMode") == "Indexed")
 
 

@@ -1,5 +1,5 @@
 """
-A Job: pods that are to succeed so many times, and are tried again when they fail.
+Job: creates pods until enough have succeeded, and retries failed ones within its policies.
 
 Follows kubernetes 1.35 pkg/controller/job/job_controller.go Controller.syncJob,
 Controller.manageJob, Controller.trackJobStatusAndRemoveFinalizers;
@@ -70,7 +70,7 @@ def plan(job: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
 
 
 def is_finished(job: KubeObject) -> bool:
-    """Say whether a Job has come to an end, good or bad."""
+    """Return whether a Job has come to an end, good or bad."""
     found = (condition_of(job, each) for each in ("Complete", "Failed"))
     return any(each is not None and each.get("status") == "True" for each in found)
 
@@ -83,7 +83,7 @@ class _JobSync:
     pods: Sequence[KubeObject]
     moment: PlanContext
 
-    # What there is
+    # Observed state
 
     @property
     def _spec(self) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class _JobSync:
             None if not deadline or self._is_suspended else self.moment.left(self._start, deadline)
         )
 
-    # How it ends
+    # Result
 
     @cached_property
     def _end(self) -> _End | None:
@@ -199,7 +199,7 @@ class _JobSync:
         words = success(self.job, self._done)
         return ("Complete", "SuccessPolicy", words) if words else None
 
-    # What is done
+    # Steps
 
     def plan(self) -> Plan:
         """Return the pods to make, to count and to stop, and the status."""
@@ -221,11 +221,13 @@ class _JobSync:
             indexes["completedIndexes"] = job_pods.format_indexes(self._done)
         if job_pods.is_indexed(self.job) and "backoffLimitPerIndex" in self._spec:
             indexes["failedIndexes"] = job_pods.format_indexes(self._lost)
-        going = sum(is_deleting(each) and not job_pods.has_succeeded(each) for each in self.pods)
+        terminating = sum(
+            is_deleting(each) and not job_pods.has_succeeded(each) for each in self.pods
+        )
         status = {
             "startTime": self._start,
             **{name: count for name, count in counts.items() if count},
-            "terminating": going if end is None else 0,
+            "terminating": terminating if end is None else 0,
             "uncountedTerminatedPods": {},
             "ready": sum(map(is_ready, active)),
             **indexes,
@@ -249,7 +251,7 @@ class _JobSync:
         if surplus:
             steps: list[Step] = []
             for each in surplus:
-                # Nobody's failure: it is not counted.
+                # Not a failure: it is not counted.
                 steps += [Update("pods", job_pods.untracked(each))] * job_pods.is_tracked(each)
                 steps.append(Remove("pods", each))
             return steps, [each for each in self._active if each not in surplus], 0
@@ -286,7 +288,7 @@ class _JobSync:
             return len(self._active) if self._succeeded else room
         return max(0, min(room, completions - self._succeeded))
 
-    # What is told
+    # Status
 
     def _conditions(self, end: _End | None) -> dict[str, Any]:
         found = list(self._before.get("conditions") or ())
@@ -298,9 +300,9 @@ class _JobSync:
             found = [*others, self._condition("Suspended", status, *words)]
         if end is None:
             return {"conditions": found} if found else {}
-        sort, *told = end
+        sort, *message = end
         first = "SuccessCriteriaMet" if sort == "Complete" else "FailureTarget"
-        found += [self._condition(each, "True", *told) for each in (first, sort)]
+        found += [self._condition(each, "True", *message) for each in (first, sort)]
         done = {"completionTime": self.moment.text} if sort == "Complete" else {}
         return {"conditions": found, **done}
 
@@ -321,12 +323,12 @@ def finished_at(job: KubeObject) -> datetime | None:
 
 
 def is_ignored(job: KubeObject, pod: KubeObject) -> bool:
-    """Say whether a failed pod does not count as one."""
+    """Return whether a failed pod does not count as one."""
     return _action(job, pod)[0] == "Ignore"
 
 
 def fails_index(job: KubeObject, pod: KubeObject) -> bool:
-    """Say whether a failed pod's number is not tried again."""
+    """Return whether a failed pod's number is not tried again."""
     return _action(job, pod)[0] == "FailIndex"
 
 

@@ -1,8 +1,8 @@
 """
-A Namespace: what belongs into a new one, and how one goes.
+Namespace: its initial objects, and its deletion.
 
-One that is being deleted loses all that is in it first; its conditions say what is left. Once it is
-empty its last finalizer is taken off, and it is gone.
+All objects in a deleted namespace are deleted first; its conditions report what remains. Then its
+finalizer is removed.
 
 Follows kubernetes 1.35 pkg/controller/namespace/deletion/namespaced_resources_deleter.go
 namespacedResourcesDeleter.Delete, namespacedResourcesDeleter.deleteAllContent;
@@ -81,7 +81,7 @@ def missing_initial_objects(
             metadata = {"name": each, "namespace": name, **more}
             steps.append(Create(bucket, {**obj, "metadata": metadata}))
         elif "data" in obj and found.get("data") != obj["data"]:
-            # Somebody changed it, or it is from a store of another server.
+            # Another client changed it, or the store comes from another server.
             steps.append(Update(bucket, {**found, "data": obj["data"]}))
     return tuple(steps)
 

@@ -1,9 +1,8 @@
 """
-A Pod as if a scheduler and a node looked after it: pending, scheduled, running, ended.
+Pod, as scheduled and run by a simulated node: pending, scheduled, running, ended.
 
-Each takes one step of time. How it fares is said by its annotation, by its image, or by who owns
-it; a failure is shown as a real node shows it. An annotation that says nothing known is told in an
-Event.
+Each transition takes one step of time. The outcome comes from the pod's annotation, its image or
+its owner; failures look as a kubelet reports them. An unknown outcome is reported in an Event.
 
 Follows kubernetes 1.35 pkg/kubelet/kubelet_pods.go Kubelet.generateAPIPodStatus, getPhase;
 pkg/kubelet/status/generate.go GeneratePodReadyCondition; pkg/scheduler/schedule_one.go
@@ -113,7 +112,7 @@ def _create_containers(pod: KubeObject, moment: PlanContext) -> Plan:
 
 
 def _may_be_uncounted(pod: KubeObject) -> bool:
-    """Say whether a pod waits to be counted, and its Job may be gone."""
+    """Return whether a pod waits to be counted, and its Job may be gone."""
     return job_pods.is_tracked(pod) and (is_deleting(pod) or controller_of(pod) is None)
 
 
@@ -192,13 +191,13 @@ def _condition(
 def _conditions(pod: KubeObject, ready: bool, moment: PlanContext, reason: str = "") -> list[Any]:
     names = ", ".join(each["name"] for each in pod["spec"]["containers"])
     text = "" if reason == "PodCompleted" else f"containers with unready status: [{names}]"
-    told = () if ready else (reason or "ContainersNotReady", text)
+    message = () if ready else (reason or "ContainersNotReady", text)
     state = "True" if ready else "False"
     fresh = [
         _condition("PodReadyToStartContainers", "True", moment),
         _condition("Initialized", "True", moment),
-        _condition("Ready", state, moment, *told),
-        _condition("ContainersReady", state, moment, *told),
+        _condition("Ready", state, moment, *message),
+        _condition("ContainersReady", state, moment, *message),
         _condition("PodScheduled", "True", moment),
     ]
     seen = _generation(pod)
@@ -270,7 +269,7 @@ def _start(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
                 failing: dict[str, Any] = _container(each, waiting)
             else:
                 started = (pod.get("status") or {}).get("startTime", moment.text)
-                # One that is to run for ever is started again even if it ended well.
+                # A long-running container is restarted even after success.
                 code = int(outcome_text_of(pod, moment.settings.outcomes) != "Succeeded")
                 failing = _container(
                     each, waiting, restartCount=1, lastState=_terminated(code, started, started)

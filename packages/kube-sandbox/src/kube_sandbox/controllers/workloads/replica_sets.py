@@ -1,5 +1,5 @@
 """
-A ReplicaSet: as many pods of its template as it asks for.
+ReplicaSet: creates or deletes pods until their number is right.
 
 Follows kubernetes 1.35 pkg/controller/replicaset/replica_set.go
 ReplicaSetController.syncReplicaSet, ReplicaSetController.manageReplicas;

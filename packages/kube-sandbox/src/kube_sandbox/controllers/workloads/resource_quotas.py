@@ -1,8 +1,8 @@
 """
-A ResourceQuota's status: how much its namespace may have, and how much it has.
+ResourceQuota: recalculates the usage of a namespace.
 
-Admission notes what is added; this counts all over when something goes, ends or gives something
-up, and every few minutes.
+Admission adds to the usage; this controller counts again when objects are deleted, end or shrink,
+and every few minutes.
 
 Follows kubernetes 1.35 pkg/controller/resourcequota/resource_quota_controller.go
 Controller.syncResourceQuota; pkg/controller/resourcequota/resource_quota_monitor.go
@@ -74,13 +74,13 @@ def counted_buckets(quota: KubeObject, buckets: Iterable[str]) -> list[str]:
 
 
 def is_settled(quota: KubeObject) -> bool:
-    """Say whether a quota's status is about what it says: then it is counted only for others."""
+    """Return whether a quota's status is about what it says: then it is counted only for others."""
     status = quota.get("status") or {}
     return "used" in status and status.get("hard") == (quota.get("spec") or {}).get("hard")
 
 
 def releases_quota(bucket: str, obj: KubeObject, *, is_gone: bool) -> bool:
-    """Say whether a change to an object may have set something free."""
+    """Return whether a change to an object may have set something free."""
     if is_gone:
         return evaluator_for(bucket) is not None
     if bucket == PODS:

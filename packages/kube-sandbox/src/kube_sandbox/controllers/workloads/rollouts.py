@@ -1,5 +1,5 @@
 """
-How many pods of which ReplicaSet a Deployment may have at each moment of a rollout.
+The sizes of ReplicaSets at each moment of a rollout.
 
 Follows kubernetes 1.35 pkg/controller/deployment/util/deployment_util.go NewRSNewReplicas,
 ResolveFenceposts, GetReplicaSetProportion, IsSaturated; pkg/controller/deployment/rolling.go
@@ -15,7 +15,7 @@ from kube_objects.refs import KubeObject
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """By how much a rollout may leave the number of pods that is wanted."""
+    """The desired number of pods, and how far a rollout may deviate from it."""
 
     wanted: int
     surge: int
@@ -95,7 +95,7 @@ def noted(replica_set: KubeObject, name: str) -> int | None:
 
 
 def is_scaled(limits: Limits, replica_sets: Sequence[KubeObject]) -> bool:
-    """Say whether another number of pods is wanted than when ReplicaSets were last sized."""
+    """Return whether the desired number of pods changed since ReplicaSets were last scaled."""
     known = (noted(each, DESIRED) for each in replica_sets if size(each))
     return any(each not in (None, limits.wanted) for each in known)
 
@@ -106,7 +106,7 @@ def shares(
     """
     Return the sizes of ReplicaSets, by uid, when a Deployment is scaled in a rollout or a pause.
 
-    Each grows and shrinks in proportion; what is left over goes to the largest.
+    Each grows and shrinks in proportion; the remainder is added to the largest.
     """
     every = [*old, *([new] if new else [])]
     active = [each for each in every if size(each)]

@@ -1,5 +1,5 @@
 """
-What is outside of pods: addresses of Services and Ingresses, EndpointSlices, bound claims.
+Load balancer addresses, EndpointSlices, and binding of claims to volumes.
 
 Follows kubernetes 1.35 k8s.io/endpointslice/reconciler.go Reconciler.Reconcile;
 k8s.io/endpointslice/utils.go podToEndpoint, getEndpointPorts;

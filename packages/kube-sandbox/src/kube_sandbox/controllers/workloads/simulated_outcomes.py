@@ -1,9 +1,8 @@
 """
-How pods fare: the words for it, and which of them is meant for a pod.
+Simulated outcomes of pods: their names, and which one applies to a pod.
 
-An annotation of the pod says it, or its image; who said neither gets what is usual. What a word
-comes to depends on whether the node starts containers again, as it does in a real cluster: only a
-pod that may not be restarted has failed for good.
+The annotation of the pod decides, else its image, else the default of its owner. What an outcome
+amounts to depends on the restart policy: only a pod that is not restarted fails for good.
 """
 
 from collections.abc import Iterable, Mapping

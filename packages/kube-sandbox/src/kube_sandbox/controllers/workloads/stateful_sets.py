@@ -1,5 +1,5 @@
 """
-A StatefulSet: pods that have numbers and keep their volumes, made and replaced one after the other.
+StatefulSet: numbered pods with their own claims, created and replaced one after the other.
 
 Follows kubernetes 1.35 pkg/controller/statefulset/stateful_set_control.go
 defaultStatefulSetControl.UpdateStatefulSet, defaultStatefulSetControl.updateStatefulSet;

@@ -48,7 +48,7 @@ class DaemonSets(TemplateStrategy):
     """A pod on every node."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out; raise a StatusError for a count that is none."""
+        """Set defaults; raise a StatusError for a count that is none."""
         _set_template_generation(obj, _template_generation(obj))
         spec = obj.setdefault("spec", {})
         strategy = spec.setdefault("updateStrategy", {})
@@ -80,15 +80,15 @@ class DaemonSets(TemplateStrategy):
         return dict.fromkeys(_FIRST_STATUS, 0)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the spec."""
+        """Validate the spec."""
         spec = obj["spec"]
         selector, template = spec.get("selector"), spec.get("template", {})
         found = label_selector(selector, "spec.selector")
         if is_valid_selector(selector):
             found += check_match(selector, template, "spec.template")
         if selector is not None and not selector:
-            told = "empty selector is invalid for daemonset"
-            found.append(invalid("spec.selector", format_selector(selector), told))
+            message = "empty selector is invalid for daemonset"
+            found.append(invalid("spec.selector", format_selector(selector), message))
         found += check_template(template, "spec.template")
         found += check_restart_policy_always(template, "DaemonSet", "spec.template")
         found += nonnegative(spec.get("minReadySeconds"), "spec.minReadySeconds")
@@ -109,8 +109,8 @@ class DaemonSets(TemplateStrategy):
                 found += int_or_percent(surge, at_surge)
                 found += at_most_all(unavailable, at_unavailable) + at_most_all(surge, at_surge)
                 if int_or_percent_value(unavailable) and int_or_percent_value(surge):
-                    told = "may not be set when maxUnavailable is non-zero"
-                    found.append(invalid(at_surge, surge, told))
+                    message = "may not be set when maxUnavailable is non-zero"
+                    found.append(invalid(at_surge, surge, message))
                 elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
                     found.append(required(at_unavailable, "cannot be 0 when maxSurge is 0"))
         return found + nonnegative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit")
@@ -118,13 +118,13 @@ class DaemonSets(TemplateStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
     ) -> Errors:
-        """Return what is wrong with a changed object: first what may not change."""
+        """Return the errors in a changed object: first what may not change."""
         if subresource == "status":
             return self.changed_meta(new, old) + self.check_status(new, old)
         return self.changed_meta(new, old) + same_selector(new, old) + self.check(new)
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Judge the numbers."""
+        """Validate the numbers."""
         found = nonnegatives(new.get("status", {}), _COUNTS, "status")
         return found + not_decremented(new, old)
 
@@ -141,8 +141,8 @@ def _template_generation(obj: KubeObject) -> int:
         return 0
     if not _INTEGER.fullmatch(text):
         reason = f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax"
-        told = f'DaemonSet in version "v1" cannot be handled as a DaemonSet: {reason}'
-        raise bad_request(told)
+        message = f'DaemonSet in version "v1" cannot be handled as a DaemonSet: {reason}'
+        raise bad_request(message)
     return int(text)
 
 

@@ -52,7 +52,7 @@ class Deployments(TemplateStrategy):
     """A number of like pods, and how one version of them gives way to the next."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out."""
+        """Set defaults."""
         spec = obj.setdefault("spec", {})
         for key, value in _DEFAULTS.items():
             spec.setdefault(key, value)
@@ -76,7 +76,7 @@ class Deployments(TemplateStrategy):
             set_generation(new, before.get("generation", 0) + 1)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the spec."""
+        """Validate the spec."""
         spec = obj["spec"]
         found = nonnegative(spec.get("replicas"), "spec.replicas")
         found += check_selector(spec.get("selector"), "deployment", "spec.selector")
@@ -86,8 +86,8 @@ class Deployments(TemplateStrategy):
         kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
         if kind == "Recreate":
             if rolling is not None:
-                told = "may not be specified when strategy `type` is 'Recreate'"
-                found.append(forbidden(f"{at}.rollingUpdate", told))
+                message = "may not be specified when strategy `type` is 'Recreate'"
+                found.append(forbidden(f"{at}.rollingUpdate", message))
         elif kind != "RollingUpdate" or rolling is None:
             shown = format_internal(strategy, "apps.DeploymentStrategy")
             found.append(not_supported(at, shown, ("Recreate", "RollingUpdate")))
@@ -103,16 +103,16 @@ class Deployments(TemplateStrategy):
         found += nonnegatives(spec, names, "spec")
         deadline = spec.get("progressDeadlineSeconds")
         if deadline is not None and deadline <= spec.get("minReadySeconds", 0):
-            told = "must be greater than minReadySeconds"
-            found.append(invalid("spec.progressDeadlineSeconds", deadline, told))
+            message = "must be greater than minReadySeconds"
+            found.append(invalid("spec.progressDeadlineSeconds", deadline, message))
         return found
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Refuse another selector."""
+        """Reject another selector."""
         return same_selector(new, old)
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Judge the numbers."""
+        """Validate the numbers."""
         status = new.get("status", {})
         found = nonnegatives(status, _COUNTS, "status")
         return found + no_more_than(status, _ORDER, "status") + not_decremented(new, old)

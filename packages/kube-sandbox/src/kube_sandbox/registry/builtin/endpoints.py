@@ -56,14 +56,14 @@ class Endpoints(BaseStrategy):
                 port["protocol"] = port.get("protocol") or "TCP"
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge addresses and ports."""
+        """Validate addresses and ports."""
         found: Errors = []
         for index, subset in enumerate(obj.get("subsets", ())):
             field = f"subsets[{index}]"
             lists = ("addresses", "notReadyAddresses")
             if not any(subset.get(part) for part in lists):
-                told = "must specify `addresses` or `notReadyAddresses`"
-                found.append(required(field, told))
+                message = "must specify `addresses` or `notReadyAddresses`"
+                found.append(required(field, message))
             for part in lists:
                 for place, address in enumerate(subset.get(part, ())):
                     where, ip = f"{field}.{part}[{place}]", address.get("ip", "")
@@ -91,20 +91,20 @@ class Endpoints(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change; what was accepted once is accepted again."""
+        """Validate a change; what was accepted once is accepted again."""
         found = self.changed_meta(new, old) + self.checked_meta(new)
         return found if new.get("subsets") == old.get("subsets") else found + self.check(new)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of addresses that are not written as they should be."""
+        """Warn of addresses that are not written as they should be."""
         if obj["metadata"].get("labels", {}).get(_MANAGED_BY) == "endpoint-controller":
             return []
         return [
-            told
+            message
             for index, subset in enumerate(obj.get("subsets", ()))
             for part in ("addresses", "notReadyAddresses")
             for place, each in enumerate(subset.get(part, ()))
-            for told in ip_warnings(each.get("ip", ""), f"subsets[{index}].{part}[{place}].ip")
+            for message in ip_warnings(each.get("ip", ""), f"subsets[{index}].{part}[{place}].ip")
         ]
 
 
@@ -134,7 +134,7 @@ class EndpointSlices(BaseStrategy):
         set_generation(new, before + (changed or len({*map(repr, labelled)}) > 1))
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge addresses and ports."""
+        """Validate addresses and ports."""
         kind = obj.get("addressType", "")
         found: Errors = []
         if not kind:
@@ -169,14 +169,14 @@ class EndpointSlices(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change; endpoints that were accepted once are accepted again."""
+        """Validate a change; endpoints that were accepted once are accepted again."""
         same = new.get("endpoints") == old.get("endpoints")
         found = self.checked_meta(new) + self.check({**new, "endpoints": None} if same else new)
         now, then = new.get("addressType", ""), old.get("addressType", "")
         return found + immutable(now, then, "addressType")
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of addresses that are names."""
+        """Warn of addresses that are names."""
         if obj.get("addressType") != "FQDN":
             return []
         return ["spec.addressType: FQDN endpoints are deprecated"]
@@ -229,8 +229,8 @@ def _slice_address_errors(address: str, kind: str, where: str, index: int) -> Er
             return [invalid(field, name, ",".join(wrong_name))]
         parts = name.split(".")
         if len(parts) < 2:
-            told = "should be a domain with at least two segments separated by dots"
-            return [invalid(field, name, told)]
+            message = "should be a domain with at least two segments separated by dots"
+            return [invalid(field, name, message)]
         for part in parts:
             if wrong_part := dns_label(part):
                 return [invalid(field, part, ",".join(wrong_part))]

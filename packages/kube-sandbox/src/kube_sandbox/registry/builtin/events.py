@@ -1,8 +1,8 @@
 """
-Event, which is served in two groups: the same objects, with other names for some fields.
+Event, served in two groups: the same objects with other names for some fields.
 
-They are stored in the form of the core group. `to_core` and `from_core` turn one form into the
-other; the checks work on the core form and name fields as the inner form of the API server does.
+Events are stored in the form of the core group. `to_core` and `from_core` convert between the
+forms; the checks work on the core form and name fields as the internal type does.
 
 Follows kubernetes 1.35 pkg/apis/core/validation/events.go ValidateEventCreate,
 ValidateEventUpdate, legacyValidateEvent; pkg/apis/events/v1/conversion.go
@@ -90,7 +90,7 @@ def to_core(obj: Mapping[str, Any]) -> KubeObject:
 
 
 class Events(BaseStrategy):
-    """Something that happened; those of events.k8s.io are judged harder."""
+    """Something that happened; those of events.k8s.io are validated strictly."""
 
     def __init__(self, is_new_group: bool) -> None:
         super().__init__(KindOptions(creates_on_update=True))
@@ -103,7 +103,7 @@ class Events(BaseStrategy):
         set_generation(new, old["metadata"].get("generation", 0))
 
     def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
-        """Judge a new one."""
+        """Validate a new one."""
         event = self._core(obj)
         found = _legacy_validation(
             event, "reportingController" if self._is_new else "reportingComponent"
@@ -122,7 +122,7 @@ class Events(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change: in the newer group only the series may change."""
+        """Validate a change: in the newer group only the series may change."""
         event, before = self._core(new), self._core(old)
         found = _legacy_validation(
             event, "reportingController" if self._is_new else "reportingComponent"
@@ -176,8 +176,8 @@ def _legacy_validation(event: KubeObject, reporter: str) -> Errors:
         homes = ("default", "kube-system") if has_time else ("", "default")
         fits = bool(about) or namespace in homes
     if not fits:
-        told = "does not match event.namespace"
-        found.append(invalid("involvedObject.namespace", about, told))
+        message = "does not match event.namespace"
+        found.append(invalid("involvedObject.namespace", about, message))
     if has_time:
         controller = event.get("reportingComponent", "")
         timed_errors = [] if controller else [required(reporter)]

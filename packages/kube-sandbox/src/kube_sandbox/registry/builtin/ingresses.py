@@ -50,13 +50,13 @@ class Ingresses(BaseStrategy):
         return {"loadBalancer": {}}
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge rules, backends and hosts."""
+        """Validate rules, backends and hosts."""
         spec: Part = obj["spec"]
         found: Errors = []
         rules, backend = spec.get("rules", ()), spec.get("defaultBackend")
         if not rules and backend is None:
-            told = "either `defaultBackend` or `rules` must be specified"
-            found.append(invalid("spec", None, told))
+            message = "either `defaultBackend` or `rules` must be specified"
+            found.append(invalid("spec", None, message))
         if backend is not None:
             found += _backend_errors(backend, "spec.defaultBackend")
         for index, rule in enumerate(rules):
@@ -74,17 +74,17 @@ class Ingresses(BaseStrategy):
         return found
 
     def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
-        """Judge a new one; two names of a class must agree."""
+        """Validate a new one; two names of a class must agree."""
         found = super().validate_create(obj, occasion)
         written = obj["metadata"].get("annotations", {}).get(_CLASS_KEY)
         name = obj["spec"].get("ingressClassName")
         if written is not None and name is not None and written != name:
-            told = "must match `ingressClassName` when both are specified"
-            found.append(invalid(f"annotations.{_CLASS_KEY}", written, told))
+            message = "must match `ingressClassName` when both are specified"
+            found.append(invalid(f"annotations.{_CLASS_KEY}", written, message))
         return found
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Judge where it is reached."""
+        """Validate where it is reached."""
         found: Errors = []
         entries = new.get("status", {}).get("loadBalancer", {}).get("ingress", ())
         for index, entry in enumerate(entries):
@@ -95,12 +95,12 @@ class Ingresses(BaseStrategy):
         return found
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of the annotation that the class has outgrown."""
+        """Warn of the annotation that the class has outgrown."""
         written = _CLASS_KEY in obj["metadata"].get("annotations", {})
         if old is not None or not written or "ingressClassName" in obj["spec"]:
             return []
-        told = "is deprecated, please use 'spec.ingressClassName' instead"
-        return [f'annotation "{_CLASS_KEY}" {told}']
+        message = "is deprecated, please use 'spec.ingressClassName' instead"
+        return [f'annotation "{_CLASS_KEY}" {message}']
 
 
 def _host_errors(host: str, field: str) -> Errors:
@@ -113,8 +113,8 @@ def _rule_errors(rule: Part, field: str) -> Errors:
     found: Errors = []
     if host:
         if parse_ip(host) is not None:
-            told = "must be a DNS name, not an IP address"
-            found.append(invalid(f"{field}.host", host, told))
+            message = "must be a DNS name, not an IP address"
+            found.append(invalid(f"{field}.host", host, message))
         found += _host_errors(host, f"{field}.host")
     http = rule.get("http")
     if http is None:
@@ -195,7 +195,7 @@ class IngressClasses(BaseStrategy):
             parameters["scope"] = "Cluster"
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge controller and parameters."""
+        """Validate controller and parameters."""
         spec: Part = obj["spec"]
         controller = spec.get("controller", "")
         field = "spec.controller"
@@ -207,8 +207,8 @@ class IngressClasses(BaseStrategy):
         else:
             host, _, path = controller.partition("/")
             if not host or not path:
-                told = 'must be a domain-prefixed path (such as "acme.io/foo")'
-                found.append(invalid(field, controller, told))
+                message = 'must be a domain-prefixed path (such as "acme.io/foo")'
+                found.append(invalid(field, controller, message))
             else:
                 found += [invalid(field, host, each) for each in dns_subdomain(host)]
                 found += [invalid(field, path, each) for each in http_path(path)]
@@ -223,11 +223,11 @@ class IngressClasses(BaseStrategy):
                 not_supported(f"{field}.scope", scope, ("Cluster", "Namespace"))
             )
         elif scope == "Cluster" and namespace is not None:
-            told = "`parameters.scope` is set to 'Cluster'"
-            parameter_errors.append(forbidden(f"{field}.namespace", told))
+            message = "`parameters.scope` is set to 'Cluster'"
+            parameter_errors.append(forbidden(f"{field}.namespace", message))
         elif scope == "Namespace" and namespace is None:
-            told = "`parameters.scope` is set to 'Namespace'"
-            parameter_errors.append(required(f"{field}.namespace", told))
+            message = "`parameters.scope` is set to 'Namespace'"
+            parameter_errors.append(required(f"{field}.namespace", message))
         elif namespace is not None:
             wrong = name_is_label(namespace, False)
             parameter_errors += [invalid(f"{field}.namespace", namespace, each) for each in wrong]

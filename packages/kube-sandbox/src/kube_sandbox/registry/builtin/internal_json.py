@@ -1,9 +1,9 @@
 """
-Objects as a real API server holds them in memory, printed as JSON.
+Objects as kube-apiserver's internal types, printed as JSON.
 
-It does so in messages about fields that may not be changed: with the names of Go's fields, in their
-order, with zeros and nulls. The table of types is data beside this file, made from Go's sources;
-it is read when the first such message is written.
+Messages about immutable fields show them: with the names of Go's fields, in their order, with
+zeros and nulls. The table of types is data made from Go's sources; it is read when the first such
+message is written.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/validation/field/errors.go Error.ErrorBody.
 """

@@ -28,7 +28,7 @@ from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _LIMIT_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 _LISTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
-# Which of two amounts may not be greater, where and of which that is told, and how.
+# Pairs of bounds: the lesser, the greater, the field and the bound in the error, the message.
 _ORDER = (
     ("min", "max", "min", "min", "min value {} is greater than max value {}"),
     (
@@ -77,7 +77,7 @@ class LimitRanges(BaseStrategy):
                 limit["defaultRequest"] = request
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge each limit."""
+        """Validate each limit."""
         seen: set[str] = set()
         found: Errors = []
         for index, limit in enumerate(obj["spec"].get("limits") or ()):
@@ -96,7 +96,7 @@ class LimitRanges(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change like a new one."""
+        """Validate a change like a new one."""
         return self.checked_meta(new) + self.check(new)
 
 
@@ -106,18 +106,20 @@ def _limit_errors(limit: Part, kind: str, field: str) -> Errors:
     for part in _LISTS:
         has_storage = any("storage" in limit.get(bound, {}) for bound in ("min", "max"))
         if part == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim" and not has_storage:
-            told = "either minimum or maximum storage value is required, but neither was provided"
-            found.append(required(f"{field}.limits", told))
+            message = (
+                "either minimum or maximum storage value is required, but neither was provided"
+            )
+            found.append(required(f"{field}.limits", message))
         values = limit.get(part, {})
         if kind == "Pod" and part in ("default", "defaultRequest"):
             if values:
-                told = "may not be specified when `type` is 'Pod'"
-                found.append(forbidden(f"{field}.{part}", told))
+                message = "may not be specified when `type` is 'Pod'"
+                found.append(forbidden(f"{field}.{part}", message))
             continue
         amounts[part] = values
-        judge = container_name_errors if kind in ("Pod", "Container") else name_errors
+        check_resource = container_name_errors if kind in ("Pod", "Container") else name_errors
         for name in values:
-            found += judge(name, f"{field}.{part}[{name}]")
+            found += check_resource(name, f"{field}.{part}[{name}]")
     names = dict.fromkeys(name for values in amounts.values() for name in values)
     for name in names:
         known = {part: parse(each[name]) for part, each in amounts.items() if name in each}
@@ -127,9 +129,9 @@ def _limit_errors(limit: Part, kind: str, field: str) -> Errors:
 
 def _order_errors(known: Mapping[str, Quantity], name: str, field: str) -> Errors:
     found: Errors = []
-    for least, most, where, shown, told in _ORDER:
+    for least, most, where, shown, message in _ORDER:
         if least in known and most in known and known[least] > known[most]:
-            words = told.format(known[least].text, known[most].text)
+            words = message.format(known[least].text, known[most].text)
             found.append(invalid(f"{field}.{where}[{name}]", known[shown].text, words))
     ratio_field = f"{field}.maxLimitRequestRatio[{name}]"
     ratio = known.get("maxLimitRequestRatio")
@@ -184,7 +186,7 @@ class ResourceQuotas(BaseStrategy):
             round_up(obj.get("status", {}).get(part))
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the amounts and what they are of."""
+        """Validate the amounts and what they are of."""
         spec: Part = obj["spec"]
         found: Errors = []
         found += _amounts_errors(spec.get("hard", {}), "spec.hard")
@@ -192,8 +194,8 @@ class ResourceQuotas(BaseStrategy):
         for scope in scopes:
             if scope not in _SCOPES:
                 found.append(invalid("spec.scopes", scopes, "unsupported scope"))
-            told = "unsupported scope applied to resource"
-            found += [invalid("spec.scopes", scopes, told)] * _misplaced(scope, spec)
+            message = "unsupported scope applied to resource"
+            found += [invalid("spec.scopes", scopes, message)] * _misplaced(scope, spec)
         found += _exclusive_errors(set(scopes), "spec.scopes", spec)
         selector = spec.get("scopeSelector")
         if selector is None:
@@ -213,8 +215,8 @@ class ResourceQuotas(BaseStrategy):
             scope = expression.get("scopeName", "")
             if scope not in _SCOPES:
                 found.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
-            told = "unsupported scope applied to resource"
-            found += [invalid(field, shown, told)] * _misplaced(scope, spec)
+            message = "unsupported scope applied to resource"
+            found += [invalid(field, shown, message)] * _misplaced(scope, spec)
             found += _expression_errors(expression, scope, field)
         named = {each.get("scopeName", "") for each in expressions}
         return found + _exclusive_errors(named, field, spec)
@@ -222,7 +224,7 @@ class ResourceQuotas(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change; the scopes stay."""
+        """Validate a change; the scopes stay."""
         found = self.changed_meta(new, old)
         if subresource == "status":
             status = new.get("status", {})
@@ -236,7 +238,7 @@ class ResourceQuotas(BaseStrategy):
         return found
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of requests above their limits."""
+        """Warn of requests above their limits."""
         hard = obj["spec"].get("hard", {})
         found = []
         for name in ("cpu", "memory", "storage", "ephemeral-storage") if old is None else ():
@@ -245,8 +247,8 @@ class ResourceQuotas(BaseStrategy):
                 asked = name
             most = f"limits.{name}"
             if asked in hard and most in hard and parse(hard[asked]) > parse(hard[most]):
-                told = f"should be less than {most} ({hard[most]})"
-                found.append(f"ResourceQuota {asked} ({hard[asked]}) {told}")
+                message = f"should be less than {most} ({hard[most]})"
+                found.append(f"ResourceQuota {asked} ({hard[asked]}) {message}")
         return found
 
 
@@ -280,24 +282,24 @@ def _expression_errors(expression: Part, scope: str, field: str) -> Errors:
     operator, values = expression.get("operator", ""), expression.get("values", ())
     found: Errors = []
     if scope in _EXISTING and operator != "Exists":
-        told = (
+        message = (
             "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
             "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
             "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
         )
-        found.append(invalid(f"{field}.operator", operator, told))
+        found.append(invalid(f"{field}.operator", operator, message))
     if operator in ("In", "NotIn"):
         if not values:
-            told = (
+            message = (
                 "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
             )
-            found.append(required(f"{field}.values", told))
+            found.append(required(f"{field}.values", message))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            told = (
+            message = (
                 "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
             )
-            found.append(invalid(f"{field}.values", list(values), told))
+            found.append(invalid(f"{field}.values", list(values), message))
     else:
         found.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
     return found

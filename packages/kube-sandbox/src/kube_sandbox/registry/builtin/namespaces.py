@@ -1,5 +1,5 @@
 """
-Namespace, with its own finalizers: it stays until they are gone.
+Namespace, with finalizers of its own: it stays until they are removed.
 
 Follows kubernetes 1.35 pkg/registry/core/namespace/strategy.go namespaceStrategy.PrepareForCreate,
 namespaceStrategy.Canonicalize; pkg/apis/core/validation/validation.go ValidateNamespace,
@@ -56,7 +56,7 @@ class Namespaces(BaseStrategy):
                 new["spec"]["finalizers"] = finalizers
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge its finalizers."""
+        """Validate its finalizers."""
         found: Errors = []
         for each in obj.get("spec", {}).get("finalizers", ()):
             found += _finalizer_errors(each, "spec.finalizers")
@@ -65,7 +65,7 @@ class Namespaces(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change; the phase tells whether it is being deleted."""
+        """Validate a change; the phase tells whether it is being deleted."""
         if subresource == "status":
             errors: Errors = []
             errors += self.changed_meta(new, old)
@@ -75,8 +75,8 @@ class Namespaces(BaseStrategy):
                 ("Terminating", "is not empty") if is_leaving else ("Active", "is empty")
             )
             if phase != wanted:
-                told = f"may only be '{wanted}' if `deletionTimestamp` {state}"
-                errors.append(invalid("status.Phase", phase, told))
+                message = f"may only be '{wanted}' if `deletionTimestamp` {state}"
+                errors.append(invalid("status.Phase", phase, message))
             return errors
         if subresource == FINALIZE:
             found = self.changed_meta(new, old)
@@ -99,8 +99,8 @@ def _label(obj: KubeObject) -> None:
 def _finalizer_errors(value: str, field: str) -> Errors:
     found = [invalid(field, value, each) for each in qualified_name(value)]
     if "/" not in value and value not in KNOWN_FINALIZERS:
-        told = "name is neither a standard finalizer name nor is it fully qualified"
-        found.append(invalid(field, value, told))
+        message = "name is neither a standard finalizer name nor is it fully qualified"
+        found.append(invalid(field, value, message))
     return found
 
 

@@ -38,7 +38,7 @@ class NetworkPolicies(BaseStrategy):
             spec["policyTypes"] = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge rules and selectors."""
+        """Validate rules and selectors."""
         spec: Part = obj["spec"]
         found = label_selector(spec.get("podSelector"), "spec.podSelector")
         for direction, peers in _DIRECTIONS:
@@ -50,8 +50,8 @@ class NetworkPolicies(BaseStrategy):
                     found += _peer_errors(peer, f"{field}.{peers}[{place}]")
         types = spec.get("policyTypes", ())
         if len(types) > len(_TYPES):
-            told = "may not specify more than two policyTypes"
-            return [*found, invalid("spec.policyTypes", list(types), told)]
+            message = "may not specify more than two policyTypes"
+            return [*found, invalid("spec.policyTypes", list(types), message)]
         return found + [
             not_supported(f"spec.policyTypes[{index}]", each, _TYPES)
             for index, each in enumerate(types)
@@ -61,12 +61,12 @@ class NetworkPolicies(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change: the whole is judged twice, as a new one and as a changed one."""
-        judged = self.check(new)
-        return self.checked_meta(new) + judged + self.changed_meta(new, old) + judged
+        """Validate a change: everything is validated twice, as new and as changed."""
+        errors = self.check(new)
+        return self.checked_meta(new) + errors + self.changed_meta(new, old) + errors
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of ranges that are not written as they should be."""
+        """Warn of ranges that are not written as they should be."""
         found: list[str] = []
         for direction, peers in _DIRECTIONS:
             for index, rule in enumerate(obj["spec"].get(direction, ())):
@@ -88,14 +88,14 @@ def _port_errors(port: Part, field: str) -> Errors:
         found += [invalid(f"{field}.port", number, each) for each in port_number(number)]
         if last is not None:
             if last < number:
-                told = "must be greater than or equal to `port`"
-                found.append(invalid(f"{field}.endPort", number, told))
+                message = "must be greater than or equal to `port`"
+                found.append(invalid(f"{field}.endPort", number, message))
             found += [invalid(f"{field}.endPort", last, each) for each in port_number(last)]
         return found
     if last is not None:
         state = "not specified" if number is None else "non-numeric"
-        told = f"may not be specified when `port` is {state}"
-        found.append(invalid(f"{field}.endPort", last, told))
+        message = f"may not be specified when `port` is {state}"
+        found.append(invalid(f"{field}.endPort", last, message))
     if number is not None:
         found += [invalid(f"{field}.port", number, each) for each in port_name(number)]
     return found
@@ -119,8 +119,8 @@ def _peer_errors(peer: Part, field: str) -> Errors:
             if excepted is None:
                 found += cidr_errors(text, f"{where}.except[{index}]")
             elif excepted.network_address not in whole or whole.prefixlen >= excepted.prefixlen:
-                told = "must be a strict subset of `cidr`"
-                found.append(invalid(f"{where}.except[{index}]", text, told))
+                message = "must be a strict subset of `cidr`"
+                found.append(invalid(f"{where}.except[{index}]", text, message))
         if selectors:
             found.append(forbidden(field, "may not specify both ipBlock and another peer"))
     elif not selectors:

@@ -41,7 +41,7 @@ Part = Mapping[str, Any]
 
 
 class PersistentVolumeClaims(BaseStrategy):
-    """Somebody wants a volume."""
+    """Requests for volumes."""
 
     def default(self, obj: KubeObject) -> None:
         """Want a file system, and wait."""
@@ -82,13 +82,13 @@ class PersistentVolumeClaims(BaseStrategy):
             _sync_data_sources(spec)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge what is wanted."""
+        """Validate the spec."""
         return claim_errors(obj["spec"], "spec")
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change: of a bound claim only size and class of attributes may change."""
+        """Validate a change: of a bound claim only size and class of attributes may change."""
         found = self.changed_meta(new, old)
         if subresource == "status":
             status: Part = new.get("status", {})
@@ -107,21 +107,21 @@ class PersistentVolumeClaims(BaseStrategy):
         return found + self.checked_meta(new) + self.check(new) + _changed_errors(new, old)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of an annotation that is out of use, and of parts of bytes."""
+        """Warn of an annotation that is out of use, and of parts of bytes."""
         field = f"metadata.annotations[{_CLASS_KEY}]"
         written = _CLASS_KEY in obj["metadata"].get("annotations", {})
-        told = 'deprecated since v1.8; use "storageClassName" attribute instead'
-        found = [f"{field}: {told}"] if written else []
+        message = 'deprecated since v1.8; use "storageClassName" attribute instead'
+        found = [f"{field}: {message}"] if written else []
         for part in ("requests", "limits"):
             size = obj["spec"].get("resources", {}).get(part, {}).get("storage")
             if size is not None and parse(size).milli % 1000:
-                told = f'fractional byte value "{size}" is invalid, must be an integer'
-                found.append(f"spec.resources.{part}[storage]: {told}")
+                message = f'fractional byte value "{size}" is invalid, must be an integer'
+                found.append(f"spec.resources.{part}[storage]: {message}")
         return found
 
 
 def _is_old_source(source: Part | None) -> bool:
-    """Say whether a source is of the kinds that could be named before any could."""
+    """Return whether a source is of the kinds that could be named before any could."""
     if source is None:
         return False
     group, kind = source.get("apiGroup") or "", source.get("kind", "")
@@ -144,24 +144,24 @@ def _sync_data_sources(spec: dict[str, Any]) -> None:
 
 
 def mode_errors(modes: list[str], field: str) -> Errors:
-    """Judge how a volume is used."""
+    """Validate how a volume is used."""
     found: Errors = [
         not_supported(field, mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES
     ]
     known = {mode for mode in modes if mode in ACCESS_MODES}
     if "ReadWriteOncePod" in known and len(known) > 1:
-        told = "may not use ReadWriteOncePod with other access modes"
-        found.append(forbidden(field, told))
+        message = "may not use ReadWriteOncePod with other access modes"
+        found.append(forbidden(field, message))
     return found
 
 
 def claim_errors(spec: Part, field: str) -> Errors:
-    """Judge what a claim wants; a template of one is judged so too."""
+    """Validate the spec of a claim or of a claim template."""
     modes = list(spec.get("accessModes", ()))
     found: Errors = []
     if not modes:
-        told = "at least 1 access mode is required"
-        found.append(required(f"{field}.accessModes", told))
+        message = "at least 1 access mode is required"
+        found.append(required(f"{field}.accessModes", message))
     found += label_selector(spec.get("selector"), f"{field}.selector")
     found += mode_errors(modes, f"{field}.accessModes")
     size_field = f"{field}.resources[storage]"
@@ -192,8 +192,8 @@ def _mode_and_source_errors(spec: Part, field: str) -> Errors:
         found += [required(f"{where}.{key}") for key in ("name", "kind") if not source.get(key)]
         group, kind = source.get("apiGroup") or "", source.get("kind", "")
         if not group and kind != "PersistentVolumeClaim":
-            told = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-            found.append(invalid(where, kind, told))
+            message = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+            found.append(invalid(where, kind, message))
         if group:
             found += [invalid(f"{where}.apiGroup", group, each) for each in dns_subdomain(group)]
         if namespace := source.get("namespace"):
@@ -202,8 +202,8 @@ def _mode_and_source_errors(spec: Part, field: str) -> Errors:
     if old is None or new is None:
         return found
     if new.get("namespace"):
-        told = "may not be specified when dataSourceRef.namespace is specified"
-        found.append(invalid(field, {}, told))
+        message = "may not be specified when dataSourceRef.namespace is specified"
+        found.append(invalid(field, {}, message))
     elif any(old.get(part) != new.get(part) for part in ("apiGroup", "kind", "name")):
         found.append(invalid(field, {}, "must match dataSourceRef"))
     return found
@@ -242,13 +242,13 @@ def _changed_errors(new: KubeObject, old: KubeObject) -> Errors:
         now.pop("volumeAttributesClassName", None)
         then.pop("volumeAttributesClassName", None)
     if now != then:
-        told = _IMMUTABLE_MESSAGE + difference(then, now, "core.PersistentVolumeClaimSpec")
-        found.append(forbidden("spec", told))
+        message = _IMMUTABLE_MESSAGE + difference(then, now, "core.PersistentVolumeClaimSpec")
+        found.append(forbidden("spec", message))
     if _storage(wanted) < _storage(former):
         capacity = old.get("status", {}).get("capacity", {})
         if not _storage(capacity) < _storage(wanted):
-            told = "field can not be less than status.capacity"
-            found.append(forbidden("spec.resources.requests.storage", told))
+            message = "field can not be less than status.capacity"
+            found.append(forbidden("spec.resources.requests.storage", message))
     return found + immutable(now.get("volumeMode"), then.get("volumeMode"), "volumeMode")
 
 

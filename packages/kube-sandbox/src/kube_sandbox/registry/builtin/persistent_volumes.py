@@ -1,5 +1,5 @@
 """
-PersistentVolume and StorageClass; of the sources of a volume only one is judged to be there.
+PersistentVolume and StorageClass; of the source of a volume only its presence is checked.
 
 Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePersistentVolumeSpec,
 ValidatePersistentVolumeUpdate; pkg/apis/storage/validation/validation.go ValidateStorageClass,
@@ -100,25 +100,22 @@ class PersistentVolumes(BaseStrategy):
             status[key] = format_time(occasion.now)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge size, use and source."""
+        """Validate size, use and source."""
         spec: Part = obj["spec"]
         modes = list(spec.get("accessModes", ()))
         found: Errors = [] if modes else [required("spec.accessModes")]
         found += mode_errors(modes, "spec.accessModes")
         capacity = spec.get("capacity", {})
         field = "spec.capacity"
-        capacity_errors: Errors = [] if capacity else [required(field)]
+        found += [] if capacity else [required(field)]
         if list(capacity) != ["storage"]:
-            capacity_errors.append(not_supported(field, dict(capacity) or None, ("storage",)))
+            found.append(not_supported(field, dict(capacity) or None, ("storage",)))
         for name, text in capacity.items():
             if parse(text).whole < 0:
-                told = "must be a valid resource quantity"
-                capacity_errors.append(invalid(f"{field}[{name}]", parse(text).whole, told))
+                message = "must be a valid resource quantity"
+                found.append(invalid(f"{field}[{name}]", parse(text).whole, message))
             if parse(text).sign <= 0:
-                capacity_errors.append(
-                    invalid(f"{field}[{name}]", text, "must be greater than zero")
-                )
-        found += capacity_errors
+                found.append(invalid(f"{field}[{name}]", text, "must be greater than zero"))
         policy = spec.get("persistentVolumeReclaimPolicy", "")
         if policy not in _RECLAIM:
             found.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
@@ -127,10 +124,10 @@ class PersistentVolumes(BaseStrategy):
             found.append(required("spec", "must specify a volume type"))
         if "hostPath" in sources and not spec["hostPath"].get("path"):
             found.append(required("spec.hostPath.path"))
-        told = "may not specify more than 1 volume type"
-        # One of them may stand beside others, nobody knows why.
+        message = "may not specify more than 1 volume type"
+        # Upstream accepts one of them beside others.
         others = [name for name in sources[1:] if name != "flexVolume"]
-        found += [forbidden(f"spec.{_DISPLAY_NAMES.get(name, name)}", told) for name in others]
+        found += [forbidden(f"spec.{_DISPLAY_NAMES.get(name, name)}", message) for name in others]
         name, mode = spec.get("storageClassName", ""), spec.get("volumeMode")
         if name:
             where = "spec.storageClassName"
@@ -142,15 +139,15 @@ class PersistentVolumes(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change; the source stays."""
+        """Validate a change; the source stays."""
         if subresource == "status":
             return self.changed_meta(new, old)
-        judged = self.checked_meta(new) + self.check(new)
+        errors_of_new = self.checked_meta(new) + self.check(new)
         spec, before = new["spec"], old["spec"]
-        found = judged + judged
+        found = errors_of_new + errors_of_new
         if any(spec.get(name) != before.get(name) for name in _SOURCES):
-            told = "spec.persistentvolumesource is immutable after creation\n"
-            found.append(forbidden("spec.persistentvolumesource", told))
+            message = "spec.persistentvolumesource is immutable after creation\n"
+            found.append(forbidden("spec.persistentvolumesource", message))
         return found + immutable(spec.get("volumeMode"), before.get("volumeMode"), "volumeMode")
 
 
@@ -163,7 +160,7 @@ class StorageClasses(BaseStrategy):
         obj.setdefault("volumeBindingMode", "Immediate")
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge maker and parameters."""
+        """Validate maker and parameters."""
         maker, policy = obj.get("provisioner", ""), obj["reclaimPolicy"]
         found: Errors = []
         if not maker:
@@ -193,7 +190,7 @@ class StorageClasses(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change: next to nothing may."""
+        """Validate a change: next to nothing may."""
         found = self.checked_meta(new) + self.check(new) + self.changed_meta(new, old)
         for part in ("parameters", "provisioner", "reclaimPolicy"):
             if new.get(part) != old.get(part):

@@ -25,14 +25,14 @@ class PriorityClasses(BaseStrategy):
         obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge name, value and policy."""
+        """Validate name, value and policy."""
         name, value = obj["metadata"].get("name", ""), obj.get("value", 0)
         found: Errors = []
         reason = ""
         if not name.startswith(_PREFIX):
             if value > _HIGHEST:
-                told = f"maximum allowed value of a user defined priority is {_HIGHEST}"
-                found.append(forbidden("value", told))
+                message = f"maximum allowed value of a user defined priority is {_HIGHEST}"
+                found.append(forbidden("value", message))
         elif name not in _SYSTEM:
             reason = f"{name} is not a known system priority class"
         elif value != _SYSTEM[name]:
@@ -41,8 +41,8 @@ class PriorityClasses(BaseStrategy):
             reason = f"globalDefault of {name} PriorityClass must be false"
         if reason:
             reserved = f"priority class names with '{_PREFIX}' prefix are reserved"
-            told = f"{reserved} for system use only. error: {reason}"
-            found.append(forbidden("metadata.name", told))
+            message = f"{reserved} for system use only. error: {reason}"
+            found.append(forbidden("metadata.name", message))
         policy = obj.get("preemptionPolicy")
         if policy == "":
             found.append(required("preemptionPolicy"))
@@ -53,7 +53,7 @@ class PriorityClasses(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change: the value stays."""
+        """Validate a change: the value stays."""
         found = self.changed_meta(new, old)
         if new.get("value", 0) != old.get("value", 0):
             found.append(forbidden("value", "may not be changed in an update."))

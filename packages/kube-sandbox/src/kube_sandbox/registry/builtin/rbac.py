@@ -1,5 +1,5 @@
 """
-Roles and their bindings.
+Roles, ClusterRoles and their bindings.
 
 Follows kubernetes 1.35 pkg/apis/rbac/validation/validation.go ValidateRole, ValidateClusterRole,
 ValidateRoleBinding, ValidateRoleBindingUpdate.
@@ -18,7 +18,7 @@ _REFERENCE = (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))
 
 
 def _name_rule(name: str, is_prefix: bool) -> list[str]:
-    # A prefix is judged like a name.
+    # A prefix is validated like a name.
     return path_segment(name)
 
 
@@ -28,16 +28,16 @@ class _Rbac(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change."""
+        """Validate a change."""
         found = self.checked_meta(new) + self.check(new)
         return found + self.changed_meta(new, old) + self.check_update(new, old)
 
 
 class Roles(_Rbac):
-    """What somebody may do."""
+    """Roles and ClusterRoles."""
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the rules, and whose rules are taken over."""
+        """Validate the rules, and whose rules are taken over."""
         found: Errors = []
         for index, rule in enumerate(obj.get("rules") or ()):
             rule_at = f"rules[{index}]"
@@ -47,44 +47,39 @@ class Roles(_Rbac):
             if urls:
                 where = f"{rule_at}.nonResourceURLs"
                 if self.ways.namespaced:
-                    told = "namespaced rules cannot apply to non-resource URLs"
-                    found.append(invalid(where, urls, told))
+                    message = "namespaced rules cannot apply to non-resource URLs"
+                    found.append(invalid(where, urls, message))
                 if any(rule.get(part) for part in ("apiGroups", "resources", "resourceNames")):
-                    told = "rules cannot apply to both regular resources and non-resource URLs"
-                    found.append(invalid(where, urls, told))
+                    message = "rules cannot apply to both regular resources and non-resource URLs"
+                    found.append(invalid(where, urls, message))
             else:
                 if not rule.get("apiGroups"):
-                    told = "resource rules must supply at least one api group"
-                    found.append(required(f"{rule_at}.apiGroups", told))
+                    message = "resource rules must supply at least one api group"
+                    found.append(required(f"{rule_at}.apiGroups", message))
                 if not rule.get("resources"):
-                    told = "resource rules must supply at least one resource"
-                    found.append(required(f"{rule_at}.resources", told))
+                    message = "resource rules must supply at least one resource"
+                    found.append(required(f"{rule_at}.resources", message))
         aggregation_rule = obj.get("aggregationRule")
         if aggregation_rule is None:
-            aggregation_errors: Errors = []
-        else:
-            field = "aggregationRule.clusterRoleSelectors"
-            selectors = aggregation_rule.get("clusterRoleSelectors", ())
-            if not selectors:
-                told = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-                aggregation_errors = [required(field, told)]
-            else:
-                aggregation_errors = []
-                for index, selector in enumerate(selectors):
-                    wrong = label_selector(selector, f"{field}[{index}]")
-                    aggregation_errors += wrong
-                    if wrong:
-                        aggregation_errors.append(
-                            invalid(f"{field}[{index}]", None, "invalid label selector.")
-                        )
-        return found + aggregation_errors
+            return found
+        field = "aggregationRule.clusterRoleSelectors"
+        selectors = aggregation_rule.get("clusterRoleSelectors", ())
+        if not selectors:
+            message = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+            found.append(required(field, message))
+        for index, selector in enumerate(selectors):
+            wrong = label_selector(selector, f"{field}[{index}]")
+            found += wrong
+            if wrong:
+                found.append(invalid(f"{field}[{index}]", None, "invalid label selector."))
+        return found
 
 
 class Bindings(_Rbac):
     """Who may do it."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in the groups."""
+        """Default the groups."""
         reference = obj.setdefault("roleRef", {})
         if not reference.get("apiGroup"):
             reference["apiGroup"] = GROUP
@@ -93,7 +88,7 @@ class Bindings(_Rbac):
                 subject["apiGroup"] = GROUP
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the role's name and the subjects."""
+        """Validate the role's name and the subjects."""
         kinds = ("Role", "ClusterRole") if self.ways.namespaced else ("ClusterRole",)
         reference = obj["roleRef"]
         group, kind = reference.get("apiGroup", ""), reference.get("kind", "")

@@ -1,5 +1,5 @@
 """
-The scale of a workload: how many pods it is to have and has, as an object of its own.
+The scale of a workload: its desired and actual number of pods as an object of its own.
 
 Follows kubernetes 1.35 pkg/registry/apps/deployment/storage/storage.go scaleFromDeployment;
 pkg/apis/autoscaling/validation/validation.go ValidateScale;
@@ -53,7 +53,7 @@ def with_scale(obj: KubeObject, scale: KubeObject) -> KubeObject:
 
 
 def check_scale(scale: KubeObject) -> Errors:
-    """Return what is wrong with a scale beside its metadata."""
+    """Return the errors in a scale beside its metadata."""
     return nonnegative(scale.get("spec", {}).get("replicas"), "spec.replicas")
 
 

@@ -1,5 +1,5 @@
 """
-Secret: what its types ask for, and how `stringData` becomes `data`.
+Secret: the keys its types require, and how `stringData` becomes `data`.
 
 Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateSecret,
 ValidateSecretUpdate; pkg/apis/core/v1/conversion.go Convert_v1_Secret_To_core_Secret.
@@ -53,7 +53,7 @@ class Secrets(BaseStrategy):
         super().prepare_update(new, old, subresource, occasion)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge keys and size, and what the type asks for."""
+        """Validate keys and size, and what the type asks for."""
         data = obj.get("data", {})
         found: Errors = []
         for key in data:
@@ -68,7 +68,7 @@ class Secrets(BaseStrategy):
         return found + immutable_errors(new, old, "data")
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of a certificate or a key that is none."""
+        """Warn of a certificate or a key that is none."""
         if obj.get("type") != _TLS:
             return []
         for key, word in (("tls.crt", "certificate"), ("tls.key", "key")):
@@ -89,7 +89,7 @@ def _type_errors(obj: KubeObject) -> Errors:
             value = json.loads(text)
         except json.JSONDecodeError as error:
             if not text.strip() or error.pos >= len(text):
-                told = "unexpected end of JSON input"
+                message = "unexpected end of JSON input"
             else:
                 letter = text[error.pos]
                 where = "looking for beginning of value"
@@ -97,16 +97,16 @@ def _type_errors(obj: KubeObject) -> Errors:
                     where = "after top-level value"
                 elif error.msg.startswith("Expecting property name"):
                     where = "looking for beginning of object key string"
-                told = f"invalid character '{letter}' {where}"
+                message = f"invalid character '{letter}' {where}"
         else:
             if isinstance(value, dict) or value is None:
-                told = ""
+                message = ""
             else:
                 word = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
-                told = (
+                message = (
                     f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
                 )
-        return [invalid(f"data[{docker_key}]", _REDACTED, told)] if told else []
+        return [invalid(f"data[{docker_key}]", _REDACTED, message)] if message else []
     if kind == "kubernetes.io/service-account-token":
         named = obj["metadata"].get("annotations", {}).get(_ACCOUNT_KEY)
         return [] if named else [required(f"metadata.annotations[{_ACCOUNT_KEY}]")]

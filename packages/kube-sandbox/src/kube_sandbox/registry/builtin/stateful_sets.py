@@ -1,5 +1,5 @@
 """
-StatefulSet, and ControllerRevision, in which it keeps what it was.
+StatefulSet and ControllerRevision.
 
 Follows kubernetes 1.35 pkg/apis/apps/validation/validation.go ValidateStatefulSetSpec,
 ValidateStatefulSetUpdate, ValidateControllerRevisionCreate; pkg/apis/apps/v1/defaults.go
@@ -74,7 +74,7 @@ class StatefulSets(TemplateStrategy):
     """Pods with names and storage of their own."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out."""
+        """Set defaults."""
         spec = obj.setdefault("spec", {})
         for key, value in _DEFAULTS.items():
             spec.setdefault(key, value)
@@ -113,11 +113,11 @@ class StatefulSets(TemplateStrategy):
         return {"replicas": 0, "availableReplicas": 0}
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the spec of a new object, and what may change of an old one."""
+        """Validate the spec of a new object, and what may change of an old one."""
         return _spec(obj["spec"], is_new=True)
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Refuse changes beyond a few fields."""
+        """Reject changes beyond a few fields."""
         fixed, before = (
             {key: value for key, value in each["spec"].items() if key not in _CHANGEABLE}
             for each in (new, old)
@@ -127,7 +127,7 @@ class StatefulSets(TemplateStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
     ) -> Errors:
-        """Return what is wrong with a changed object; what cannot change is not judged again."""
+        """Return the errors in a changed object; immutable fields are not validated again."""
         if subresource == "status":
             status = self.check_status(new, old)
             return status + self.changed_meta(new, old) + not_decremented(new, old)
@@ -135,7 +135,7 @@ class StatefulSets(TemplateStrategy):
         return found + self.check_update(new, old)
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Judge the numbers."""
+        """Validate the numbers."""
         status = new.get("status", {})
         found = nonnegatives(status, _COUNTS, "status")
         return found + no_more_than(status, _ORDER, "status")
@@ -165,8 +165,8 @@ def _spec(spec: KubeObject, *, is_new: bool) -> Errors:
     policy = spec.get("podManagementPolicy", "")
     found: Errors = []
     if policy not in ("OrderedReady", "Parallel"):
-        told = "must be 'OrderedReady' or 'Parallel'"
-        found.append(invalid("spec.podManagementPolicy", policy, told))
+        message = "must be 'OrderedReady' or 'Parallel'"
+        found.append(invalid("spec.podManagementPolicy", policy, message))
     found += _strategy(spec.get("updateStrategy", {}), "spec.updateStrategy")
     for name in ("whenDeleted", "whenScaled"):
         value = spec.get(_RETENTION, {}).get(name, "")
@@ -189,7 +189,7 @@ def _spec(spec: KubeObject, *, is_new: bool) -> Errors:
 
 
 def _template(spec: KubeObject, at: str) -> Errors:
-    """Judge the template as it is with the storage that each pod gets."""
+    """Validate the template as it is with the storage that each pod gets."""
     template = spec.get("template", {})
     meta, pod = template.get("metadata", {}), template.get("spec", {})
     claims = {
@@ -235,11 +235,11 @@ class ControllerRevisions(BaseStrategy):
     """What a template was at a time."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in the number, which is always there."""
+        """Default the number, which is always there."""
         obj.setdefault("revision", 0)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the number and the data."""
+        """Validate the number and the data."""
         found = nonnegative(obj.get("revision"), "revision")
         data = obj.get("data")
         if data is None:
@@ -251,7 +251,7 @@ class ControllerRevisions(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
     ) -> Errors:
-        """Return what is wrong with a changed object: its data cannot change."""
+        """Return the errors in a changed object: its data cannot change."""
         found = self.changed_meta(new, old) + self.checked_meta(new)
         found += nonnegative(new.get("revision"), "revision")
         if new.get("data") != old.get("data"):

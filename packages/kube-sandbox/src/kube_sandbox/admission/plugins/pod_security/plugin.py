@@ -87,8 +87,8 @@ class PodSecurity(ValidatingPlugin):
             ):
                 return []
             policy = self._policy(attributes.namespace)
-            if told := _violation_message(policy.enforce, pod):
-                raise forbidden_by_plugin(attributes, f"violates {told}")
+            if message := _violation_message(policy.enforce, pod):
+                raise forbidden_by_plugin(attributes, f"violates {message}")
             # A pod that meets `enforce` meets the same standard in `warn`.
             return [] if policy.warn == policy.enforce else _warnings(policy.warn, pod)
         if attributes.subresource:
@@ -148,13 +148,13 @@ def _invalid_label(label: str, value: str, why: str) -> FieldError:
 def _violation_message(standard: Standard, pod: KubeObject) -> str:
     """Describe how a pod or a template violates a standard; "" if it does not."""
     found = violations(standard, pod.get("metadata") or {}, pod.get("spec") or {})
-    told = ", ".join(map(str, found))
-    return f"PodSecurity {quoted(str(standard))}: {told}" if found else ""
+    message = ", ".join(map(str, found))
+    return f"PodSecurity {quoted(str(standard))}: {message}" if found else ""
 
 
 def _warnings(standard: Standard, pod: KubeObject) -> list[str]:
-    told = _violation_message(standard, pod)
-    return [f"would violate {told}"] if told else []
+    message = _violation_message(standard, pod)
+    return [f"would violate {message}"] if message else []
 
 
 def _is_significant(new: KubeObject, old: KubeObject) -> bool:

@@ -1,7 +1,7 @@
 """
-HorizontalPodAutoscaler in version v1, made of one in v2 and back.
+HorizontalPodAutoscaler v1, converted from v2 and back.
 
-Version 1 knows one metric, how busy the processors are; the others it carries in annotations.
+v1 has one metric, CPU utilization; it keeps all others in annotations.
 
 Follows kubernetes 1.35 pkg/apis/autoscaling/v1/conversion.go
 Convert_autoscaling_HorizontalPodAutoscaler_To_v1_HorizontalPodAutoscaler,

@@ -1,5 +1,5 @@
 """
-HorizontalPodAutoscaler, as it is stored: in version v2.
+HorizontalPodAutoscaler in v2, the version in which it is stored.
 
 Follows kubernetes 1.35 pkg/apis/autoscaling/validation/validation.go
 ValidateHorizontalPodAutoscaler, validateHorizontalPodAutoscalerSpec, validateBehavior,
@@ -53,7 +53,7 @@ class Autoscalers(BaseStrategy):
     """How many pods a workload is to have, by what is measured."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out."""
+        """Set defaults."""
         spec = obj.setdefault("spec", {})
         spec.setdefault("minReplicas", 1)
         if not spec.get("metrics"):
@@ -67,13 +67,13 @@ class Autoscalers(BaseStrategy):
         return {"desiredReplicas": 0, "currentMetrics": None}
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge a new object."""
+        """Validate a new object."""
         return _spec(obj["spec"], None)
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Return what is wrong with a changed object; former mistakes may stay."""
+        """Return the errors in a changed object; former mistakes may stay."""
         found = self.changed_meta(new, old)
         if subresource == "status":
             names = ("currentReplicas", "desiredReplicas")
@@ -82,7 +82,7 @@ class Autoscalers(BaseStrategy):
 
 
 def cpu_metric(percent: int) -> KubeObject:
-    """Return the metric that is meant if nobody says: how busy the processors are."""
+    """Return the default metric: CPU utilization."""
     target = {"type": "Utilization", "averageUtilization": percent}
     return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
 
@@ -92,13 +92,13 @@ def _spec(spec: KubeObject, before: KubeObject | None) -> Errors:
     lowest = 0 if before is not None and before.get("minReplicas") == 0 else 1
     found: Errors = []
     if least is not None and least < lowest:
-        told = f"must be greater than or equal to {lowest}"
-        found.append(invalid("spec.minReplicas", least, told))
+        message = f"must be greater than or equal to {lowest}"
+        found.append(invalid("spec.minReplicas", least, message))
     if most < 1:
         found.append(invalid("spec.maxReplicas", most, "must be greater than 0"))
     if least is not None and most < least:
-        told = "must be greater than or equal to `minReplicas`"
-        found.append(invalid("spec.maxReplicas", most, told))
+        message = "must be greater than or equal to `minReplicas`"
+        found.append(invalid("spec.maxReplicas", most, message))
     target = spec.get("scaleTargetRef", {})
     former = (before or {}).get("scaleTargetRef", {})
     kept = before is not None and all(
@@ -120,11 +120,11 @@ def _rules(rules: Mapping[str, Any], at: str) -> Errors:
     window = rules.get("stabilizationWindowSeconds")
     found: Errors = []
     if window is not None and window < 0:
-        told = "must be greater than or equal to zero"
-        found.append(invalid(f"{at}.stabilizationWindowSeconds", window, told))
+        message = "must be greater than or equal to zero"
+        found.append(invalid(f"{at}.stabilizationWindowSeconds", window, message))
     if window is not None and window > _LONGEST_WINDOW:
-        told = f"must be less than or equal to {_LONGEST_WINDOW}"
-        found.append(invalid(f"{at}.stabilizationWindowSeconds", window, told))
+        message = f"must be less than or equal to {_LONGEST_WINDOW}"
+        found.append(invalid(f"{at}.stabilizationWindowSeconds", window, message))
     known = ("Disabled", "Max", "Min")
     found += choice(rules.get("selectPolicy"), known, f"{at}.selectPolicy")
     policies = rules.get("policies") or ()
@@ -139,8 +139,8 @@ def _rules(rules: Mapping[str, Any], at: str) -> Errors:
                 found.append(invalid(f"{policy_at}.{key}", number, "must be greater than zero"))
         period = policy.get("periodSeconds", 0)
         if period > _LONGEST_PERIOD:
-            told = f"must be less than or equal to {_LONGEST_PERIOD}"
-            found.append(invalid(f"{policy_at}.periodSeconds", period, told))
+            message = f"must be less than or equal to {_LONGEST_PERIOD}"
+            found.append(invalid(f"{policy_at}.periodSeconds", period, message))
     tolerance = rules.get("tolerance")
     if tolerance is not None and nanos(tolerance) < 0:
         found.append(invalid(f"{at}.tolerance", tolerance, NEGATIVE))
@@ -150,7 +150,7 @@ def _rules(rules: Mapping[str, Any], at: str) -> Errors:
 def check_reference(
     reference: Mapping[str, Any], at: str, *, any_version: bool = False, any_group: bool = False
 ) -> Errors:
-    """Return what is wrong with a reference to another object."""
+    """Return the errors in a reference to another object."""
     found: Errors = []
     for key in ("kind", "name"):
         found += check_name(reference.get(key, ""), f"{at}.{key}", path_segment)
@@ -158,16 +158,16 @@ def check_reference(
     if any_version:
         return found
     if version.count("/") > 1:
-        told = f"unexpected GroupVersion string: {version}"
-        found.append(invalid(f"{at}.apiVersion", version, told))
+        message = f"unexpected GroupVersion string: {version}"
+        found.append(invalid(f"{at}.apiVersion", version, message))
     elif not any_group and not version.partition("/")[0 if "/" in version else 1]:
-        told = "apiVersion must specify API group"
-        found.append(invalid(f"{at}.apiVersion", version, told))
+        message = "apiVersion must specify API group"
+        found.append(invalid(f"{at}.apiVersion", version, message))
     return found
 
 
 def check_metrics(metrics: Iterable[KubeObject], least: int | None, at: str) -> Errors:
-    """Return what is wrong with metrics."""
+    """Return the errors in metrics."""
     found: Errors = []
     given = list(metrics)
     for index, metric in enumerate(given):
@@ -184,21 +184,21 @@ def check_metrics(metrics: Iterable[KubeObject], least: int | None, at: str) -> 
         if kind in _TYPES:
             expected = kind[0].lower() + kind[1:]
             if expected not in sources:
-                told = "must populate information for the given metric source"
-                found.append(required(f"{metric_at}.{expected}", told))
+                message = "must populate information for the given metric source"
+                found.append(required(f"{metric_at}.{expected}", message))
         else:
             found.append(not_supported(f"{metric_at}.type", kind, _TYPES))
         if len(sources) != 1:
-            told = "must populate the given metric source only"
+            message = "must populate the given metric source only"
             found += [
-                forbidden(f"{metric_at}.{name}", told) for name in sources if name != expected
+                forbidden(f"{metric_at}.{name}", message) for name in sources if name != expected
             ]
     if least == 0 and not {"Object", "External"} & {each.get("type") for each in given}:
-        told = (
+        message = (
             "must specify at least one Object or External metric to support scaling "
             "to zero replicas"
         )
-        found.append(forbidden(at, told))
+        found.append(forbidden(at, message))
     return found
 
 
@@ -217,16 +217,16 @@ def _source_errors(name: str, source: Mapping[str, Any], at: str) -> Errors:
         case "external":
             found += _identifier(source, at)
             if not has_value and not has_average:
-                told = "must set either a target value for metric or a per-pod target"
-                found.append(required(average_at, told))
+                message = "must set either a target value for metric or a per-pod target"
+                found.append(required(average_at, message))
             if has_value and has_average:
-                told = "may not set both a target value for metric and a per-pod target"
-                found.append(forbidden(f"{at}.target.value", told))
+                message = "may not set both a target value for metric and a per-pod target"
+                found.append(forbidden(f"{at}.target.value", message))
         case "pods":
             found += _identifier(source, at)
             if not has_average:
-                told = "must specify a positive target averageValue"
-                found.append(required(average_at, told))
+                message = "must specify a positive target averageValue"
+                found.append(required(average_at, message))
         case _:
             found += _resource_errors(source, at, is_of_container=name == "containerResource")
     return found
@@ -267,8 +267,8 @@ def _target(target: Mapping[str, Any], at: str) -> Errors:
     if not kind:
         found.append(required(f"{at}.type", "must specify a metric target type"))
     if kind not in _TARGETS:
-        told = "must be either Utilization, Value, or AverageValue"
-        found.append(invalid(f"{at}.type", kind, told))
+        message = "must be either Utilization, Value, or AverageValue"
+        found.append(invalid(f"{at}.type", kind, message))
     for key in ("value", "averageValue"):
         if key in target and nanos(target[key]) <= 0:
             found.append(invalid(f"{at}.{key}", target[key], "must be positive"))

@@ -1,8 +1,8 @@
 """
-Readers of values: a struct, a list, a number, as Go's decoder takes and its encoder writes them.
+Readers of values: structs, lists, scalars, as Go's decoder accepts and its encoder writes them.
 
-A type is compiled when it is first met. A value that does not fit raises `DecodeTypeError`, which
-gathers on its way out where it was; fields nobody knows are told in a list that is handed down.
+A type is compiled into a reader on first use. A value of the wrong type raises `DecodeTypeError`,
+which collects its path while it unwinds; unknown fields are appended to a list.
 
 Follows go 1.25 encoding/json/decode.go decodeState.object, decodeState.array,
 decodeState.literalStore; encoding/json/encode.go structEncoder.encode.
@@ -38,27 +38,26 @@ _NOTHING: dict[str, Any] = {
 class DecodeTypeError(Exception):
     """A value is of a type that its field cannot hold; unwinding adds where."""
 
-    def __init__(self, told: str, shown: str = "") -> None:
-        super().__init__(told)
-        self.told = told  # the whole message, or what was given if `shown` is the type it met
+    def __init__(self, message: str, shown: str = "") -> None:
+        super().__init__(message)
+        self.message = message  # all of it, or the given type if `shown` is the expected one
         self.shown = shown
         self.struct = ""
         self.steps: list[str] = []
 
     def inside(self, step: str, struct: str) -> None:
-        """Note that it is in a field of a struct; the innermost struct is told."""
+        """Note that it is in a field of a struct; the innermost struct is reported."""
         self.steps.append(step)
         self.struct = self.struct or struct.rpartition(".")[2]
 
     def __str__(self) -> str:
         if not self.shown:
-            return self.told
+            return self.message
         if not self.struct:
-            return f"json: cannot unmarshal {self.told} into Go value of type {self.shown}"
+            return f"json: cannot unmarshal {self.message} into Go value of type {self.shown}"
         where = f"{self.struct}.{'.'.join(reversed(self.steps))}"
-        return (
-            f"json: cannot unmarshal {self.told} into Go struct field {where} of type {self.shown}"
-        )
+        field = f"Go struct field {where} of type {self.shown}"
+        return f"json: cannot unmarshal {self.message} into {field}"
 
 
 @cache
@@ -82,10 +81,10 @@ def reader_of(index: int) -> Reader:
                 raise DecodeTypeError(scalar_values.type_name_of(value), shown)
             found = {}
             for key, item in value.items():
-                told = len(strict)
+                message = len(strict)
                 found[key] = nothing() if item is None else read_item(item, strict)
-                if len(strict) > told:
-                    strict[told:] = [f"{key}.{each}" for each in strict[told:]]
+                if len(strict) > message:
+                    strict[message:] = [f"{key}.{each}" for each in strict[message:]]
             return found
 
         return map_reader
@@ -158,7 +157,7 @@ def _int_or_string(value: Any) -> Any:
 def _bytes_reader(shown: str) -> Reader:
     def read(value: Any, strict: list[str]) -> str:
         if isinstance(value, list):
-            # Read bytes that are written one by one, which nobody does.
+            # Bytes as a list of numbers, as Go accepts them.
             for item in value:
                 if type(item) is not int or not 0 <= item < 256:
                     word = scalar_values.type_name_of(item)
@@ -220,10 +219,10 @@ def _list_reader(index: int, shown: str) -> Reader:
             raise DecodeTypeError(scalar_values.type_name_of(value), shown)
         found = []
         for place, item in enumerate(value):
-            told = len(strict)
+            message = len(strict)
             found.append(nothing() if item is None else read_item(item, strict))
-            if len(strict) > told:
-                strict[told:] = [f"[{place}].{each}" for each in strict[told:]]
+            if len(strict) > message:
+                strict[message:] = [f"[{place}].{each}" for each in strict[message:]]
         return found
 
     return read
@@ -275,17 +274,17 @@ def _struct_reader(index: int) -> Reader:
                 if field is None:
                     strict.append(key)
                 elif item is not None:
-                    told = len(strict)
+                    message = len(strict)
                     item = field[0](item, strict)
                     if item or field[1] != "omit":
                         found[key] = None if not item and field[1] == "null" else item
-                    if len(strict) > told:
-                        strict[told:] = [
+                    if len(strict) > message:
+                        strict[message:] = [
                             f"{key}{rest}" if rest.startswith("[") else f"{key}.{rest}"
-                            for rest in strict[told:]
+                            for rest in strict[message:]
                         ]
-        except DecodeTypeError as misfit:
-            misfit.inside(fields[key][2], shown)
+        except DecodeTypeError as error:
+            error.inside(fields[key][2], shown)
             raise
         for key, zero in zeros:
             found.setdefault(key, _copied(zero))

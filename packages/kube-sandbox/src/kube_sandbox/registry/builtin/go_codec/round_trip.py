@@ -1,14 +1,15 @@
 """
-A body as Go would hold it: what its decoder makes of it, and what its encoder writes of that.
+Bodies as Go holds them: decoded into a struct of their kind and encoded again.
 
-A real API server decodes a body into a struct of its kind and answers with the struct encoded
-again. On the way fields it does not know are lost, `null` becomes nothing, a zero is dropped
-from a field that is left out when it is empty, and structs that are no pointers appear though
-nobody wrote them. The data beside this file says all that of every struct (see
-`tools/package_data/typed_form.py`). A struct is compiled into a reader when it is first met.
+On the way unknown fields are lost, `null` becomes absent, a zero is dropped from a field with
+omitempty, and structs that are not pointers appear even if the client left them out. The data file
+beside this module describes every struct (see `tools/package_data/typed_form.py`).
 
-What a client hears of a body that does not fit: a `StatusError` 400 for a value of another type,
-and a list of texts (`unknown field "spec.foo"`) for what only strict decoding minds.
+A value of the wrong type is a `StatusError` 400; what only strict decoding rejects is a list of
+texts (`unknown field "spec.foo"`). A strategic merge patch and a server-side apply end with a map
+of values instead of JSON: `conversion_error` has the messages of that path. Of several wrong values
+Go's decoder reports the first, but a value that decodes itself (a time, a quantity) ends decoding
+at once: `decoding_error` finds which one is reported.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/serializer/json/json.go Serializer.Decode,
 Serializer.unmarshal; k8s.io/apimachinery/pkg/runtime/converter.go
@@ -56,9 +57,9 @@ class GoRoundTrip:
         strict: list[str] = []
         try:
             found: KubeObject = self._read(body, strict)
-        except DecodeTypeError as misfit:
-            told = decoding_error(self._node, body) or misfit
-            raise self.refusal(str(told)) from None
+        except DecodeTypeError as error:
+            message = decoding_error(self._node, body) or error
+            raise self.refusal(str(message)) from None
         return found, [f'unknown field "{each}"' for each in dict.fromkeys(strict)][
             :MAX_STRICT_ERRORS
         ]
@@ -91,12 +92,12 @@ def round_trip_of(kind: Kind) -> GoRoundTrip | None:
 
 
 def strict_refusal(texts: list[str]) -> str:
-    """Word what strict decoding minds as it is told in a refusal."""
+    """Return the message of a body that strict decoding rejects."""
     return f"strict decoding error: {', '.join(texts)}"
 
 
 def conversion_error(index: int, value: Any) -> str:
-    """Return what is told of the first value that does not fit; empty if all do."""
+    """Return the error of the first value that cannot be converted; empty if all can."""
     if value is None:
         return ""
     node = node_of(index)
@@ -121,8 +122,8 @@ def conversion_error(index: int, value: Any) -> str:
         return f"cannot restore slice from {_KINDS[type(value)]}"
     try:
         reader_of(index)(value, [])
-    except DecodeTypeError as misfit:
-        return f"error decoding from json: {misfit}" if node[0] == "bytes" else str(misfit)
+    except DecodeTypeError as error:
+        return f"error decoding from json: {error}" if node[0] == "bytes" else str(error)
     return ""
 
 
@@ -149,8 +150,8 @@ def decoding_error(index: int, value: Any) -> DecodeTypeError | None:
     if node[0] in _CUSTOM_UNMARSHALERS:
         try:
             reader_of(index)(value, [])
-        except DecodeTypeError as misfit:
-            return misfit
+        except DecodeTypeError as error:
+            return error
         return None
     if node[0] == "pointer":
         return decoding_error(node[2], value)

@@ -1,7 +1,7 @@
 """
-Texts that Go reads into values of its own and writes back in one form: times, durations, bytes.
+Texts that Go decodes into values of its own and encodes in one form: times, durations, bytes.
 
-Each reader returns the form an API server answers with, or raises `GoValueError` with Go's words.
+Each reader returns the form of kube-apiserver's answer, or raises `GoValueError` with Go's message.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/apis/meta/v1/time.go Time.UnmarshalJSON;
 k8s.io/apimachinery/pkg/apis/meta/v1/micro_time.go MicroTime.UnmarshalJSON; go 1.25 time/format.go
@@ -90,8 +90,8 @@ def _time(value: Any, layout: str) -> str | None:
             )
         offset = timedelta(hours=hours, minutes=minutes)
         moment -= offset if text[0] == "+" else -offset
-    told = moment.replace(microsecond=0).isoformat()
-    found = f"{told}.{match[2]}Z" if is_micro else f"{told}Z"
+    message = moment.replace(microsecond=0).isoformat()
+    found = f"{message}.{match[2]}Z" if is_micro else f"{message}Z"
     return None if found.startswith(_ZERO_TIME[:-1]) and moment.microsecond == 0 else found
 
 

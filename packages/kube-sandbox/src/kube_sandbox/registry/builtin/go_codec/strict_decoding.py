@@ -1,8 +1,8 @@
 """
-What strict decoding minds in the text of a body: fields nobody knows, and fields that stand twice.
+Strict decoding of a body's text: unknown fields and duplicate fields.
 
-The second can only be seen in the text: a parsed object has forgotten it. Most texts have neither,
-so it is first asked whether there is anything to tell.
+Duplicates are only visible in the text, not in the parsed object. Most bodies have neither, so that
+is checked first.
 
 Follows sigs.k8s.io/json 2d320260d730 json.go UnmarshalStrict; kubernetes 1.35
 k8s.io/apimachinery/pkg/runtime/serializer/json/json.go Serializer.unmarshal.
@@ -29,7 +29,7 @@ def _find_errors(node: int | None, raw: bytes) -> list[tuple[str, str]]:
 
 
 def has_duplicates(raw: bytes) -> bool:
-    """Say whether a key stands twice in some object of a JSON text."""
+    """Return whether a key stands twice in some object of a JSON text."""
 
     def reject_duplicates(pairs: list[tuple[str, Any]]) -> None:
         if len(pairs) > 1 and len({key for key, _ in pairs}) != len(pairs):

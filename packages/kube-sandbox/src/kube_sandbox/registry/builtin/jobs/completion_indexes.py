@@ -1,5 +1,5 @@
 """
-Lists of indexes of a Job as its status writes them: `1,3-5,7`.
+Completion indexes as the status of a Job writes them: `1,3-5,7`.
 
 Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go validateIndexesFormat,
 parseIndexInterval, validateFailedIndexesNotOverlapCompleted.

@@ -37,7 +37,7 @@ _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 
 
 def default_job_spec(spec: KubeObject) -> None:
-    """Fill in what is left out of a job that is to run."""
+    """Set defaults of a job that is to run."""
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = 1
     spec.setdefault("parallelism", 1)
@@ -52,7 +52,7 @@ def default_job_spec(spec: KubeObject) -> None:
 
 
 def default_conditions(spec: KubeObject) -> None:
-    """Fill in which state of a condition a rule about failed pods means."""
+    """Default which state of a condition a rule about failed pods means."""
     for rule in spec.get("podFailurePolicy", {}).get("rules") or ():
         for pattern in rule.get("onPodConditions", ()):
             pattern["status"] = pattern.get("status") or "True"
@@ -62,7 +62,7 @@ class Jobs(TemplateStrategy):
     """Pods that run to an end."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out; the labels of the template are also the job's."""
+        """Set defaults; the labels of the template are also the job's."""
         spec = obj.setdefault("spec", {})
         default_job_spec(spec)
         default_conditions(spec)
@@ -90,7 +90,7 @@ class Jobs(TemplateStrategy):
         _label(obj)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge a job by itself."""
+        """Validate a job by itself."""
         errors: Errors = []
         spec, name, uid = (
             obj["spec"],
@@ -103,27 +103,27 @@ class Jobs(TemplateStrategy):
             labels = spec["template"].get("metadata", {}).get("labels", {})
             generated = {"controller-uid": uid, "job-name": name, _UID: uid, _NAME: name}
             for key, value in generated.items():
-                at, told = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
+                at, message = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
                 if key not in labels:
-                    errors.append(required(at, told))
+                    errors.append(required(at, message))
                 elif labels[key] != value:
-                    errors.append(invalid(at, labels, told))
+                    errors.append(invalid(at, labels, message))
             if is_valid_selector(selector) and not selects(selector, generated):
-                told = "`selector` not auto-generated"
-                errors.append(invalid("spec.selector", format_selector(selector), told))
+                message = "`selector` not auto-generated"
+                errors.append(invalid("spec.selector", format_selector(selector), message))
         errors += _spec(spec)
         completions = spec.get("completions", 0)
         if spec.get("completionMode") == "Indexed" and completions > 0:
             last = f"{name}-{completions - 1}"
             if dns_label(last):
-                told = f"will not able to create pod with invalid DNS label: {last}"
-                errors.append(invalid("metadata.name", name, told))
+                message = f"will not able to create pod with invalid DNS label: {last}"
+                errors.append(invalid("metadata.name", name, message))
         return errors
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
     ) -> Errors:
-        """Return what is wrong with a changed job; the spec is judged twice, as ever."""
+        """Return the errors in a changed job; the spec is validated twice, as upstream."""
         found = self.changed_meta(new, old)
         if subresource == "status":
             return found + check_job_status(new, old)
@@ -134,8 +134,8 @@ class Jobs(TemplateStrategy):
             if spec.get("completionMode") != "Indexed":
                 found.append(invalid(at, wanted, IMMUTABLE))
             elif wanted is not None and wanted != spec.get("parallelism"):
-                told = "can only be modified in tandem with spec.parallelism"
-                found.append(invalid(at, wanted, told))
+                message = "can only be modified in tandem with spec.parallelism"
+                found.append(invalid(at, wanted, message))
         found += same_selector(new, old) + _template(new, old)
         found += _check_unchanged(spec, before, "completionMode")
         found += _check_policy_unchanged(spec, before, "podFailurePolicy", "batch.PodFailurePolicy")

@@ -1,5 +1,5 @@
 """
-What is wrong with the spec of a Job, alone or in a CronJob.
+Validation of the spec of a Job, alone or in a CronJob.
 
 Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go ValidateJobSpec,
 validatePodFailurePolicy, validateSuccessPolicy.
@@ -47,7 +47,7 @@ _NEEDS_INDEXES = "requires indexed completion mode"
 
 
 def check_job_spec(spec: KubeObject, at: str) -> Errors:
-    """Return what is wrong with the spec of a job, without its selector."""
+    """Return the errors in the spec of a job, without its selector."""
     found = nonnegatives(spec, _NUMBERS, at)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         found.append(required(f"{at}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
@@ -91,8 +91,8 @@ def check_job_spec(spec: KubeObject, at: str) -> Errors:
     elif policy not in ("OnFailure", "Never"):
         found.append(not_supported(where, policy, ("OnFailure", "Never")))
     elif "podFailurePolicy" in spec and policy != "Never":
-        told = 'only "Never" is supported when podFailurePolicy is specified'
-        found.append(invalid(where, policy, told))
+        message = 'only "Never" is supported when podFailurePolicy is specified'
+        found.append(invalid(where, policy, message))
     return found
 
 
@@ -103,16 +103,16 @@ def _indexed(spec: KubeObject, at: str) -> Errors:
     if completions is None:
         found.append(required(f"{at}.completions", "when completion mode is Indexed"))
     if at_once > _MOST_AT_ONCE:
-        told = f"must be less than or equal to {_MOST_AT_ONCE} when completion mode is Indexed"
-        found.append(invalid(f"{at}.parallelism", at_once, told))
+        message = f"must be less than or equal to {_MOST_AT_ONCE} when completion mode is Indexed"
+        found.append(invalid(f"{at}.parallelism", at_once, message))
     if completions is not None and failed is not None and failed > completions:
-        told = "must be less than or equal to completions"
-        found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
+        message = "must be less than or equal to completions"
+        found.append(invalid(f"{at}.maxFailedIndexes", failed, message))
     if failed is not None and failed > _MOST_FAILED:
-        told = f"must be less than or equal to {_MOST_FAILED}"
-        found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
+        message = f"must be less than or equal to {_MOST_FAILED}"
+        found.append(invalid(f"{at}.maxFailedIndexes", failed, message))
     if (completions or 0) > _MANY_COMPLETIONS and "backoffLimitPerIndex" in spec:
-        told = (
+        message = (
             f"must be less than or equal to {_MAX_PARALLELISM_FOR_MANY} when completions are above "
             f"{_MANY_COMPLETIONS} and used with backoff limit per index"
         )
@@ -120,9 +120,9 @@ def _indexed(spec: KubeObject, at: str) -> Errors:
             text = f"must be specified when completions is above {_MANY_COMPLETIONS}"
             found.append(required(f"{at}.maxFailedIndexes", text))
         if at_once > _MAX_PARALLELISM_FOR_MANY:
-            found.append(invalid(f"{at}.parallelism", at_once, told))
+            found.append(invalid(f"{at}.parallelism", at_once, message))
         if failed is not None and failed > _MAX_PARALLELISM_FOR_MANY:
-            found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
+            found.append(invalid(f"{at}.maxFailedIndexes", failed, message))
     return found
 
 
@@ -143,8 +143,8 @@ def _failure_policy(rules: Sequence[Mapping[str, Any]], spec: KubeObject, at: st
         if not action:
             found.append(required(f"{where}.action", _values(_ACTIONS)))
         elif action == "FailIndex" and "backoffLimitPerIndex" not in spec:
-            told = "requires the backoffLimitPerIndex to be set"
-            found.append(invalid(f"{where}.action", action, told))
+            message = "requires the backoffLimitPerIndex to be set"
+            found.append(invalid(f"{where}.action", action, message))
         else:
             found += choice(action, _ACTIONS, f"{where}.action")
         codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions", ())
@@ -157,11 +157,11 @@ def _failure_policy(rules: Sequence[Mapping[str, Any]], spec: KubeObject, at: st
             found += by_rule(pattern.get("type", ""), f"{pattern_at}.type", qualified_name)
             found += choice(pattern.get("status", ""), _STATES, f"{pattern_at}.status")
         if codes is not None and conditions:
-            told = "specifying both OnExitCodes and OnPodConditions is not supported"
-            found.append(FieldError(ErrorType.INVALID, where, detail=told))
+            message = "specifying both OnExitCodes and OnPodConditions is not supported"
+            found.append(FieldError(ErrorType.INVALID, where, detail=message))
         elif codes is None and not conditions:
-            told = "specifying one of OnExitCodes and OnPodConditions is required"
-            found.append(FieldError(ErrorType.INVALID, where, detail=told))
+            message = "specifying one of OnExitCodes and OnPodConditions is required"
+            found.append(FieldError(ErrorType.INVALID, where, detail=message))
     return found
 
 
@@ -175,8 +175,8 @@ def _exit_codes(codes: Mapping[str, Any], names: Collection[str], at: str) -> Er
         found += choice(operator, operators, f"{at}.operator")
     name = codes.get("containerName")
     if name is not None and name not in names:
-        told = "must be one of the container or initContainer names in the pod template"
-        found.append(invalid(f"{at}.containerName", name, told))
+        message = "must be one of the container or initContainer names in the pod template"
+        found.append(invalid(f"{at}.containerName", name, message))
     if not values:
         found.append(invalid(f"{at}.values", None, "at least one value is required"))
     elif len(values) > _MOST_CODES:
@@ -196,16 +196,16 @@ def _success_policy(rules: Sequence[Mapping[str, Any]], spec: KubeObject, at: st
     completions = spec.get("completions", 0)
     found: Errors = []
     if not rules:
-        told = "at least one rules must be specified when the successPolicy is specified"
-        found.append(required(at, told))
+        message = "at least one rules must be specified when the successPolicy is specified"
+        found.append(required(at, message))
     if len(rules) > _MOST_RULES:
         found.append(too_many(at, len(rules), _MOST_RULES))
     for index, rule in enumerate(rules):
         count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
         total = 0
         if count is None and indexes is None:
-            told = "at least one of succeededCount or succeededIndexes must be specified"
-            found.append(required(f"{at}[{index}]", told))
+            message = "at least one of succeededCount or succeededIndexes must be specified"
+            found.append(required(f"{at}[{index}]", message))
         if indexes is not None:
             where = f"{at}[{index}].succeededIndexes"
             if len(indexes) > _MAX_INDEXES_LENGTH:
@@ -216,12 +216,14 @@ def _success_policy(rules: Sequence[Mapping[str, Any]], spec: KubeObject, at: st
                 found.append(invalid(where, indexes, f"error parsing succeededIndexes: {error}"))
         if count is None:
             continue
-        where, told = f"{at}[{index}].succeededCount", "must be less than or equal to"
+        where, message = f"{at}[{index}].succeededCount", "must be less than or equal to"
         found += nonnegative(count, where)
         if count > completions:
-            text = f"{told} {completions} (the number of specified completions)"
+            text = f"{message} {completions} (the number of specified completions)"
             found.append(invalid(where, count, text))
         if indexes is not None and count > total:
-            text = f"{told} {total} (the number of indexes in the specified succeededIndexes field)"
+            text = (
+                f"{message} {total} (the number of indexes in the specified succeededIndexes field)"
+            )
             found.append(invalid(where, count, text))
     return found

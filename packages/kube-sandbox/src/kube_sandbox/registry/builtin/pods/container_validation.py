@@ -67,7 +67,7 @@ class PodContext:
 
 
 def check_containers(containers: Sequence[KubeObject], pod: PodContext, at: str) -> Errors:
-    """Return what is wrong with the containers that do a pod's work."""
+    """Return the errors in the containers that do a pod's work."""
     if not containers:
         return [required(at)]
     found: Errors = []
@@ -87,7 +87,7 @@ def check_containers(containers: Sequence[KubeObject], pod: PodContext, at: str)
 def check_init_containers(
     containers: Sequence[KubeObject], regular: Iterable[KubeObject], pod: PodContext, at: str
 ) -> Errors:
-    """Return what is wrong with the containers that prepare a pod."""
+    """Return the errors in the containers that prepare a pod."""
     found: Errors = []
     seen = {each.get("name", "") for each in regular}
     for index, container in enumerate(containers):
@@ -95,10 +95,10 @@ def check_init_containers(
         found += _common(container, pod, where)
         is_sidecar = container.get("restartPolicy") == "Always"
         if is_sidecar and container.get("restartPolicyRules"):
-            told = (
+            message = (
                 "restartPolicyRules are not allowed for init containers with restart policy Always"
             )
-            found.append(forbidden(f"{where}.restartPolicyRules", told))
+            found.append(forbidden(f"{where}.restartPolicyRules", message))
         elif not is_sidecar:
             found += _restarts(container, where)
         if name in seen:
@@ -121,7 +121,7 @@ def check_init_containers(
 def check_ephemeral_containers(
     containers: Sequence[KubeObject], others: Iterable[KubeObject], pod: PodContext, at: str
 ) -> Errors:
-    """Return what is wrong with the containers that look into a running pod."""
+    """Return the errors in the containers that look into a running pod."""
     found: Errors = []
     names = {each.get("name", "") for each in others}
     seen = set(names)
@@ -142,13 +142,13 @@ def check_ephemeral_containers(
         for at_mount, mount in enumerate(container.get("volumeMounts", ())):
             for key in ("subPath", "subPathExpr"):
                 if mount.get(key):
-                    told = forbidden(f"{where}.volumeMounts[{at_mount}].{key}", _NOT_EPHEMERAL)
-                    found.append(told)
+                    message = forbidden(f"{where}.volumeMounts[{at_mount}].{key}", _NOT_EPHEMERAL)
+                    found.append(message)
     return found
 
 
 def check_image(container: KubeObject, at: str) -> Errors:
-    """Return what is wrong with an image of a pod; templates may have spaces around theirs."""
+    """Return the errors in an image of a pod; templates may have spaces around theirs."""
     image = container.get("image", "")
     if image == image.strip():
         return []
@@ -181,8 +181,8 @@ def _common(container: KubeObject, pod: PodContext, at: str) -> Errors:
         found += required_choice(name, ("cpu", "memory"), resizes_at)
         found += required_choice(restart, ("NotRequired", "RestartContainer"), resizes_at)
         if pod.restart_policy == "Never" and restart != "NotRequired":
-            told = "must be 'NotRequired' when `restartPolicy` is 'Never'"
-            found.append(invalid(resizes_at, restart, told))
+            message = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            found.append(invalid(resizes_at, restart, message))
     context = container.get("securityContext")
     where = f"{at}.securityContext"
     return found + check_container_security(context, where, on_host=pod.users_of_host)
@@ -249,7 +249,7 @@ def _restarts(container: KubeObject, at: str) -> Errors:
 
 
 def check_probes(container: Mapping[str, Any], grace: int, at: str) -> Errors:
-    """Return what is wrong with the three probes of a container."""
+    """Return the errors in the three probes of a container."""
     found: Errors = []
     if (probe := container.get("livenessProbe")) is not None:
         found += _probe(probe, grace, f"{at}.livenessProbe") + _check_success_threshold(
@@ -259,8 +259,8 @@ def check_probes(container: Mapping[str, Any], grace: int, at: str) -> Errors:
         where = f"{at}.readinessProbe"
         found += _probe(probe, grace, where)
         if _GRACE in probe:
-            told = "must not be set for readinessProbes"
-            found.append(invalid(f"{where}.{_GRACE}", probe[_GRACE], told))
+            message = "must not be set for readinessProbes"
+            found.append(invalid(f"{where}.{_GRACE}", probe[_GRACE], message))
     if (probe := container.get("startupProbe")) is not None:
         found += _probe(probe, grace, f"{at}.startupProbe") + _check_success_threshold(
             probe, f"{at}.startupProbe"
@@ -281,7 +281,7 @@ def _probe(probe: Mapping[str, Any], grace: int, at: str) -> Errors:
 
 
 def check_lifecycle(lifecycle: Mapping[str, Any], grace: int, at: str) -> Errors:
-    """Return what is wrong with what is to happen when a container starts and stops."""
+    """Return the errors in what is to happen when a container starts and stops."""
     found: Errors = []
     for name in ("postStart", "preStop"):
         if (handler := lifecycle.get(name)) is not None:
@@ -307,8 +307,8 @@ def _handler(handler: Mapping[str, Any], grace: int, at: str) -> Errors:
         case "sleep":
             seconds = action.get("seconds", 0)
             if not 0 <= seconds <= grace:
-                told = f"must be non-negative and less than {_GRACE} ({grace})"
-                found.append(invalid(where, seconds, told))
+                message = f"must be non-negative and less than {_GRACE} ({grace})"
+                found.append(invalid(where, seconds, message))
         case _:
             found += _port_errors(action.get("port", 0), f"{where}.port")
     several = "may not specify more than 1 handler type"

@@ -1,8 +1,8 @@
 """
-What is filled in where a pod's author wrote nothing.
+Defaults of pods and pod templates.
 
-Templates get less than pods do: what depends on a whole pod is decided when a pod is made of one.
-Fields that are structs in Go are there even if they are empty, so they are made here too.
+Templates get fewer defaults than pods: what depends on a whole pod is set when a pod is created.
+Fields that are structs in Go are always present, even if empty.
 
 Follows kubernetes 1.35 pkg/apis/core/v1/defaults.go SetDefaults_Pod, SetDefaults_PodSpec,
 SetDefaults_Container, SetDefaults_Probe; pkg/apis/core/v1/zz_generated.defaults.go
@@ -46,13 +46,13 @@ _BARE_DIGEST = re.compile("[a-f0-9]{64}")
 
 
 def default_template(template: KubeObject) -> None:
-    """Fill in a template of pods."""
+    """Default a template of pods."""
     template.setdefault("metadata", {})
     default_pod_spec(template.setdefault("spec", {}))
 
 
 def default_pod(pod: KubeObject) -> None:
-    """Fill in a pod."""
+    """Default a pod."""
     default_addresses(pod.setdefault("status", {}))
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
@@ -86,7 +86,7 @@ def default_addresses(status: KubeObject) -> None:
 
 
 def default_pod_spec(spec: KubeObject) -> None:
-    """Fill in the spec of a pod or a template."""
+    """Default the spec of a pod or a template."""
     for key, value in _SPEC.items():
         spec.setdefault(key, value)
     spec.setdefault("securityContext", {})
@@ -105,7 +105,7 @@ def default_pod_spec(spec: KubeObject) -> None:
 
 
 def pull_policy(image: str) -> str:
-    """Return when an image is pulled if nobody says: the latest always."""
+    """Return the default pull policy of an image: Always for the tag latest."""
     match = None if _BARE_DIGEST.fullmatch(image) else _IMAGE.fullmatch(image)
     if match is None:
         return "IfNotPresent"
@@ -144,7 +144,7 @@ def _default_handler(handler: KubeObject | str) -> None:
 
 
 def _default_source(source: KubeObject) -> None:
-    """Fill in where a variable or a file has its value from."""
+    """Default where a variable or a file has its value from."""
     if (field := source.get("fieldRef")) is not None:
         field.setdefault("apiVersion", "v1")
     if (resource := source.get("resourceFieldRef")) is not None:
@@ -202,7 +202,7 @@ def _default_volume(volume: KubeObject) -> None:
 
 
 def default_claim_spec(spec: KubeObject) -> None:
-    """Fill in what a claim of storage asks for."""
+    """Default what a claim of storage asks for."""
     spec.setdefault("volumeMode", "Filesystem")
     _round_all(spec.setdefault("resources", {}))
 

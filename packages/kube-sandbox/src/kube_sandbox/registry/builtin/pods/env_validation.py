@@ -1,5 +1,5 @@
 """
-What is wrong with the environment of a container: variables, and where they have values from.
+Validation of a container's environment: variables and the sources of their values.
 
 Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateEnv,
 validateEnvVarValueFrom, ValidateEnvFrom.
@@ -58,7 +58,7 @@ _ONE_OF = (
 
 
 def check_env(variables: Iterable[KubeObject], at: str) -> Errors:
-    """Return what is wrong with variables."""
+    """Return the errors in variables."""
     found: Errors = []
     for index, variable in enumerate(variables):
         where = f"{at}[{index}]"
@@ -96,7 +96,7 @@ def check_env(variables: Iterable[KubeObject], at: str) -> Errors:
 
 
 def field_reference(field: Mapping[str, Any], supported: Iterable[str], at: str) -> Errors:
-    """Return what is wrong with a reference to a field of the pod."""
+    """Return the errors in a reference to a field of the pod."""
     for name in ("apiVersion", "fieldPath"):
         if not field.get(name):
             return [required(f"{at}.{name}")]
@@ -104,24 +104,24 @@ def field_reference(field: Mapping[str, Any], supported: Iterable[str], at: str)
     match = _SUBSCRIPT.fullmatch(path)
     where = f"{at}.fieldPath"
     if field["apiVersion"] != "v1":
-        told = f"error converting fieldPath: unsupported pod version: {field['apiVersion']}"
-        return [invalid(where, path, told)]
+        message = f"error converting fieldPath: unsupported pod version: {field['apiVersion']}"
+        return [invalid(where, path, message)]
     if match:
         base, key = match.groups()
         if base not in ("metadata.annotations", "metadata.labels"):
-            told = f"error converting fieldPath: field label does not support subscript: {path}"
-            return [invalid(where, path, told)]
+            message = f"error converting fieldPath: field label does not support subscript: {path}"
+            return [invalid(where, path, message)]
         return by_rule(key.lower() if base == "metadata.annotations" else key, at, qualified_name)
     if path == "spec.host":
         path = "spec.nodeName"
     if path not in _POD_FIELDS:
-        told = f"error converting fieldPath: field label not supported: {path}"
-        return [invalid(where, path, told)]
+        message = f"error converting fieldPath: field label not supported: {path}"
+        return [invalid(where, path, message)]
     return choice(path, supported, where)
 
 
 def resource_reference(resource: Mapping[str, Any], at: str, *, is_file: bool) -> Errors:
-    """Return what is wrong with a reference to an amount of a container's resources."""
+    """Return the errors in a reference to an amount of a container's resources."""
     name = resource.get("resource", "")
     found: Errors = []
     if is_file and not resource.get("containerName"):
@@ -135,19 +135,21 @@ def resource_reference(resource: Mapping[str, Any], at: str, *, is_file: bool) -
         return found
     if name.endswith(".cpu"):
         if divisor not in ("1m", "1"):
-            told = "only divisor's values 1m and 1 are supported with the cpu resource"
-            found.append(invalid(f"{at}.divisor", name, told))
+            message = "only divisor's values 1m and 1 are supported with the cpu resource"
+            found.append(invalid(f"{at}.divisor", name, message))
         return found
     known = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
     word = known.get(name.partition(".")[2], "hugepages" if name.startswith(_HUGE_PAGES) else "")
     if word and divisor not in _SIZES:
-        told = f"only divisor's values {', '.join(_SIZES)} are supported with the {word} resource"
-        found.append(invalid(f"{at}.divisor", name, told))
+        message = (
+            f"only divisor's values {', '.join(_SIZES)} are supported with the {word} resource"
+        )
+        found.append(invalid(f"{at}.divisor", name, message))
     return found
 
 
 def check_env_from(sources: Iterable[KubeObject], at: str) -> Errors:
-    """Return what is wrong with objects whose keys become variables."""
+    """Return the errors in objects whose keys become variables."""
     found: Errors = []
     for index, source in enumerate(sources):
         where = f"{at}[{index}]"

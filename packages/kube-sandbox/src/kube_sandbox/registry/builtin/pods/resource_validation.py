@@ -39,7 +39,7 @@ NameCheck = Callable[[str, str], Errors]
 def check_container_resources(
     resources: Mapping[str, Any], claims: Iterable[str], at: str
 ) -> Errors:
-    """Return what is wrong with the resources of a container."""
+    """Return the errors in the resources of a container."""
     if not resources:
         return []
     return _requirements(resources, container_name_errors, claims, at)
@@ -87,8 +87,8 @@ def _requirements(
                 invalid(f"{at}.requests", text, f"must be equal to {name} limit of {limit}")
             )
         elif nanos(text) > nanos(limit):
-            told = f"must be less than or equal to {name} limit of {limit}"
-            found.append(invalid(f"{at}.requests", text, told))
+            message = f"must be less than or equal to {name} limit of {limit}"
+            found.append(invalid(f"{at}.requests", text, message))
         found += _check_huge_pages(name, text, where)
     names = limits.keys() | requests.keys()
     if not names & _COMPUTE and any(name.startswith(_HUGE) for name in names):
@@ -117,18 +117,18 @@ def _claims(claims: Iterable[Mapping[str, Any]], known: list[str], at: str) -> E
             seen.add(key)
         if name not in known:
             listed = f": {', '.join(known)}" if known else " which is empty"
-            told = f"must be one of the names in pod.spec.resourceClaims{listed}"
-            found.append(FieldError(ErrorType.NOT_FOUND, where, name, told))
+            message = f"must be one of the names in pod.spec.resourceClaims{listed}"
+            found.append(FieldError(ErrorType.NOT_FOUND, where, name, message))
     return found
 
 
 def check_overhead(overhead: Mapping[str, str], at: str) -> Errors:
-    """Return what is wrong with what a pod costs beside its containers."""
+    """Return the errors in what a pod costs beside its containers."""
     return _requirements({"limits": overhead}, container_name_errors, (), at)
 
 
 def check_pod_resources(spec: KubeObject, claims: Iterable[str], at: str) -> Errors:
-    """Return what is wrong with the resources of a pod as a whole."""
+    """Return the errors in the resources of a pod as a whole."""
     resources = spec.get("resources")
     if resources is None:
         return []
@@ -136,29 +136,29 @@ def check_pod_resources(spec: KubeObject, claims: Iterable[str], at: str) -> Err
         return [forbidden(at, "may not be set for a windows pod")]
     found: Errors = []
     if "claims" in resources:
-        told = "claims may not be set for Resources at pod-level"
-        found.append(forbidden(f"{at}.claims", told))
+        message = "claims may not be set for Resources at pod-level"
+        found.append(forbidden(f"{at}.claims", message))
     found += _requirements(resources, _pod_name, claims, at)
     resources = spec["resources"]
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     for name, text in aggregated(spec, "requests").items():
         if name in requests and nanos(text) > nanos(requests[name]):
-            told = f"must be greater than or equal to aggregate container requests of {text}"
-            found.append(invalid(f"{at}.requests[{name}]", requests[name], told))
+            message = f"must be greater than or equal to aggregate container requests of {text}"
+            found.append(invalid(f"{at}.requests[{name}]", requests[name], message))
     for name, text in aggregated(spec, "limits").items():
         if name.startswith(_HUGE) and name in limits and nanos(text) > nanos(limits[name]):
-            told = f"must be greater than or equal to aggregate container limits of {text}"
-            found.append(invalid(f"{at}.limits[{name}]", limits[name], told))
+            message = f"must be greater than or equal to aggregate container limits of {text}"
+            found.append(invalid(f"{at}.limits[{name}]", limits[name], message))
     for index, container in enumerate(spec.get("containers") or ()):
         for name, text in container.get("resources", {}).get("limits", {}).items():
             if name in limits and nanos(text) > nanos(limits[name]):
-                told = f"must be less than or equal to pod limits of {limits[name]}"
-                found.append(invalid(f"{at}.containers[{index}][{name}].limits", text, told))
+                message = f"must be less than or equal to pod limits of {limits[name]}"
+                found.append(invalid(f"{at}.containers[{index}][{name}].limits", text, message))
     return found
 
 
 def check_resource_claims(claims: Sequence[KubeObject], at: str) -> Errors:
-    """Return what is wrong with the claims of devices that a pod has."""
+    """Return the errors in the claims of devices that a pod has."""
     found: Errors = []
     seen: set[str] = set()
     for index, claim in enumerate(claims):
@@ -172,12 +172,12 @@ def check_resource_claims(claims: Sequence[KubeObject], at: str) -> Errors:
             key for key in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(key)
         ]
         if len(given) != 1:
-            told = (
+            message = (
                 "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
                 if given
                 else "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
             )
-            found.append(invalid(where, format_internal(claim, "core.PodResourceClaim"), told))
+            found.append(invalid(where, format_internal(claim, "core.PodResourceClaim"), message))
         for key in given:
             found += by_rule(claim[key], f"{where}.{key}", dns_subdomain)
     return found

@@ -1,5 +1,5 @@
 """
-What is wrong with where a pod wants to run: affinities, tolerations, spreading.
+Validation of affinity, tolerations and topology spread constraints.
 
 Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateAffinity,
 ValidateTolerations, validateTopologySpreadConstraints.
@@ -34,7 +34,7 @@ _NO_OPERATOR = "not a valid selector operator"
 
 
 def check_affinity(affinity: Mapping[str, Any] | None, at: str) -> Errors:
-    """Return what is wrong with what a pod wants to be near to, or far from."""
+    """Return the errors in what a pod wants to be near to, or far from."""
     if not affinity:
         return []
     found: Errors = []
@@ -77,10 +77,10 @@ def _node_term(term: Mapping[str, Any], at: str, *, checks_values: bool) -> Erro
         if operator not in ("In", "NotIn"):
             found.append(invalid(f"{where}.operator", operator, _NO_OPERATOR))
         elif len(values) != 1:
-            told = (
+            message = (
                 "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
             )
-            found.append(required(f"{where}.values", told))
+            found.append(required(f"{where}.values", message))
         key = each.get("key", "")
         if key != "metadata.name":
             found.append(invalid(f"{where}.key", key, "not a valid field selector key"))
@@ -95,16 +95,16 @@ def _node_requirement(requirement: Mapping[str, Any], at: str, checks_values: bo
     found: Errors = []
     if operator in ("In", "NotIn"):
         if not values:
-            told = "must be specified when `operator` is 'In' or 'NotIn'"
-            found.append(required(f"{at}.values", told))
+            message = "must be specified when `operator` is 'In' or 'NotIn'"
+            found.append(required(f"{at}.values", message))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            found.append(forbidden(f"{at}.values", told))
+            message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            found.append(forbidden(f"{at}.values", message))
     elif operator in ("Gt", "Lt"):
         if len(values) != 1:
-            told = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            found.append(required(f"{at}.values", told))
+            message = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            found.append(required(f"{at}.values", message))
     else:
         found.append(invalid(f"{at}.operator", operator, _NO_OPERATOR))
     found += label_key(requirement.get("key", ""), f"{at}.key")
@@ -127,7 +127,7 @@ def _pod_term(term: Mapping[str, Any], at: str) -> Errors:
 
 
 def _label_keys(term: Mapping[str, Any], at: str) -> Errors:
-    """Return what is wrong with labels whose values are to be those of the pod itself."""
+    """Return the errors in labels whose values are to be those of the pod itself."""
     selector = term.get("labelSelector")
     keys, others = term.get("matchLabelKeys", ()), term.get("mismatchLabelKeys", ())
     found: Errors = []
@@ -144,16 +144,16 @@ def _label_keys(term: Mapping[str, Any], at: str) -> Errors:
             where = f"{at}[{list(keys).index(key)}]"
             found.append(invalid(where, key, "exists in both matchLabelKeys and labelSelector"))
         seen.add(key)
-    told = "exists in both matchLabelKeys and mismatchLabelKeys"
+    message = "exists in both matchLabelKeys and mismatchLabelKeys"
     return found + [
-        invalid(f"{at}.matchLabelKeys[{index}]", key, told)
+        invalid(f"{at}.matchLabelKeys[{index}]", key, message)
         for index, key in enumerate(keys)
         if key in others
     ]
 
 
 def check_tolerations(tolerations: Iterable[KubeObject], at: str) -> Errors:
-    """Return what is wrong with the taints of nodes that a pod puts up with."""
+    """Return the errors in the taints of nodes that a pod puts up with."""
     found: Errors = []
     for index, toleration in enumerate(tolerations):
         where, key = f"{at}[{index}]", toleration.get("key", "")
@@ -161,14 +161,14 @@ def check_tolerations(tolerations: Iterable[KubeObject], at: str) -> Errors:
         if key:
             found += label_key(key, f"{where}.key")
         elif operator != "Exists":
-            told = (
+            message = (
                 "operator must be Exists when `key` is empty, which means "
                 '"match all values and all keys"'
             )
-            found.append(invalid(f"{where}.operator", operator, told))
+            found.append(invalid(f"{where}.operator", operator, message))
         if "tolerationSeconds" in toleration and effect != "NoExecute":
-            told = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            found.append(invalid(f"{where}.effect", effect, told))
+            message = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            found.append(invalid(f"{where}.effect", effect, message))
         value = toleration.get("value", "")
         operator_at = f"{where}.operator"
         if operator in ("", "Equal"):
@@ -188,7 +188,7 @@ def check_tolerations(tolerations: Iterable[KubeObject], at: str) -> Errors:
 
 
 def check_spreading(constraints: Sequence[KubeObject], at: str) -> Errors:
-    """Return what is wrong with how pods are to be spread."""
+    """Return the errors in how pods are to be spread."""
     found: Errors = []
     for index, constraint in enumerate(constraints):
         where = f"{at}[{index}]"
@@ -211,8 +211,10 @@ def check_spreading(constraints: Sequence[KubeObject], at: str) -> Errors:
         if count is not None:
             domains = positive(count, f"{where}.minDomains")
             if action != "DoNotSchedule":
-                told = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-                domains.append(invalid(f"{where}.minDomains", count, told))
+                message = (
+                    f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+                )
+                domains.append(invalid(f"{where}.minDomains", count, message))
             found += domains
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             found += choice(constraint.get(name), ("Honor", "Ignore"), f"{where}.{name}")

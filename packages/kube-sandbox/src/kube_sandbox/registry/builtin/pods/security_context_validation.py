@@ -1,7 +1,7 @@
 """
-What is wrong with the security contexts of pods and containers.
+Validation of the security contexts of pods and containers.
 
-Privileged containers are accepted: as on every cluster that can run its own network.
+Privileged containers are accepted, as on every cluster that runs its own network.
 
 Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validatePodSpecSecurityContext,
 ValidateSecurityContext, validateSysctls, validateLinux, validateWindows.
@@ -59,7 +59,7 @@ def containers_of(spec: KubeObject, at: str) -> Iterator[tuple[KubeObject, str]]
 
 
 def check_pod_security(spec: KubeObject, at: str) -> Errors:
-    """Return what is wrong with the security context of a pod."""
+    """Return the errors in the security context of a pod."""
     context, where = spec.get("securityContext") or {}, f"{at}.securityContext"
     found: Errors = []
     for name in ("fsGroup", "runAsUser", "runAsGroup"):
@@ -67,8 +67,8 @@ def check_pod_security(spec: KubeObject, at: str) -> Errors:
     for index, group in enumerate(context.get("supplementalGroups", ())):
         found += user_or_group(group, f"{where}.supplementalGroups[{index}]")
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
-        told = "ShareProcessNamespace and HostPID cannot both be enabled"
-        found.append(invalid(f"{where}.shareProcessNamespace", True, told))
+        message = "ShareProcessNamespace and HostPID cannot both be enabled"
+        found.append(invalid(f"{where}.shareProcessNamespace", True, message))
     if sysctls := context.get("sysctls"):
         seen: set[str] = set()
         for index, sysctl in enumerate(sysctls):
@@ -76,16 +76,16 @@ def check_pod_security(spec: KubeObject, at: str) -> Errors:
             if not name:
                 found.append(required(sysctls_where))
             elif len(name) > _MAX_SYSCTL_LENGTH or not _SYSCTL_FORM.match(name):
-                told = (
+                message = (
                     f"must have at most {_MAX_SYSCTL_LENGTH} characters and match regex {_SYSCTL}"
                 )
-                found.append(invalid(sysctls_where, name, told))
+                found.append(invalid(sysctls_where, name, message))
             elif name in seen:
                 found.append(duplicate(sysctls_where, name))
             plain = name.replace("/", ".")
             if spec.get("hostNetwork") and plain.startswith("net."):
-                told = "may not be specified when 'hostNetwork' is true"
-                found.append(invalid(sysctls_where, name, told))
+                message = "may not be specified when 'hostNetwork' is true"
+                found.append(invalid(sysctls_where, name, message))
             elif spec.get("hostIPC") and (plain.startswith(_IPC_SYSCTLS) or plain == "kernel.sem"):
                 found.append(
                     invalid(sysctls_where, name, "may not be specified when 'hostIPC' is true")
@@ -121,7 +121,7 @@ def _seccomp(profile: Mapping[str, Any] | None, at: str) -> Errors:
 
 
 def check_app_armor(profile: Mapping[str, Any] | None, at: str) -> Errors:
-    """Return what is wrong with an AppArmor profile."""
+    """Return the errors in an AppArmor profile."""
     if profile is None:
         return []
     sort, local = profile.get("type", ""), profile.get("localhostProfile")
@@ -139,14 +139,14 @@ def check_app_armor(profile: Mapping[str, Any] | None, at: str) -> Errors:
         return [required(f"{at}.type", "type is required when appArmorProfile is set")]
     if sort not in _PROFILES:
         return [not_supported(f"{at}.type", sort, _PROFILES)]
-    told = "can only be set when AppArmor type is Localhost"
-    return [] if local is None else [invalid(where, local, told)]
+    message = "can only be set when AppArmor type is Localhost"
+    return [] if local is None else [invalid(where, local, message)]
 
 
 def check_container_security(
     context: Mapping[str, Any] | None, at: str, *, on_host: bool
 ) -> Errors:
-    """Return what is wrong with the security context of a container."""
+    """Return the errors in the security context of a container."""
     if not context:
         return []
     found: Errors = []
@@ -155,8 +155,8 @@ def check_container_security(
     mount = context.get("procMount")
     found += choice(mount, ("Default", "Unmasked"), f"{at}.procMount")
     if on_host and mount == "Unmasked":
-        told = "`hostUsers` must be false to use `Unmasked`"
-        found.append(invalid(f"{at}.procMount", mount, told))
+        message = "`hostUsers` must be false to use `Unmasked`"
+        found.append(invalid(f"{at}.procMount", mount, message))
     found += _seccomp(context.get("seccompProfile"), f"{at}.seccompProfile")
     if context.get("allowPrivilegeEscalation") is False:
         shown = format_internal(context, "core.SecurityContext")
@@ -172,12 +172,12 @@ def check_host_users(spec: KubeObject, at: str) -> Errors:
     """Return what a pod cannot have that has users of its own."""
     if spec.get("hostUsers", True):
         return []
-    told = "when `hostUsers` is false"
+    message = "when `hostUsers` is false"
     names = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
-    found = [forbidden(f"{at}.{shown}", told) for name, shown in names if spec.get(name)]
+    found = [forbidden(f"{at}.{shown}", message) for name, shown in names if spec.get(name)]
     for container, where in containers_of(spec, at):
         if container.get("volumeDevices"):
-            found.append(forbidden(f"{where}.volumeDevices", told))
+            found.append(forbidden(f"{where}.volumeDevices", message))
     return found
 
 
@@ -206,9 +206,9 @@ def check_os(spec: KubeObject, at: str) -> Errors:
                 if name in given
             ]
         return on_windows
-    told = "windows options cannot be set for a linux pod"
+    message = "windows options cannot be set for a linux pod"
     found: Errors = []
     for owner, where in ((spec, at), *containers_of(spec, at)):
         if "windowsOptions" in (owner.get("securityContext") or {}):
-            found.append(forbidden(f"{where}.securityContext.windowsOptions", told))
+            found.append(forbidden(f"{where}.securityContext.windowsOptions", message))
     return found

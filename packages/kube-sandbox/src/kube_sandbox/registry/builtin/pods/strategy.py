@@ -58,10 +58,10 @@ _META_OF_MAIN = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 class Pods(BaseStrategy):
-    """A pod; two subresources reach what nobody else may change of one that runs."""
+    """Pods; two subresources change fields that are otherwise immutable."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out."""
+        """Set defaults."""
         default_pod(obj)
 
     def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
@@ -117,15 +117,15 @@ class Pods(BaseStrategy):
         counts_generation(new, old, "spec")
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge a pod by itself."""
+        """Validate a pod by itself."""
         meta, spec = obj["metadata"], obj["spec"]
         found = check_pod_annotations(meta.get("annotations"), spec, "metadata.annotations")
         found += check_pod_spec(spec, "spec", is_pod=True, pod_name=meta.get("name", ""))
         if not spec.get("serviceAccountName"):
-            told = "must not be specified when serviceAccountName is not set"
+            message = "must not be specified when serviceAccountName is not set"
             found += [
                 forbidden(
-                    f"spec.volumes[{index}].projected.sources[{at}].serviceAccountToken", told
+                    f"spec.volumes[{index}].projected.sources[{at}].serviceAccountToken", message
                 )
                 for index, volume in enumerate(spec.get("volumes", ()))
                 for at, source in enumerate(volume.get("projected", {}).get("sources") or ())
@@ -137,20 +137,20 @@ class Pods(BaseStrategy):
         return found
 
     def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
-        """Return what is wrong with a new pod."""
+        """Return the errors in a new pod."""
         found = self.checked_meta(obj) + self.check(obj)
         spec = obj["spec"]
         if spec.get(_EPHEMERAL_FIELD):
             found.append(forbidden(f"spec.{_EPHEMERAL_FIELD}", "cannot be set on create"))
         if spec.get("nodeName") and spec.get("schedulingGates"):
-            told = "cannot be set until all schedulingGates have been cleared"
-            found.append(forbidden("spec.nodeName", told))
+            message = "cannot be set until all schedulingGates have been cleared"
+            found.append(forbidden("spec.nodeName", message))
         return found + check_same_profiles(obj["metadata"], spec, "spec")
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Return what is wrong with a changed pod."""
+        """Return the errors in a changed pod."""
         found = self.changed_meta(new, old)
         if subresource == "status":
             return found + check_annotation_changes(new, old) + check_status_changes(new, old)
@@ -160,15 +160,15 @@ class Pods(BaseStrategy):
             ephemeral_changes = check_annotation_changes(new, old)
             for container in old["spec"].get(_EPHEMERAL_FIELD, ()):
                 name = container["name"]
-                told = f'existing ephemeral containers "{name}" may not be'
+                message = f'existing ephemeral containers "{name}" may not be'
                 if name not in after:
                     ephemeral_changes.append(
-                        forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{told} removed\n")
+                        forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{message} removed\n")
                     )
                 elif after[name] != container:
                     lines = difference(container, after[name], "core.EphemeralContainer")
                     ephemeral_changes.append(
-                        forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{told} changed\n{lines}")
+                        forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{message} changed\n{lines}")
                     )
             return found + ephemeral_changes
         if subresource == RESIZE:
@@ -182,11 +182,11 @@ class Pods(BaseStrategy):
         wrong = dns_label(obj["metadata"].get("name", ""))
         if not wrong:
             return pod_warnings(obj)
-        told = (
+        message = (
             "metadata.name: this is used in the Pod's hostname, which can result in surprising "
             f"behavior; a DNS label is recommended: [{' '.join(wrong)}]"
         )
-        return [told, *pod_warnings(obj)]
+        return [message, *pod_warnings(obj)]
 
     def reset_fields(self, subresource: str) -> Fields:
         """Return what a write does not reach."""

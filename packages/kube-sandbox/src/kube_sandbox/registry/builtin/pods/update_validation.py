@@ -56,8 +56,8 @@ def check_annotation_changes(new: KubeObject, old: KubeObject) -> Errors:
     at = "metadata.annotations"
     found: Errors = []
     if _MIRROR in before and after.get(_MIRROR) != before[_MIRROR]:
-        told = "may not remove or update mirror pod annotation"
-        found.append(forbidden(f"{at}[{_MIRROR}]", told))
+        message = "may not remove or update mirror pod annotation"
+        found.append(forbidden(f"{at}[{_MIRROR}]", message))
     elif _MIRROR in after and _MIRROR not in before:
         found.append(forbidden(f"{at}[{_MIRROR}]", "may not add mirror pod annotation"))
     found += check_profile_changes(after, before, at)
@@ -71,8 +71,8 @@ def check_spec_changes(new: KubeObject, old: KubeObject) -> Errors:
     for name in ("containers", "initContainers"):
         after, former = spec.get(name) or (), before.get(name) or ()
         if len(after) != len(former):
-            told = "pod updates may not add or remove containers"
-            return [*found, forbidden(f"spec.{name}", told)]
+            message = "pod updates may not add or remove containers"
+            return [*found, forbidden(f"spec.{name}", message)]
         for index, container in enumerate(after):
             where = f"spec.{name}[{index}]"
             if not container.get("image"):
@@ -82,13 +82,13 @@ def check_spec_changes(new: KubeObject, old: KubeObject) -> Errors:
     where = f"spec.{_DEADLINE}"
     if deadline is None:
         if old_deadline is not None:
-            told = "must not update from a positive integer to nil value"
-            found.append(invalid(where, None, told))
+            message = "must not update from a positive integer to nil value"
+            found.append(invalid(where, None, message))
     elif wrong := in_range(deadline, 0, _MAX_SECONDS):
         return [*found, invalid(where, deadline, wrong[0])]
     elif old_deadline is not None and old_deadline < deadline:
-        told = "must be less than or equal to previous value"
-        return [*found, invalid(where, deadline, told)]
+        message = "must be less than or equal to previous value"
+        return [*found, invalid(where, deadline, message)]
     tolerations = spec.get("tolerations", ())
     kept = [_without_seconds(each) for each in tolerations]
     if any(_without_seconds(each) not in kept for each in before.get("tolerations", ())):
@@ -115,7 +115,7 @@ def _without_seconds(toleration: KubeObject) -> KubeObject:
 
 
 def _check_other_fields(spec: KubeObject, before: KubeObject) -> Errors:
-    """Refuse other changes; those that are allowed are undone for a comparison."""
+    """Reject other changes; those that are allowed are undone for a comparison."""
     undone = dict(spec)
     for name in ("containers", "initContainers"):
         if spec.get(name):
@@ -132,9 +132,9 @@ def _check_other_fields(spec: KubeObject, before: KubeObject) -> Errors:
     found = _undo_scheduling(undone, before) if before.get("schedulingGates") else []
     if undone == before:
         return found
-    told = f"pod updates may not change fields other than {_CHANGEABLE}"
+    message = f"pod updates may not change fields other than {_CHANGEABLE}"
     lines = difference(before, undone, "core.PodSpec")
-    return [*found, forbidden("spec", f"{told}\n{lines}")]
+    return [*found, forbidden("spec", f"{message}\n{lines}")]
 
 
 def _undo_scheduling(undone: KubeObject, before: KubeObject) -> Errors:
@@ -142,8 +142,8 @@ def _undo_scheduling(undone: KubeObject, before: KubeObject) -> Errors:
     found: Errors = []
     selector, former = undone.pop("nodeSelector", None), before.get("nodeSelector")
     if not (former or {}).items() <= (selector or {}).items():
-        told = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-        found.append(invalid("spec.nodeSelector", selector, told))
+        message = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        found.append(invalid("spec.nodeSelector", selector, message))
     if former:
         undone["nodeSelector"] = former
     affinity, known = undone.get("affinity"), before.get("affinity")
@@ -158,12 +158,12 @@ def _undo_scheduling(undone: KubeObject, before: KubeObject) -> Errors:
     )
     shown = [format_internal(each, "core.NodeSelectorTerm") for each in terms]
     if its_terms and len(its_terms) != len(terms):
-        told = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        found.append(invalid(at, shown or None, told))
+        message = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        found.append(invalid(at, shown or None, message))
     else:
-        told = "only additions are allowed (no mutations or deletions)"
+        message = "only additions are allowed (no mutations or deletions)"
         found += [
-            invalid(f"{at}[{index}]", shown[index], told)
+            invalid(f"{at}[{index}]", shown[index], message)
             for index, (term, its_term) in enumerate(zip(terms, its_terms, strict=False))
             if not _only_adds(term, its_term)
         ]
@@ -186,15 +186,15 @@ def _only_adds(term: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
 
 
 def check_status_changes(new: KubeObject, old: KubeObject) -> Errors:
-    """Return what is wrong with a pod's changed status."""
+    """Return the errors in a pod's changed status."""
     status, before = new.get("status", {}), old.get("status", {})
     conditions = status.get("conditions", ())
     found: Errors = []
     for index, condition in enumerate(conditions):
         if condition.get("observedGeneration", 0) < 0:
             where = f"status.conditions[{index}].observedGeneration"
-            told = "must be a non-negative integer"
-            found.append(invalid(where, condition["observedGeneration"], told))
+            message = "must be a non-negative integer"
+            found.append(invalid(where, condition["observedGeneration"], message))
         kind = condition.get("type", "")
         if kind not in _SYSTEM_CONDITIONS:
             found += by_rule(kind, f"status.conditions[{index}].Type", qualified_name)
@@ -203,15 +203,15 @@ def check_status_changes(new: KubeObject, old: KubeObject) -> Errors:
         where = "status.nominatedNodeName"
         found += by_rule(node, where, dns_subdomain)
         if old["spec"].get("nodeName"):
-            told = "may not be set on pods that are already bound to a node"
-            found.append(forbidden(where, told))
+            message = "may not be set on pods that are already bound to a node"
+            found.append(forbidden(where, message))
     if status.get("qosClass") != before.get("qosClass"):
         found.append(invalid("status.qosClass", status.get("qosClass", ""), IMMUTABLE))
     found += _addresses(status.get("podIPs", ()), "status.podIPs")
     hosts = status.get("hostIPs", ())
     if hosts and status.get("hostIP", "") != hosts[0].get("ip", ""):
-        told = "must be equal to `hostIP`"
-        found.append(invalid("status.hostIPs[0].ip", hosts[0].get("ip", ""), told))
+        message = "must be equal to `hostIP`"
+        found.append(invalid("status.hostIPs[0].ip", hosts[0].get("ip", ""), message))
     return found + _addresses(hosts, "status.hostIPs")
 
 
@@ -222,8 +222,8 @@ def _addresses(addresses: Sequence[Mapping[str, Any]], at: str) -> Errors:
     versions = [getattr(parse_ip(each.get("ip", "")), "version", 0) for each in addresses]
     if len(versions) > 1 and len(set(versions)) != len(versions):
         shown = [{"IP": each.get("ip", "")} for each in addresses]
-        told = "may specify no more than one IP for each IP family"
-        found.append(invalid(at, shown, told))
+        message = "may specify no more than one IP for each IP family"
+        found.append(invalid(at, shown, message))
     return found
 
 
@@ -246,15 +246,15 @@ def resized_spec(new: KubeObject, old: KubeObject) -> KubeObject | None:
 
 
 def check_resize(new: KubeObject, old: KubeObject, qos: str) -> Errors:
-    """Return what is wrong with a resize; `qos` is the class that the pod would have by it."""
+    """Return the errors in a resize; `qos` is the class that the pod would have by it."""
     spec, before = new["spec"], old["spec"]
     if before.get("os", {}).get("name") == "windows":
         return [forbidden(_WHOLE, "windows pods cannot be resized")]
     found: Errors = []
     known = old.get("status", {}).get("qosClass", qos)
     if known != qos:
-        told = "Pod QOS Class may not change as a result of resizing"
-        found.append(invalid("spec", known, told))
+        message = "Pod QOS Class may not change as a result of resizing"
+        found.append(invalid("spec", known, message))
     statuses = old.get("status", {}).get("containerStatuses", ())
     running = next((each for each in statuses if "running" in each.get("state", {})), None)
     if running is not None and "resources" not in running:
@@ -291,7 +291,7 @@ def _check_resized_containers(spec: KubeObject, before: KubeObject) -> Errors:
                 if not had.keys() <= has.keys():
                     where = f"spec.{name}[{index}].resources.{part}"
                     found.append(forbidden(where, f"resource {part} cannot be removed"))
-    for name, told in ((_LISTS[0], _ONLY), (_LISTS[1], _ONLY_OF_SIDECARS)):
+    for name, message in ((_LISTS[0], _ONLY), (_LISTS[1], _ONLY_OF_SIDECARS)):
         former = before.get(name) or []
         for one, two in zip(spec.get(name) or [], former, strict=True):
             if name == "initContainers" and one.get("restartPolicy") != "Always":
@@ -308,5 +308,5 @@ def _check_resized_containers(spec: KubeObject, before: KubeObject) -> Errors:
                     if kept:
                         resources[part] = kept
                 if {**one, "resources": resources} != two:
-                    found.append(forbidden("spec", told))
+                    found.append(forbidden("spec", message))
     return found

@@ -1,5 +1,5 @@
 """
-What is wrong with the spec of a pod, in the order in which a real API server finds it.
+Validation of pod specs and pod templates, in the order of kube-apiserver.
 
 Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePodSpec,
 ValidatePodTemplateSpec, ValidatePodSpecificAnnotations.
@@ -78,7 +78,7 @@ _MORE_NAMES = (("hostname", dns_label), ("subdomain", dns_label))
 
 
 def check_template(template: Mapping[str, Any], at: str) -> Errors:
-    """Return what is wrong with a template of pods."""
+    """Return the errors in a template of pods."""
     meta, spec = template.get("metadata", {}), template.get("spec", {})
     found = labels(meta.get("labels"), f"{at}.labels")
     found += annotations(meta.get("annotations"), f"{at}.annotations")
@@ -86,21 +86,21 @@ def check_template(template: Mapping[str, Any], at: str) -> Errors:
     found += check_pod_spec(spec, f"{at}.spec", is_pod=False)
     found += check_same_profiles(meta, spec, f"{at}.spec")
     if spec.get("ephemeralContainers"):
-        told = "ephemeral containers not allowed in pod template"
-        found.append(forbidden(f"{at}.spec.ephemeralContainers", told))
+        message = "ephemeral containers not allowed in pod template"
+        found.append(forbidden(f"{at}.spec.ephemeralContainers", message))
     return found
 
 
 def check_pod_annotations(
     values: Mapping[str, str] | None, spec: Mapping[str, Any], at: str
 ) -> Errors:
-    """Return what is wrong with annotations that mean something for pods."""
+    """Return the errors in annotations that mean something for pods."""
     found: Errors = []
     if not values:
         return found
     if _MIRROR in values and not spec.get("nodeName"):
-        told = "must set spec.nodeName if mirror pod annotation is set"
-        found.append(invalid(f"{at}[{_MIRROR}]", values[_MIRROR], told))
+        message = "must set spec.nodeName if mirror pod annotation is set"
+        found.append(invalid(f"{at}[{_MIRROR}]", values[_MIRROR], message))
     cost = values.get(_DELETION_COST)
     if cost is not None:
         is_number = _INTEGER.fullmatch(cost) is not None
@@ -110,7 +110,7 @@ def check_pod_annotations(
 
 
 def check_pod_spec(spec: KubeObject, at: str, *, is_pod: bool, pod_name: str = "") -> Errors:
-    """Return what is wrong with a pod's spec; templates are allowed a little more than pods."""
+    """Return the errors in a pod's spec; templates are allowed a little more than pods."""
     volumes, found = check_volumes(
         spec.get("volumes", ()), f"{at}.volumes", pod_name, is_pod=is_pod
     )
@@ -137,8 +137,8 @@ def check_pod_spec(spec: KubeObject, at: str, *, is_pod: bool, pod_name: str = "
                 host = port.get("hostPort", 0)
                 if (is_pod or host) and host != port.get("containerPort", 0):
                     where = f"{at}.containers[{index}].ports[{at_port}].hostPort"
-                    told = "must match `containerPort` when `hostNetwork` is true"
-                    found.append(invalid(where, host, told))
+                    message = "must match `containerPort` when `hostNetwork` is true"
+                    found.append(invalid(where, host, message))
     return found + _field_errors(spec, at)
 
 
@@ -191,26 +191,26 @@ def _dns(spec: KubeObject, at: str) -> Errors:
         if config is None:
             return [required(where, "must provide `dnsConfig` when `dnsPolicy` is None")]
         if not config.get("nameservers"):
-            told = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            return [required(f"{where}.nameservers", told)]
+            message = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            return [required(f"{where}.nameservers", message)]
     if not config:
         return []
     servers, searches = config.get("nameservers", []), config.get("searches", [])
     found: Errors = []
     if len(servers) > _MOST_NAMESERVERS:
-        told = f"must not have more than {_MOST_NAMESERVERS} nameservers"
-        found.append(invalid(f"{where}.nameservers", servers, told))
+        message = f"must not have more than {_MOST_NAMESERVERS} nameservers"
+        found.append(invalid(f"{where}.nameservers", servers, message))
     for index, server in enumerate(servers):
         found += ip_errors(server, f"{where}.nameservers[{index}]")
     if len(searches) > _MOST_SEARCHES:
-        told = f"must not have more than {_MOST_SEARCHES} search paths"
-        found.append(invalid(f"{where}.searches", searches, told))
+        message = f"must not have more than {_MOST_SEARCHES} search paths"
+        found.append(invalid(f"{where}.searches", searches, message))
     if len(" ".join(searches)) > _MOST_IN_SEARCHES:
-        told = (
+        message = (
             f"must not have more than {_MOST_IN_SEARCHES} characters (including spaces) "
             "in the search list"
         )
-        found.append(invalid(f"{where}.searches", searches, told))
+        found.append(invalid(f"{where}.searches", searches, message))
     for index, search in enumerate(searches):
         if search != ".":
             search_at = f"{where}.searches[{index}]"
@@ -258,6 +258,6 @@ def _file_keys(spec: KubeObject, at: str) -> Errors:
             if name not in volumes:
                 found.append(not_found(field, name))
             elif "emptyDir" not in volumes[name]:
-                told = "referenced volume must be of type emptyDir"
-                found.append(invalid(field, name, told))
+                message = "referenced volume must be of type emptyDir"
+                found.append(invalid(field, name, message))
     return found

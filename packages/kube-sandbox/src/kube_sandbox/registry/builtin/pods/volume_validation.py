@@ -57,7 +57,7 @@ _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 def check_volumes(
     volumes: Sequence[KubeObject], at: str, pod_name: str, *, is_pod: bool
 ) -> tuple[dict[str, KubeObject], Errors]:
-    """Return the volumes that can be mounted, by name, and what is wrong with the others."""
+    """Return the valid volumes by name, and the errors of the others."""
     usable: dict[str, KubeObject] = {}
     found: Errors = []
     made = {f"{pod_name}-{each.get('name', '')}" for each in volumes if "ephemeral" in each}
@@ -84,8 +84,8 @@ def check_volumes(
         found += errors
         claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
         if pod_name and claim in made:
-            told = "must not reference a PVC that gets created for an ephemeral volume"
-            found.append(invalid(f"{where}.persistentVolumeClaim.claimName", claim, told))
+            message = "must not reference a PVC that gets created for an ephemeral volume"
+            found.append(invalid(f"{where}.persistentVolumeClaim.claimName", claim, message))
     return usable, found
 
 
@@ -137,8 +137,8 @@ def _downward_file(item: Mapping[str, Any], at: str) -> Errors:
     if field is not None:
         found += field_reference(field, _FILE_FIELDS, f"{at}.fieldRef")
         if resource is not None:
-            told = "fieldRef and resourceFieldRef can not be specified simultaneously"
-            found.append(invalid(at, "resource", told))
+            message = "fieldRef and resourceFieldRef can not be specified simultaneously"
+            found.append(invalid(at, "resource", message))
     elif resource is not None:
         found += resource_reference(resource, f"{at}.resourceFieldRef", is_file=True)
     else:
@@ -164,11 +164,11 @@ def _projected(volume: Mapping[str, Any], at: str) -> Errors:
             token_where = f"{where}.serviceAccountToken"
             seconds = token.get("expirationSeconds", 0)
             if seconds < _SHORTEST_TOKEN:
-                told = "may not specify a duration less than 10 minutes"
-                found.append(invalid(f"{token_where}.expirationSeconds", seconds, told))
+                message = "may not specify a duration less than 10 minutes"
+                found.append(invalid(f"{token_where}.expirationSeconds", seconds, message))
             if seconds > _LONGEST_TOKEN:
-                told = "may not specify a duration larger than 2^32 seconds"
-                found.append(invalid(f"{token_where}.expirationSeconds", seconds, told))
+                message = "may not specify a duration larger than 2^32 seconds"
+                found.append(invalid(f"{token_where}.expirationSeconds", seconds, message))
             path = token.get("path", "")
             found += unreserved(path, f"{at}.path") if path else [required(f"{at}.path")]
         if len(source) > 1:
@@ -269,7 +269,7 @@ _CHECKS: Mapping[str, Check] = {
 
 
 def check_mounts(container: KubeObject, volumes: Mapping[str, KubeObject], at: str) -> Errors:
-    """Return what is wrong with where a container finds its volumes."""
+    """Return the errors in where a container finds its volumes."""
     found: Errors = []
     paths: set[str] = set()
     devices = {each.get("name", ""): each.get("devicePath") for each in _devices_of(container)}
@@ -282,11 +282,11 @@ def check_mounts(container: KubeObject, volumes: Mapping[str, KubeObject], at: s
             found.append(invalid(f"{where}.mountPath", path, "must be unique"))
         paths.add(path)
         if name in devices:
-            told = "must not already exist in volumeDevices"
-            found.append(invalid(f"{where}.name", name, told))
+            message = "must not already exist in volumeDevices"
+            found.append(invalid(f"{where}.name", name, message))
         if path in devices.values():
-            told = "must not already exist as a path in volumeDevices"
-            found.append(invalid(f"{where}.mountPath", path, told))
+            message = "must not already exist as a path in volumeDevices"
+            found.append(invalid(f"{where}.mountPath", path, message))
         found += _mount_options(container, mount, where, at)
     return found
 
@@ -298,15 +298,15 @@ def _mount_options(container: KubeObject, mount: Mapping[str, Any], where: str, 
         found += descending(sub_path, f"{at}.subPath")
     if expression:
         if sub_path:
-            told = "subPathExpr and subPath are mutually exclusive"
-            found.append(invalid(f"{where}.subPathExpr", expression, told))
+            message = "subPathExpr and subPath are mutually exclusive"
+            found.append(invalid(f"{where}.subPathExpr", expression, message))
         found += descending(expression, f"{at}.subPathExpr")
     propagation = mount.get("mountPropagation")
     found += choice(propagation, _PROPAGATIONS, f"{at}.mountPropagation")
     is_privileged = (container.get("securityContext") or {}).get("privileged")
     if propagation == "Bidirectional" and not is_privileged:
-        told = "Bidirectional mount propagation is available only to privileged containers"
-        found.append(forbidden(f"{at}.mountPropagation", told))
+        message = "Bidirectional mount propagation is available only to privileged containers"
+        found.append(forbidden(f"{at}.mountPropagation", message))
     recursive_at = f"{at}.recursiveReadOnly"
     mode = mount.get("recursiveReadOnly")
     if mode in (None, "Disabled"):
@@ -317,8 +317,8 @@ def _mount_options(container: KubeObject, mount: Mapping[str, Any], where: str, 
     if not mount.get("readOnly"):
         found.append(forbidden(recursive_at, "may only be specified when readOnly is true"))
     if mount.get("mountPropagation", "None") != "None":
-        told = "may only be specified when mountPropagation is None or not specified"
-        found.append(forbidden(recursive_at, told))
+        message = "may only be specified when mountPropagation is None or not specified"
+        found.append(forbidden(recursive_at, message))
     return found
 
 
@@ -328,7 +328,7 @@ def _devices_of(container: KubeObject) -> Sequence[Mapping[str, Any]]:
 
 
 def check_devices(container: KubeObject, volumes: Mapping[str, KubeObject], at: str) -> Errors:
-    """Return what is wrong with the volumes that a container has as raw devices."""
+    """Return the errors in the volumes that a container has as raw devices."""
     found: Errors = []
     names: set[str] = set()
     paths: set[str] = set()
@@ -342,11 +342,11 @@ def check_devices(container: KubeObject, volumes: Mapping[str, KubeObject], at: 
         if name not in volumes:
             found.append(not_found(at_name, name))
         elif not volumes[name].keys() & {"persistentVolumeClaim", "ephemeral"}:
-            told = (
+            message = (
                 "can only use volume source type of PersistentVolumeClaim or Ephemeral "
                 "for block mode"
             )
-            found.append(invalid(at_name, name, told))
+            found.append(invalid(at_name, name, message))
         found += [] if path else [required(at_path)]
         if path in paths:
             found.append(invalid(at_path, path, "must be unique"))
@@ -357,7 +357,7 @@ def check_devices(container: KubeObject, volumes: Mapping[str, KubeObject], at: 
         if name in mounts:
             found.append(invalid(at_name, name, "must not already exist in volumeMounts"))
         if path in mounts.values():
-            told = "must not already exist as a path in volumeMounts"
-            found.append(invalid(at_path, path, told))
+            message = "must not already exist as a path in volumeMounts"
+            found.append(invalid(at_path, path, message))
         names |= {name} if name else set()
     return found

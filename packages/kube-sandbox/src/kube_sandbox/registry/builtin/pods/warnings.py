@@ -90,8 +90,8 @@ def _warnings(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> list[st
         if constraint.get("labelSelector") is None:
             warnings.append(f"{where}.labelSelector: {_NULL_SELECTOR}")
     warnings += (
-        f"{prefix}metadata.annotations[{key}]: {told}"
-        for key, told in _ANNOTATIONS.items()
+        f"{prefix}metadata.annotations[{key}]: {message}"
+        for key, message in _ANNOTATIONS.items()
         if key in meta.get("annotations", ())
     )
     warnings += volume_warnings(spec.get("volumes", ()), at)
@@ -113,8 +113,8 @@ def _warnings(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> list[st
             )
         known.setdefault(name, port_where)
     if spec.get("terminationGracePeriodSeconds", 0) < 0:
-        told = "must be >= 0; negative values are invalid and will be treated as 1"
-        warnings.append(f"{at}.terminationGracePeriodSeconds: {told}")
+        message = "must be >= 0; negative values are invalid and will be treated as 1"
+        warnings.append(f"{at}.terminationGracePeriodSeconds: {message}")
     warnings += _affinities(spec, at)
     for index, server in enumerate(spec.get("dnsConfig", {}).get("nameservers", ())):
         warnings.extend(ip_warnings(server, f"{at}.dnsConfig.nameservers[{index}]"))
@@ -142,8 +142,8 @@ def _term(term: Mapping[str, Any], at: str, *, judges_values: bool = False) -> I
         if key in _NODE_LABELS:
             yield f"{where}.key: {key} is {_NODE_LABELS[key]}"
         for at_value, value in enumerate(each.get("values", ()) if judges_values else ()):
-            for told in label_value(value):
-                yield f"{where}.values[{at_value}]: {value} is invalid, {told}"
+            for message in label_value(value):
+                yield f"{where}.values[{at_value}]: {value} is invalid, {message}"
 
 
 def _duplicate_warnings(spec: KubeObject, at: str) -> Iterator[str]:
@@ -172,8 +172,8 @@ def _fractional_byte_warnings(
         for part in parts:
             text = amounts.get(part, {}).get(name)
             if text is not None and not is_whole(text):
-                told = f"fractional byte value {quoted(text)} is invalid, must be an integer"
-                yield f"{at}.{part}[{name}]: {told}"
+                message = f"fractional byte value {quoted(text)} is invalid, must be an integer"
+                yield f"{at}.{part}[{name}]: {message}"
 
 
 def _containers(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> Iterator[str]:
@@ -191,8 +191,8 @@ def _containers(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> Itera
                 continue
             reference = f"$({name})"
             if "valueFrom" in variable or value == reference or reference not in value:
-                told = f"hides previous definition of {quoted(name)}"
-                yield f"{where}.env[{index}]: {told}, which may be dropped when using apply"
+                message = f"hides previous definition of {quoted(name)}"
+                yield f"{where}.env[{index}]: {message}, which may be dropped when using apply"
 
 
 def _all_ports(spec: KubeObject, at: str) -> Iterator[tuple[KubeObject, str]]:
@@ -242,9 +242,9 @@ def volume_warnings(volumes: Iterable[KubeObject], at: str) -> list[str]:
     """Return warnings about volumes."""
     given = list(volumes)
     found = [
-        f"{at}.volumes[{index}].{_DISPLAY_NAMES.get(name, name)}: {told}"
+        f"{at}.volumes[{index}].{_DISPLAY_NAMES.get(name, name)}: {message}"
         for index, volume in enumerate(given)
-        for name, told in _DEPRECATED.items()
+        for name, message in _DEPRECATED.items()
         if name in volume
     ]
     for volume in given:
@@ -260,8 +260,8 @@ def _overlaps(volume: KubeObject) -> Iterator[str]:
         ("downwardAPI", "DownwardAPI"),
     )
     for key, described in sources:
-        for told in _collisions(_items(volume.get(key) or {}, "")):
-            yield f"volume {name} ({described}): overlapping paths: {told}"
+        for message in _collisions(_items(volume.get(key) or {}, "")):
+            yield f"volume {name} ({described}): overlapping paths: {message}"
     if "projected" not in volume:
         return
     files = []
@@ -277,8 +277,8 @@ def _overlaps(volume: KubeObject) -> Iterator[str]:
                 files += _items(part, "DownwardAPI")
             elif (part := source.get("serviceAccountToken")) is not None:
                 files.append((part.get("path", ""), "ServiceAccountToken"))
-    for told in _collisions(files):
-        yield f"volume {name} (Projected): overlapping paths: {told}"
+    for message in _collisions(files):
+        yield f"volume {name} (Projected): overlapping paths: {message}"
 
 
 def _items(source: Mapping[str, Any], owner: str) -> list[File]:

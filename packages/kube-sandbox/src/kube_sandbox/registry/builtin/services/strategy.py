@@ -1,7 +1,8 @@
 """
-Service: its defaults, and what it is given when it is written.
+Service: defaults, allocated addresses and ports, IP families.
 
-Addresses and node ports come from an `ServiceAllocations`.
+Addresses and node ports come from `ServiceAllocations`. The cluster has one IP family, IPv4; a
+headless Service without selector may still name both.
 
 Follows kubernetes 1.35 pkg/registry/core/service/storage/storage.go REST.beginCreate,
 REST.beginUpdate, patchAllocatedValues, normalizeClusterIPs; pkg/registry/core/service/strategy.go
@@ -15,7 +16,7 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError, internal_error
-from kube_sandbox.api_errors import invalid as refused
+from kube_sandbox.api_errors import invalid as invalid_object
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin.services.spec_predicates import (
@@ -56,7 +57,7 @@ class Services(BaseStrategy):
         self._book = book
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out."""
+        """Set defaults."""
         spec = obj.setdefault("spec", {})
         kind = spec.setdefault("type", "ClusterIP")
         affinity = spec.setdefault("sessionAffinity", "None")
@@ -184,8 +185,8 @@ class Services(BaseStrategy):
             return
         why = self._book.address_error(addresses[0], occasion.dry_run)
         if why:
-            told = f"failed to allocate IP {addresses[0]}: {why}"
-            raise refusal(obj, [invalid("spec.clusterIPs", addresses, told)])
+            message = f"failed to allocate IP {addresses[0]}: {why}"
+            raise refusal(obj, [invalid("spec.clusterIPs", addresses, message)])
         spec["clusterIP"] = addresses[0]
 
     def _port(
@@ -214,20 +215,20 @@ class Services(BaseStrategy):
         if wanted:
             why = self._book.port_error(wanted, taken, occasion.dry_run)
             if why:
-                told = f"failed to allocate requested HealthCheck NodePort {wanted}: {why}"
-                raise internal_error(told)
+                message = f"failed to allocate requested HealthCheck NodePort {wanted}: {why}"
+                raise internal_error(message)
         else:
             port = self._free_port(obj, taken, "HealthCheck NodePort")
             obj["spec"]["healthCheckNodePort"] = port
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge a new one."""
+        """Validate a new one."""
         return service_errors(obj, None)
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change."""
+        """Validate a change."""
         found = self.changed_meta(new, old)
         if subresource == "status":
             return found + status_errors(new)
@@ -239,7 +240,7 @@ class Services(BaseStrategy):
 
 
 def _drop_internal_traffic_policy(spec: Spec) -> None:
-    # Another name has no traffic of its own; a policy that there is not is left to be refused.
+    # An ExternalName has no internal traffic; an unknown policy is left for validation.
     if is_external_name(spec) and spec.get("internalTrafficPolicy") in ("Cluster", "Local"):
         del spec["internalTrafficPolicy"]
 
@@ -273,12 +274,12 @@ def _drop_unchanged(spec: Spec, before: Spec, part: str) -> None:
 
 
 def refusal(obj: KubeObject, errors: list[FieldError]) -> StatusError:
-    """Say what is wrong with a Service."""
-    return refused("", "Service", obj["metadata"].get("name", ""), errors)
+    """Return the error of an invalid Service."""
+    return invalid_object("", "Service", obj["metadata"].get("name", ""), errors)
 
 
 def keeps_prefer_dual_stack(spec: Spec, before: Spec) -> bool:
-    """Say whether nothing is to be done for one that would take both families if it could."""
+    """Return whether nothing is to be done for one that would take both families if it could."""
     same = ("type", "clusterIPs", "ipFamilies")
     return (
         spec.get("ipFamilyPolicy") == "PreferDualStack"
@@ -289,7 +290,7 @@ def keeps_prefer_dual_stack(spec: Spec, before: Spec) -> bool:
 
 
 def default_ip_families(obj: KubeObject, old: KubeObject | None) -> None:
-    """Fill in families of addresses and their policy, or refuse what cannot be."""
+    """Default the IP families and their policy, or reject impossible ones."""
     spec = obj["spec"]
     if is_external_name(spec):
         return
@@ -313,8 +314,8 @@ def default_ip_families(obj: KubeObject, old: KubeObject | None) -> None:
         return
     found: Errors = []
     if spec["ipFamilyPolicy"] == "RequireDualStack":
-        told = "this cluster is not configured for dual-stack services"
-        found.append(invalid("spec.ipFamilyPolicy", "RequireDualStack", told))
+        message = "this cluster is not configured for dual-stack services"
+        found.append(invalid("spec.ipFamilyPolicy", "RequireDualStack", message))
     errors = found + [
         invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
         for index, family in enumerate(spec.get("ipFamilies", ()))
@@ -336,12 +337,12 @@ def _family_errors(spec: Spec, before: Spec | None) -> Errors:
         if policy == "SingleStack" and now == then:
             set_or_drop(spec, part, now[:1])
         elif policy != "SingleStack" and 0 < len(now) < len(then):
-            told = f"must be 'SingleStack' to release the secondary {word}"
-            found.append(invalid(field, policy, told))
+            message = f"must be 'SingleStack' to release the secondary {word}"
+            found.append(invalid(field, policy, message))
     for part, word in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
         if policy == "SingleStack" and len(spec.get(part, ())) == 2:
-            told = "must be 'RequireDualStack' or 'PreferDualStack' when multiple "
-            found.append(invalid(field, policy, f"{told}{word} are specified"))
+            message = "must be 'RequireDualStack' or 'PreferDualStack' when multiple "
+            found.append(invalid(field, policy, f"{message}{word} are specified"))
     addresses, families = spec.get("clusterIPs", []), list(spec.get("ipFamilies", ()))
     for index, address in enumerate(addresses):
         if address == HEADLESS:
@@ -351,7 +352,7 @@ def _family_errors(spec: Spec, before: Spec | None) -> Errors:
             if family in _FAMILIES:
                 families.append(family)
             else:
-                told = f"{family} is not configured on this cluster"
-                found.append(invalid(f"spec.clusterIPs[{index}]", addresses, told))
+                message = f"{family} is not configured on this cluster"
+                found.append(invalid(f"spec.clusterIPs[{index}]", addresses, message))
     set_or_drop(spec, "ipFamilies", families)
     return found

@@ -1,5 +1,5 @@
 """
-What an API server finds wrong with a Service.
+Validation of Services and of their updates, and warnings.
 
 Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateService,
 ValidateServiceCreate, ValidateServiceClusterIPsRelatedFields, ValidateLoadBalancerStatus,
@@ -65,14 +65,14 @@ _IMMUTABLE_MESSAGE = "may not change once set"
 
 
 def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
-    """Judge a Service."""
+    """Validate a Service."""
     spec: Spec = obj["spec"]
     annotations = obj["metadata"].get("annotations", {})
     hints, mode = annotations.get(HINTS), annotations.get(MODE)
     found: Errors = []
     if hints is not None and mode is not None and hints != mode:
-        told = f"must match annotations[{HINTS}] when both are specified"
-        found.append(invalid(f"metadata.annotations[{MODE}]", mode, told))
+        message = f"must match annotations[{HINTS}] when both are specified"
+        found.append(invalid(f"metadata.annotations[{MODE}]", mode, message))
     if not spec.get("ports") and not is_headless(spec) and not is_external_name(spec):
         found.append(required("spec.ports"))
     found += _type_errors(spec) + _ports_errors(spec)
@@ -87,8 +87,8 @@ def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
     else:
         seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
         if not (0 < seconds <= 86400):
-            told = "must be greater than 0 and less than 86400"
-            found.append(invalid(f"{affinity_field}.clientIP.timeoutSeconds", seconds, told))
+            message = "must be greater than 0 and less than 86400"
+            found.append(invalid(f"{affinity_field}.clientIP.timeoutSeconds", seconds, message))
     found += cluster_ip_errors(spec)
     for index, ip in enumerate(spec.get("externalIPs", ())):
         field = f"spec.externalIPs[{index}]"
@@ -104,8 +104,8 @@ def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
 def _type_errors(spec: Spec) -> Errors:
     kind = spec.get("type")
     if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(spec):
-        told = f"may not be set to 'None' for {kind} services"
-        return [invalid("spec.clusterIPs[0]", HEADLESS, told)]
+        message = f"may not be set to 'None' for {kind} services"
+        return [invalid("spec.clusterIPs[0]", HEADLESS, message)]
     if kind != EXTERNAL_NAME:
         return []
     found = [
@@ -147,7 +147,7 @@ def _ports_errors(spec: Spec) -> Errors:
 
 
 def cluster_ip_errors(spec: Spec) -> Errors:
-    """Judge addresses, families and policy, and whether they agree."""
+    """Validate addresses, families and policy, and whether they agree."""
     if is_external_name(spec):
         return []
     field = "spec.clusterIPs"
@@ -158,8 +158,8 @@ def cluster_ip_errors(spec: Spec) -> Errors:
         if index == 0 and address == HEADLESS:
             if len(addresses) > 1:
                 are_valid = False
-                told = "'None' must be the first and only value"
-                found.append(invalid(field, addresses, told))
+                message = "'None' must be the first and only value"
+                found.append(invalid(field, addresses, message))
             continue
         wrong = ip_errors(address, f"{field}[{index}]")
         are_valid = are_valid and not wrong
@@ -170,8 +170,8 @@ def cluster_ip_errors(spec: Spec) -> Errors:
         return found
     families = [family_of(each) for each in addresses]
     if len(addresses) > 1 and len(set(families)) < 2:
-        told = "may specify no more than one IP for each IP family"
-        found.append(invalid(field, addresses, told))
+        message = "may specify no more than one IP for each IP family"
+        found.append(invalid(field, addresses, message))
     if not is_headless(spec):
         pairs = zip(families, spec.get("ipFamilies", ()), strict=False)
         found += [
@@ -196,8 +196,8 @@ def _ip_field_errors(spec: Spec, addresses: list[str]) -> Errors:
     elif address and addresses[0] != address:
         found.append(invalid(field, addresses, "first value must match `clusterIP`"))
     elif addresses and not address:
-        told = "must be empty when `clusterIP` is not specified"
-        found.append(invalid(field, addresses, told))
+        message = "must be empty when `clusterIP` is not specified"
+        found.append(invalid(field, addresses, message))
     families = spec.get("ipFamilies", ())
     for index, family in enumerate(families):
         field = f"spec.ipFamilies[{index}]"
@@ -215,9 +215,9 @@ def _repeated_ports(spec: Spec) -> Errors:
     ports = list(enumerate(spec.get("ports", ())))
     found: Errors = []
     if spec.get("type") == "ClusterIP":
-        told = "may not be used when `type` is 'ClusterIP'"
+        message = "may not be used when `type` is 'ClusterIP'"
         found += [
-            forbidden(f"spec.ports[{index}].nodePort", told)
+            forbidden(f"spec.ports[{index}].nodePort", message)
             for index, port in ports
             if port.get("nodePort")
         ]
@@ -269,7 +269,7 @@ def _source_range_errors(spec: Spec, annotations: Mapping[str, str]) -> Errors:
 
 
 def class_errors(spec: Spec) -> Errors:
-    """Judge the class of its load balancer."""
+    """Validate the class of its load balancer."""
     wanted = spec.get("loadBalancerClass")
     if wanted is None:
         return []
@@ -283,18 +283,18 @@ def _traffic_errors(spec: Spec) -> Errors:
     found: Errors = []
     if not is_reachable(spec):
         if policy:
-            told = "may only be set for externally-accessible services"
-            found.append(invalid("spec.externalTrafficPolicy", policy, told))
+            message = "may only be set for externally-accessible services"
+            found.append(invalid("spec.externalTrafficPolicy", policy, message))
     elif policy not in ("Cluster", "Local"):
         found.append(not_supported("spec.externalTrafficPolicy", policy, ("Cluster", "Local")))
     field = "spec.healthCheckNodePort"
     if has_health_port(spec):
         found += [invalid(field, health, each) for each in in_range(health, 1, 65535)]
     elif health:
-        told = (
+        message = (
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         )
-        found.append(invalid(field, health, told))
+        found.append(invalid(field, health, message))
     inner = spec.get("internalTrafficPolicy")
     if inner is not None and inner not in ("Cluster", "Local"):
         found.append(not_supported("spec.internalTrafficPolicy", inner, ("Cluster", "Local")))
@@ -305,7 +305,7 @@ def _traffic_errors(spec: Spec) -> Errors:
 
 
 def status_errors(new: KubeObject) -> Errors:
-    """Judge where a load balancer is reached."""
+    """Validate where a load balancer is reached."""
     field = "status.loadBalancer.ingress"
     entries = new.get("status", {}).get("loadBalancer", {}).get("ingress", ())
     if entries and new["spec"].get("type") != LOAD_BALANCER:
@@ -318,8 +318,8 @@ def status_errors(new: KubeObject) -> Errors:
         if mode is None and ip:
             found.append(required(f"{where}.ipMode", "must be specified when `ip` is set"))
         elif mode is not None and not ip:
-            told = "may not be specified when `ip` is not set"
-            found.append(forbidden(f"{where}.ipMode", told))
+            message = "may not be specified when `ip` is not set"
+            found.append(forbidden(f"{where}.ipMode", message))
         elif mode is not None and mode not in ("Proxy", "VIP"):
             found.append(not_supported(f"{where}.ipMode", mode, ("Proxy", "VIP")))
         found += hostname_errors(entry.get("hostname", ""), f"{where}.hostname")
@@ -327,7 +327,7 @@ def status_errors(new: KubeObject) -> Errors:
 
 
 def hostname_errors(name: str, field: str) -> Errors:
-    """Judge the name under which a load balancer is reached."""
+    """Validate the name under which a load balancer is reached."""
     if not name:
         return []
     found = [invalid(field, name, each) for each in dns_subdomain(name)]
@@ -372,8 +372,8 @@ def _changed_address_errors(spec: Spec, before: Spec) -> Errors:
         found.append(invalid(f"{field}[0]", now, _IMMUTABLE_MESSAGE))
     policy = spec.get("ipFamilyPolicy")
     if len(now) < len(then) and policy != "SingleStack":
-        told = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-        found.append(invalid("spec.ipFamilyPolicy", policy, told))
+        message = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+        found.append(invalid("spec.ipFamilyPolicy", policy, message))
     return found
 
 
@@ -392,8 +392,8 @@ def _changed_family_errors(spec: Spec, before: Spec) -> Errors:
         found.append(invalid(field, spec.get("clusterIPs"), _IMMUTABLE_MESSAGE))
     policy = spec.get("ipFamilyPolicy")
     if len(now) == 1 and len(then) == 2 and policy != "SingleStack":
-        told = "must be set to 'SingleStack' when releasing the secondary ipFamily"
-        found.append(invalid("spec.ipFamilyPolicy", policy, told))
+        message = "must be set to 'SingleStack' when releasing the secondary ipFamily"
+        found.append(invalid("spec.ipFamilyPolicy", policy, message))
     return found
 
 
@@ -420,6 +420,6 @@ def service_warnings(obj: KubeObject) -> list[str]:
     if not is_external_name(spec) and spec.get("externalName"):
         found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
     if spec.get("trafficDistribution") == "PreferClose":
-        told = '"PreferClose" is deprecated; use "PreferSameZone"'
-        found.append(f"spec.trafficDistribution: {told}")
+        message = '"PreferClose" is deprecated; use "PreferSameZone"'
+        found.append(f"spec.trafficDistribution: {message}")
     return found
