@@ -35,13 +35,39 @@ class LimitRanger:
 
     def mutate(self, attributes: AdmissionAttributes) -> None:
         """Set the default requests and limits of the namespace's LimitRanges."""
-        if (
-            attributes.served.bucket == "pods"
-            and attributes.obj is not None
-            and _applies_to(attributes)
-        ):
-            for limit_range in self._limit_ranges(attributes):
-                _set_defaults(attributes.obj, limit_range)
+        pod = attributes.obj
+        if attributes.served.bucket != "pods" or pod is None or not _applies_to(attributes):
+            return
+        for limit_range in self._limit_ranges(attributes):
+            given: dict[Part, dict[str, str]] = {"requests": {}, "limits": {}}
+            for limit in _limits(limit_range):
+                if limit.get("type") == "Container":
+                    given["requests"] |= limit.get("defaultRequest") or {}
+                    given["limits"] |= limit.get("default") or {}
+            done: list[str] = []
+            for sort, name in (("container", "containers"), ("init container", "initContainers")):
+                for container in pod["spec"].get(name) or ():
+                    set_here = []
+                    resources = container.setdefault("resources", {})
+                    parts: tuple[tuple[Part, str], ...] = (
+                        ("limits", "limit"),
+                        ("requests", "request"),
+                    )
+                    for part, word in parts:
+                        own = resources.get(part) or {}
+                        missing = {
+                            name: text for name, text in given[part].items() if name not in own
+                        }
+                        if missing:
+                            resources[part] = {**own, **missing}
+                            names = ", ".join(sorted(missing))
+                            set_here.append(
+                                f"{names} {word} for {sort} {container.get('name', '')}"
+                            )
+                    done += set_here[::-1]  # requests come first
+            if done:
+                annotations = pod["metadata"].setdefault("annotations", {})
+                annotations[_ANNOTATION] = f"LimitRanger plugin set: {'; '.join(done)}"
 
     def validate(self, attributes: AdmissionAttributes) -> list[str]:
         """Reject requests and limits out of bounds."""
@@ -72,34 +98,6 @@ def _applies_to(attributes: AdmissionAttributes) -> bool:
 
 def _limits(limit_range: KubeObject) -> Iterable[Mapping[str, Any]]:
     return (limit_range.get("spec") or {}).get("limits") or ()
-
-
-# Defaults
-
-
-def _set_defaults(pod: KubeObject, limit_range: KubeObject) -> None:
-    given: dict[Part, dict[str, str]] = {"requests": {}, "limits": {}}
-    for limit in _limits(limit_range):
-        if limit.get("type") == "Container":
-            given["requests"] |= limit.get("defaultRequest") or {}
-            given["limits"] |= limit.get("default") or {}
-    done: list[str] = []
-    for sort, name in (("container", "containers"), ("init container", "initContainers")):
-        for container in pod["spec"].get(name) or ():
-            set_here = []
-            resources = container.setdefault("resources", {})
-            parts: tuple[tuple[Part, str], ...] = (("limits", "limit"), ("requests", "request"))
-            for part, word in parts:
-                own = resources.get(part) or {}
-                missing = {name: text for name, text in given[part].items() if name not in own}
-                if missing:
-                    resources[part] = {**own, **missing}
-                    names = ", ".join(sorted(missing))
-                    set_here.append(f"{names} {word} for {sort} {container.get('name', '')}")
-            done += set_here[::-1]  # requests come first
-    if done:
-        annotations = pod["metadata"].setdefault("annotations", {})
-        annotations[_ANNOTATION] = f"LimitRanger plugin set: {'; '.join(done)}"
 
 
 # Limits

@@ -94,14 +94,6 @@ def evaluator_for(bucket: str) -> QuotaEvaluator | None:
 # Pods
 
 
-def _is_pod_resource(name: str) -> bool:
-    if name in _OF_PODS or name.startswith((HUGE_PAGES, _REQUESTS + HUGE_PAGES)):
-        return True
-    if not name.startswith(_REQUESTS):
-        return False
-    return not _is_native(name) or name.startswith(_REQUESTS + _DEVICES)
-
-
 def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
@@ -193,7 +185,11 @@ def _claim_uses(claim: KubeObject, now: datetime | None) -> Amounts:
 
 _EVALUATORS = {
     PODS: QuotaEvaluator(
-        _is_pod_resource,
+        lambda name: (
+            name in _OF_PODS
+            or name.startswith((HUGE_PAGES, _REQUESTS + HUGE_PAGES, _REQUESTS + _DEVICES))
+            or (name.startswith(_REQUESTS) and not _is_native(name))
+        ),
         lambda pod, now: {
             "count/pods": ONE,
             **(

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads.indexes import (
-    IndexQuery,
     RelatedBucket,
     label_index_keys,
     label_query,
@@ -33,7 +32,11 @@ def adoptions(controllers: Iterable[Controller]) -> dict[str, tuple[RelatedBucke
         each.bucket: tuple(
             RelatedBucket(
                 bucket,
-                wishes=_selector_query,
+                wishes=lambda owner: (
+                    [label_query(owner["metadata"]["namespace"], selector.get("matchLabels"))]
+                    if (selector := owner["spec"].get("selector")) and not is_deleting(owner)
+                    else []
+                ),
                 ties=lambda obj: (
                     [] if is_deleting(obj) or controller_of(obj) else label_index_keys(obj)
                 ),
@@ -43,13 +46,6 @@ def adoptions(controllers: Iterable[Controller]) -> dict[str, tuple[RelatedBucke
         for each in controllers
         if each.adopts is not None
     }
-
-
-def _selector_query(owner: KubeObject) -> list[IndexQuery]:
-    selector = owner["spec"].get("selector")
-    if not selector or is_deleting(owner):
-        return []
-    return [label_query(owner["metadata"]["namespace"], selector.get("matchLabels"))]
 
 
 def selects(owner: KubeObject, obj: KubeObject) -> bool:

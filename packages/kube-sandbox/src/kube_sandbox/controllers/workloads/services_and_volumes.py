@@ -8,12 +8,11 @@ PersistentVolumeController.provisionClaim, PersistentVolumeController.reclaimVol
 """
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads.indexes import (
-    IndexQuery,
     RelatedBucket,
     label_index_keys,
     label_query,
@@ -240,31 +239,23 @@ def plan_volume(volume: KubeObject, seen: RelatedObjects, _: PlanContext) -> Pla
     return Plan((SetStatus(_VOLUMES, {**volume, "status": {"phase": "Released"}}),))
 
 
-# How objects are found: a query names the index keys that a related object must have.
-
-
-def _pods_of_service(service: KubeObject) -> list[IndexQuery]:
-    selector = service["spec"].get("selector")
-    return [label_query(service["metadata"]["namespace"], selector)] if selector else []
-
-
-def _claims_of_pod(pod: KubeObject) -> Iterator[str]:
-    for volume in pod["spec"].get("volumes") or ():
-        if name := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
-            yield f"{pod['metadata']['namespace']}/{name}"
-
-
-def _claim_of_volume(volume: KubeObject) -> list[IndexQuery]:
-    uid = (volume["spec"].get("claimRef") or {}).get("uid")
-    return [frozenset((uid,))] if uid else []
-
-
+# Related objects are found by index keys: `wishes` are queries, `ties` the keys of an object.
 CONTROLLERS = (
     Controller(
         "services",
         plan_service,
         owns=(SLICES,),
-        sees=(RelatedBucket("pods", wishes=_pods_of_service, ties=label_index_keys),),
+        sees=(
+            RelatedBucket(
+                "pods",
+                wishes=lambda service: (
+                    [label_query(service["metadata"]["namespace"], selector)]
+                    if (selector := service["spec"].get("selector"))
+                    else []
+                ),
+                ties=label_index_keys,
+            ),
+        ),
     ),
     Controller("ingresses.networking.k8s.io", plan_ingress),
     Controller(
@@ -276,7 +267,11 @@ CONTROLLERS = (
                 wishes=lambda claim: [
                     frozenset((f"{claim['metadata']['namespace']}/{claim['metadata']['name']}",))
                 ],
-                ties=_claims_of_pod,
+                ties=lambda pod: [
+                    f"{pod['metadata']['namespace']}/{name}"
+                    for volume in pod["spec"].get("volumes") or ()
+                    if (name := (volume.get("persistentVolumeClaim") or {}).get("claimName"))
+                ],
             ),
         ),
     ),
@@ -285,7 +280,13 @@ CONTROLLERS = (
         plan_volume,
         sees=(
             RelatedBucket(
-                _CLAIMS, wishes=_claim_of_volume, ties=lambda claim: [claim["metadata"]["uid"]]
+                _CLAIMS,
+                wishes=lambda volume: (
+                    [frozenset((uid,))]
+                    if (uid := (volume["spec"].get("claimRef") or {}).get("uid"))
+                    else []
+                ),
+                ties=lambda claim: [claim["metadata"]["uid"]],
             ),
         ),
     ),

@@ -13,7 +13,7 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads import controller_revisions
-from kube_sandbox.controllers.workloads.indexes import IndexQuery, RelatedBucket
+from kube_sandbox.controllers.workloads.indexes import RelatedBucket
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
@@ -259,13 +259,6 @@ def _sync_claim_owners(
     return steps
 
 
-def _claims_without_ordinal(obj: KubeObject) -> list[IndexQuery]:
-    """Query claims by the prefix of their names, which ends before the ordinal."""
-    namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]
-    templates = obj["spec"].get("volumeClaimTemplates") or ()
-    return [frozenset((f"{namespace}/{each['metadata']['name']}-{name}",)) for each in templates]
-
-
 CONTROLLER = Controller(
     BUCKET,
     plan,
@@ -273,7 +266,16 @@ CONTROLLER = Controller(
     sees=(
         RelatedBucket(
             _CLAIMS,
-            wishes=_claims_without_ordinal,
+            # Claims are found by their names without the ordinal at the end.
+            wishes=lambda obj: [
+                frozenset(
+                    (
+                        f"{obj['metadata']['namespace']}/"
+                        f"{template['metadata']['name']}-{obj['metadata']['name']}",
+                    )
+                )
+                for template in obj["spec"].get("volumeClaimTemplates") or ()
+            ],
             ties=lambda claim: [
                 f"{claim['metadata']['namespace']}/{claim['metadata']['name'].rpartition('-')[0]}"
             ],

@@ -181,31 +181,26 @@ def _spec(spec: KubeObject, *, is_new: bool) -> Errors:
         found += by_rule(service, "spec.serviceName", dns_label)
     selector, template = spec.get("selector"), spec.get("template", {})
     found += check_selector(selector, "statefulset", "spec.selector")
-    if is_valid_selector(selector):
-        found += _template(spec, "spec.template")
-    else:
+    if not is_valid_selector(selector):
         found.append(invalid("spec.selector", format_selector(selector), ""))
+    else:
+        # The template is validated with the volumes that each pod gets.
+        at, meta, pod = "spec.template", template.get("metadata", {}), template.get("spec", {})
+        seen = {key: value for key, value in pod.items() if key not in ("hostname", "subdomain")}
+        templates = spec.get("volumeClaimTemplates", ())
+        if claims := {each.get("metadata", {}).get("name", "") for each in templates}:
+            seen["volumes"] = [
+                *(
+                    {"name": name, "persistentVolumeClaim": {"claimName": name}}
+                    for name in sorted(claims)
+                ),
+                *(each for each in pod.get("volumes", ()) if each.get("name", "") not in claims),
+            ]
+        found += check_match(selector, template, at)
+        found += check_template({"metadata": meta, "spec": seen}, at)
+        found += labels(meta.get("labels"), f"{at}.labels")
+        found += annotations(meta.get("annotations"), f"{at}.annotations")
     return found + check_restart_policy_always(template, "StatefulSet", "spec.template")
-
-
-def _template(spec: KubeObject, at: str) -> Errors:
-    """Validate the template as it is with the storage that each pod gets."""
-    template = spec.get("template", {})
-    meta, pod = template.get("metadata", {}), template.get("spec", {})
-    claims = {
-        each.get("metadata", {}).get("name", "") for each in spec.get("volumeClaimTemplates", ())
-    }
-    seen = {key: value for key, value in pod.items() if key not in ("hostname", "subdomain")}
-    if claims:
-        made = [
-            {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in sorted(claims)
-        ]
-        others = [each for each in pod.get("volumes", ()) if each.get("name", "") not in claims]
-        seen["volumes"] = made + others
-    found = check_match(spec.get("selector"), template, at)
-    found += check_template({"metadata": meta, "spec": seen}, at)
-    found += labels(meta.get("labels"), f"{at}.labels")
-    return found + annotations(meta.get("annotations"), f"{at}.annotations")
 
 
 def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:

@@ -89,14 +89,6 @@ def check_volumes(
     return usable, found
 
 
-def _host_path(source: Mapping[str, Any], at: str) -> Errors:
-    path = source.get("path", "")
-    if not path:
-        return [required(f"{at}.path")]
-    found = check_no_parent_steps(path, f"{at}.path")
-    return found + choice(source.get("type"), _HOST_PATH_TYPES, f"{at}.type")
-
-
 def _with_items(name: str) -> Check:
     """Make a check of a volume whose files are keys of what `name` names."""
 
@@ -120,14 +112,6 @@ def _mode(source: Mapping[str, Any], key: str, at: str) -> Errors:
     if mode is None or 0 <= mode <= 0o777:
         return []
     return [invalid(f"{at}.{key}", mode, _MODE)]
-
-
-def _nfs(source: Mapping[str, Any], at: str) -> Errors:
-    found = [required(f"{at}.{key}") for key in ("server", "path") if not source.get(key)]
-    path = source.get("path", "")
-    if not path.startswith("/"):
-        found.append(invalid(f"{at}.path", path, "must be an absolute path"))
-    return found
 
 
 def _downward_file(item: Mapping[str, Any], at: str) -> Errors:
@@ -226,7 +210,14 @@ _CHECKS: Mapping[str, Check] = {
         if nanos(source.get("sizeLimit", "0")) < 0
         else []
     ),
-    "hostPath": _host_path,
+    "hostPath": lambda source, at: (
+        [
+            *check_no_parent_steps(source["path"], f"{at}.path"),
+            *choice(source.get("type"), _HOST_PATH_TYPES, f"{at}.type"),
+        ]
+        if source.get("path")
+        else [required(f"{at}.path")]
+    ),
     "gitRepo": lambda source, at: [
         *([] if source.get("repository") else [required(f"{at}.repository")]),
         *descending(source.get("directory", ""), f"{at}.directory"),
@@ -234,7 +225,14 @@ _CHECKS: Mapping[str, Check] = {
     "gcePersistentDisk": _unchecked,
     "awsElasticBlockStore": _unchecked,
     "secret": _with_items("secretName"),
-    "nfs": _nfs,
+    "nfs": lambda source, at: [
+        *(required(f"{at}.{key}") for key in ("server", "path") if not source.get(key)),
+        *(
+            []
+            if source.get("path", "").startswith("/")
+            else [invalid(f"{at}.path", source.get("path", ""), "must be an absolute path")]
+        ),
+    ],
     "iscsi": _unchecked,
     "glusterfs": _unchecked,
     "flocker": _unchecked,
