@@ -3,6 +3,9 @@ The answers that are not objects: `Status`, with code, reason, message and cause
 
 A request that cannot be done raises a `StatusError`; whoever serves it sends its `status()`. Codes,
 reasons and words are the API server's.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/errors/errors.go NewNotFound, NewConflict,
+NewApplyConflict, NewInvalid, NewForbidden.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,6 +4,10 @@ The objects that an API server makes for itself when it first starts.
 Namespaces, roles and bindings, priorities, the service that is the API server: as a real one stores
 them (`documents/objects.json`), with blanks for what is of the moment. So nobody has to work out
 and judge again at every first start what was worked out and judged there.
+
+Follows kubernetes 1.35 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles,
+ClusterRoleBindings; pkg/controlplane/controller/systemnamespaces/system_namespaces_controller.go
+Controller.createNamespaceIfNeeded.
 """
 
 from importlib.resources import files

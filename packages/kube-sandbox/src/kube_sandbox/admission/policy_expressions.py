@@ -4,6 +4,11 @@ The expressions of a ValidatingAdmissionPolicy, compiled once and asked of every
 They see `object`, `oldObject`, `request`, `params`, `namespaceObject`, and in `variables` what the
 policy has worked out before. Loaded with the first policy, since the expression engine takes a
 while.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/plugin/policy/validating/validator.go
+validator.Validate; k8s.io/apiserver/pkg/admission/plugin/policy/validating/plugin.go
+compilePolicy; k8s.io/apiserver/pkg/admission/plugin/cel/activation.go
+evaluationActivation.Evaluate.
 """
 
 from collections.abc import Iterator, Mapping

@@ -5,6 +5,10 @@ A policy says what it is about and what must hold; a binding puts it into force,
 cluster, with parameters, and says whether to deny or to warn. Pure but for what it is given to look
 things up; whoever changes policies calls `forget`. Nothing is known of the `authorizer` that real
 expressions may ask, and a policy is matched by the version that was written alone.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go
+dispatcher.Dispatch; k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go
+CollectParams; k8s.io/apiserver/pkg/admission/plugin/policy/matching/matching.go Matcher.Matches.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -3,6 +3,12 @@ Who asks: from the headers of a request to an `UserInfo`.
 
 A bearer token is one of those the server was started with, or a service account's. Nobody is
 anonymous. Whoever has the right to may ask as somebody else.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/filters/authentication.go
+WithAuthentication; k8s.io/apiserver/pkg/endpoints/filters/impersonation/impersonation.go
+WithImpersonation, buildImpersonationRequests;
+k8s.io/apiserver/pkg/authentication/request/bearertoken/bearertoken.go
+Authenticator.AuthenticateRequest.
 """
 
 import hashlib

@@ -4,6 +4,10 @@ Who may do what: role-based access control, as the API server's own authorizer d
 Rules only ever allow. They come from Roles and ClusterRoles through bindings; the bindings are
 indexed by whom they name, since most requests come from the same few. Members of
 `system:masters` are allowed everything before anything is looked up.
+
+Follows kubernetes 1.35 plugin/pkg/auth/authorizer/rbac/rbac.go RBACAuthorizer.Authorize,
+RuleAllows; pkg/registry/rbac/validation/rule.go DefaultRuleResolver.VisitRulesFor, appliesTo;
+k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go ForbiddenStatusError.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -4,6 +4,11 @@ CustomResourceDefinitions at work: accepted, served, changed, and gone with all 
 What their status says next is decided by `custom.conditions`; this writes it, tells the registry,
 and shows objects by a schema that has changed. Work is done soon after the write that asks for it,
 never within it: whoever wrote gets their answer first, as from a real API server.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go
+CRDFinalizer.sync, CRDFinalizer.deleteInstances;
+k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go
+crdHandler.updateCustomResourceDefinition.
 """
 
 from collections.abc import Callable

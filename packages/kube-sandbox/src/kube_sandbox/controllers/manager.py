@@ -4,6 +4,9 @@ Runs garbage collection, the end of namespaces and pretended workloads as the st
 The store tells of each change while a request is still being answered, so nothing is done then:
 what is to be looked at is noted, and `run` does it later, between requests. Whatever is done goes
 through the verbs, as a controller's requests would, and comes back as the next changes.
+
+Follows kubernetes 1.35 pkg/controller/garbagecollector/garbagecollector.go GarbageCollector.Run;
+cmd/kube-controller-manager/app/controllermanager.go RunControllers.
 """
 
 import asyncio

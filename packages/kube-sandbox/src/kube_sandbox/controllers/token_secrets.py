@@ -2,6 +2,9 @@
 Secrets that hold the token of a service account: filled once they are there, gone with the account.
 
 Tools that were written before tokens could be requested ask for one by such a Secret, and wait.
+
+Follows kubernetes 1.35 pkg/controller/serviceaccount/tokens_controller.go
+TokensController.syncSecret, TokensController.generateTokenIfNeeded.
 """
 
 from base64 import b64encode

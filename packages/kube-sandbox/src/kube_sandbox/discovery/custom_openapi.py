@@ -4,6 +4,9 @@ The OpenAPI document of a group and version of custom kinds.
 Made as a real API server makes it: each kind's schema with what every object has, its list, and
 an operation for everything that can be asked. What all such documents share — parameters,
 components of the meta group — is given as data read from a real one.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/builder.go
+BuildOpenAPIV3, builder.buildKubeNative, builder.buildRoute.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

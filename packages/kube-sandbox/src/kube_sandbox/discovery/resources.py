@@ -5,6 +5,11 @@ Everything comes from the registry; only the order of built-in groups is data. E
 made when it is first asked for and kept until the registry changes. There are two ways to tell the
 same: a document for each group and version, and everything in one («aggregated»), which is what
 kubectl asks for.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/discovery/aggregated/handler.go
+resourceDiscoveryManager.ServeHTTP; k8s.io/apiserver/pkg/endpoints/discovery/group.go
+NewAPIGroupHandler; k8s.io/apiserver/pkg/endpoints/discovery/version.go NewAPIVersionHandler;
+k8s.io/apiserver/pkg/endpoints/handlers/negotiation/errors.go NewNotAcceptableError.
 """
 
 import hashlib

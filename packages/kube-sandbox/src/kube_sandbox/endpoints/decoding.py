@@ -4,6 +4,11 @@ What was sent → an object of the kind that is served, in its form.
 JSON is tried first, since everybody sends it; YAML is JSON to whoever says so. What becomes of the
 fields (types, unknown ones, nulls) is up to `round_trip_of` for built-in kinds, and to the
 strategy of custom ones.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/create.go createHandler;
+k8s.io/apiserver/pkg/endpoints/handlers/patch.go applyPatcher.applyPatchToCurrentObject,
+applyPatchToObject; k8s.io/apiserver/pkg/endpoints/handlers/rest.go transformDecodeError,
+summarizeData.
 """
 
 import re

@@ -1,5 +1,8 @@
 """
 Delete all objects that are selected, one by one.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/generic/registry/store.go
+Store.DeleteCollection.
 """
 
 from datetime import datetime

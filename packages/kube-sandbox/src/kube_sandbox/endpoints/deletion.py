@@ -3,6 +3,10 @@ Delete: at once, after a while, or when the last finalizer is gone.
 
 What the garbage collector is to do with dependents is left as a finalizer on the object. A Pod is
 given time to end; nothing else is.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/generic/registry/store.go Store.Delete,
+deletionFinalizersForGarbageCollection, markAsDeleting;
+k8s.io/apiserver/pkg/registry/rest/delete.go BeforeDelete.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,6 +2,11 @@
 A request → its answer: who asks, what is meant, whether it is allowed, and which verb does it.
 
 Synchronous from beginning to end: a request sees one state of the store and leaves one behind.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/installer.go
+APIInstaller.registerResourceHandlers;
+k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go crdHandler.ServeHTTP;
+k8s.io/apiserver/pkg/endpoints/filters/authorization.go WithAuthorization.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,5 +1,7 @@
 """
 Get, list and watch.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/get.go GetResource, ListResource.
 """
 
 from collections.abc import Callable

@@ -3,6 +3,11 @@ What a request asks for with `resourceVersion`: which combinations are allowed, 
 
 Pure: nothing waits here. A request for a version that is yet to come is held by the caller until
 the store has it or `FRESHNESS_TIMEOUT` is over; then `require_version` refuses it.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/apis/meta/internalversion/validation/validation.go
+ValidateListOptions; k8s.io/apiserver/pkg/storage/api_object_versioner.go
+APIObjectVersioner.ParseResourceVersion; k8s.io/apiserver/pkg/storage/errors.go
+NewTooLargeResourceVersionError.
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,8 @@
 """
 Objects → the bytes that are sent, in the form that was asked for.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/response.go
+transformResponseObject, doTransformObject.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -5,6 +5,12 @@ The order of steps is the API server's, since it decides which of two mistakes i
 read and brought into form, defaults are filled in, managed fields are worked out, then whether the
 place is there, then what the kind wants, then what all objects have in common; only then is it
 looked whether there is such an object already. A write that changes nothing is none.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/generic/registry/store.go Store.Create,
+Store.Update; k8s.io/apiserver/pkg/endpoints/handlers/update.go UpdateResource;
+k8s.io/apiserver/pkg/endpoints/handlers/patch.go patcher.patchResource,
+applyPatcher.applyPatchToCurrentObject; k8s.io/apiserver/pkg/endpoints/handlers/rest.go
+dedupOwnerReferencesAndAddWarning.
 """
 
 from collections.abc import Callable

@@ -3,6 +3,9 @@ YAML as an API server reads and writes it: JSON in another dress.
 
 Loaded when somebody sends or wants YAML: nearly everybody speaks JSON, and the library takes a
 noticeable part of a start.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/serializer/json/json.go Serializer.Decode,
+Serializer.doEncode.
 """
 
 from typing import Any

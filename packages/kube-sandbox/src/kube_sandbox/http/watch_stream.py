@@ -1,5 +1,8 @@
 """
 A watch on the wire: waits until there are lines to send, or until something is due.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/watch.go WatchServer.HandleHTTP;
+k8s.io/apiserver/pkg/storage/cacher/watch_cache.go watchCache.waitUntilFreshAndBlock.
 """
 
 import asyncio

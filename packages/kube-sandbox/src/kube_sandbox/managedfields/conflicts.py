@@ -1,4 +1,9 @@
-"""How it is told that fields belong to others."""
+"""
+How it is told that fields belong to others.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/managedfields/internal/conflict.go
+NewConflictError, getConflictMessage, printManager.
+"""
 
 from collections.abc import Mapping
 

@@ -3,6 +3,9 @@ Values as Go prints them: in JSON, and in messages.
 
 The keys of list items in managed fields are JSON as Go writes it, and what is wrong with an
 applied value is told with the value in Go's own notation; both must be the same to the letter.
+
+Follows structured-merge-diff 6.3 value/value.go ToString; go 1.25 encoding/json/encode.go
+appendString, floatEncoder.encode.
 """
 
 import re

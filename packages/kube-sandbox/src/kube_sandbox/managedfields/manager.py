@@ -9,6 +9,14 @@ of managed fields; what is updated is the new object, but for its `metadata`.
 They are called before a kind's strategy puts back what a write does not reach; such fields are
 named by `Write.reset`. `restore_unchanged_times` comes after that: a write that changes nothing
 but times leaves those as they were.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/managedfields/internal/fieldmanager.go
+FieldManager.Update, FieldManager.Apply;
+k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go
+structuredMergeManager.Apply; k8s.io/apimachinery/pkg/util/managedfields/internal/capmanagers.go
+capManagersManager.capUpdateManagers;
+k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager/equality.go
+IgnoreManagedFieldsTimestampsTransformer.
 """
 
 from collections.abc import Mapping

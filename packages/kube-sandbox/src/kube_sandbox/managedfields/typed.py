@@ -5,6 +5,9 @@ Every path that is somebody's to own is found here. An atomic part is one path, 
 it; items of lists are named by their keys or values. Lists may hold several items of one name:
 those are one path together. Equal parts of two values are not looked into, which is what makes an
 update cheap.
+
+Follows structured-merge-diff 6.3 typed/compare.go compareWalker.compare; typed/tofieldset.go
+toFieldSetWalker.toFieldSet; typed/helpers.go listItemToPathElement.
 """
 
 from dataclasses import dataclass

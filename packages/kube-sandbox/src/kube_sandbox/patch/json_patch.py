@@ -5,6 +5,9 @@ Where the standards and the API server differ, this is the API server: negative 
 the end, `replace` makes a key that is not there, `copy` of what is not there writes null, and every
 patch that does not fit is refused in the same words. Neither an object nor a patch is changed;
 what comes back shares their parts.
+
+Follows json-patch 4.13.0 patch.go Patch.ApplyIndent; merge.go MergePatch; kubernetes 1.35
+k8s.io/apiserver/pkg/endpoints/handlers/patch.go jsonPatcher.applyJSPatch.
 """
 
 import re

@@ -3,6 +3,9 @@ What is wrong with a field of an object, in the API server's own words.
 
 People and programs read these texts, so they are the same to the letter: the sort of error, the
 value as the API server prints it, what was expected.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/validation/field/errors.go Error.ErrorBody;
+k8s.io/apimachinery/pkg/util/validation/field/path.go Path.String.
 """
 
 import json

@@ -1,5 +1,7 @@
 """
 How Go prints values: parts of messages and of tables.
+
+Follows go 1.25 fmt/print.go pp.printValue, pp.fmtFloat.
 """
 
 from decimal import Decimal

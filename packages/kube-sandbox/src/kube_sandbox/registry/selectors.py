@@ -4,6 +4,9 @@ Label and field selectors as requests write them: `app in (a,b),!old`, `status.p
 Which fields can be asked for is the kind's, as data below. Names and namespaces are answered from
 what the store knows of an object; only other fields need the object itself, and it is asked for
 when they are met.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/labels/selector.go Parse, Parser.parseRequirement;
+k8s.io/apimachinery/pkg/fields/selector.go ParseSelector, UnescapeValue.
 """
 
 import re

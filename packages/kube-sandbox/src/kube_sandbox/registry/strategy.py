@@ -9,6 +9,9 @@ pure: objects are changed in place where it is said, the time and the asker are 
 What the verbs do themselves, for every kind: names and `generateName`, uid, creationTimestamp,
 resourceVersion, deletionTimestamp and finalizers, the checks of `metadata` that all objects share
 (`object_meta`), managed fields, dry runs. What stands in `metadata.generation` is the strategy's.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/rest/create.go RESTCreateStrategy;
+k8s.io/apiserver/pkg/registry/rest/update.go RESTUpdateStrategy.
 """
 
 from collections.abc import Callable, Mapping

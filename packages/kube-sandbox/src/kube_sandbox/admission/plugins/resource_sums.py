@@ -3,6 +3,9 @@ Amounts of resources that add up and are still written as an API server writes t
 
 An amount is an integer count of billionths and the way it is written (`1Gi`, `1G`, `1e9`). A sum is
 written as its first part that is not zero.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/resource/quantity.go Quantity.Add,
+Quantity.String; k8s.io/apiserver/pkg/quota/v1/resources.go Add, Max, Mask.
 """
 
 from collections.abc import Container, Iterable, Mapping

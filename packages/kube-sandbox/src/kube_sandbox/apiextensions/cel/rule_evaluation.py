@@ -8,6 +8,9 @@ What rules may do is bounded: each evaluation by the expression engine, all of o
 here, with a real server's numbers. It counts units of cost, of which a step here is at least one
 but for comparisons of long lists. Who exceeds a bound is told so in the API server's words, and
 nothing more is asked.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go
+validator, Validator.Validate, Validator.validateExpressions.
 """
 
 from collections.abc import Iterator

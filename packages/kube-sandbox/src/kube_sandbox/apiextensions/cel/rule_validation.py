@@ -1,4 +1,10 @@
-"""The validation rules of a part of a schema: whether they are complete, compile, and end soon."""
+"""
+The validation rules of a part of a schema: whether they are complete, compile, and end soon.
+
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go
+ValidateCustomResourceDefinitionOpenAPISchema, hasNewlines, pathValid.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

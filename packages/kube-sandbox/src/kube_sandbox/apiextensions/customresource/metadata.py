@@ -1,4 +1,9 @@
-"""The metadata of a custom object, or of an object inside one, as Go reads it into its struct."""
+"""
+The metadata of a custom object, or of an object inside one, as Go reads it into its struct.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/coerce.go
+GetObjectMetaWithOptions, SetObjectMeta.
+"""
 
 from typing import Any
 

@@ -8,6 +8,12 @@ the object, which is changed, along a schema that is compiled once.
 What is known at a place decides what happens to the rest of it: below an object that keeps unknown
 fields the known ones are still pruned, but its lists keep what is in their items; below a map of
 which nothing is said, every object is emptied.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go
+PruneWithOptions; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/algorithm.go
+Default; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prunenulls.go
+PruneNonNullableNullsWithoutDefaults;
+k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/algorithm.go CoerceWithOptions.
 """
 
 from copy import deepcopy

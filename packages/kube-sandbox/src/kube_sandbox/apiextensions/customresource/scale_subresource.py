@@ -2,6 +2,12 @@
 The scale subresource of a custom kind: a `Scale` read from an object, and written into it.
 
 Where the numbers are is said by paths of plain names, `.spec.replicas`.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go
+ScaleREST.Get, scaleFromCustomResource, scaleUpdatedObjectInfo.UpdatedObject;
+k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go
+customResourceValidator.ValidateScaleSpec;
+k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/helpers.go NestedInt64.
 """
 
 from typing import Any

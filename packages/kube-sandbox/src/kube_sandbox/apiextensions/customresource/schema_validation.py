@@ -8,6 +8,11 @@ nearest.
 On an update, flaws of a part that did not change are forgiven (`old` is given): what was stored
 before a rule was tightened can still be written as long as nobody touches it. Parts are followed by
 name, items of lists only if the schema says what tells them apart.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/validation/validation.go
+ValidateCustomResource, ValidateCustomResourceUpdate; kube-openapi 589584f1c912
+pkg/validation/validate/schema.go SchemaValidator.Validate; pkg/validation/validate/schema_props.go
+schemaPropsValidator.Validate.
 """
 
 from collections.abc import Callable, Mapping

@@ -4,6 +4,10 @@ What is wrong with a value, by its schema: a flaw for each rule of OpenAPI that 
 A flaw knows where it is relative to the value that was checked; `field_errors` puts it into the
 object. The words are those of the library the API server checks custom objects with. They do not
 always fit what Kubernetes says elsewhere: the text repeats the path, a type is told as a value.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/validation/validation.go
+kubeOpenAPIResultToFieldErrors; kube-openapi 589584f1c912 pkg/validation/errors/schema.go
+InvalidType, EnumFail, TooLong, Required.
 """
 
 import math

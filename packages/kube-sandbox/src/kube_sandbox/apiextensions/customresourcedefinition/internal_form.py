@@ -3,6 +3,10 @@ Parts of a CustomResourceDefinition as errors print them.
 
 The API server keeps definitions in an inner form, with all fields, whether they are there or not,
 and names of its own; its messages show that form.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/types.go
+CustomResourceDefinitionVersion;
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/types_jsonschema.go JSONSchemaProps.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,10 @@
-"""What the kind CustomResourceDefinition does with its objects."""
+"""
+What the kind CustomResourceDefinition does with its objects.
+
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go
+strategy.PrepareForCreate, strategy.PrepareForUpdate, strategy.WarningsOnCreate.
+"""
 
 from collections.abc import Iterator
 

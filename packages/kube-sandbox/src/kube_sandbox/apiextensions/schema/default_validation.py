@@ -2,6 +2,9 @@
 The defaults in a schema: each must be a value that the schema accepts, with no unknown fields.
 
 Defaults of the metadata of an object inside an object are only checked against their schema.
+
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go ValidateDefaults.
 """
 
 from collections.abc import Iterator

@@ -2,6 +2,9 @@
 Paths in a CustomResourceDefinition that point into its own schema: `.spec.parts['a.b']`.
 
 Validation rules name the field they blame with one, selectable fields are named by them.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go
+ValidFieldPath.
 """
 
 import re

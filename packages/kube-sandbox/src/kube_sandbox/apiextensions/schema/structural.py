@@ -4,6 +4,10 @@ Whether a schema is structural: whether it says of every value what it is, in on
 What only restricts values (below `anyOf`, `allOf`, `oneOf`, `not`) may not say what they are, and
 every field it speaks of must be described outside of it. The errors are sorted, as the API server
 sorts them.
+
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go
+ValidateStructural; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/complete.go
+validateStructuralCompleteness.
 """
 
 from collections.abc import Iterator, Mapping

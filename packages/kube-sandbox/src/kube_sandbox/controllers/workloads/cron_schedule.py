@@ -4,6 +4,8 @@ Cron schedules: when is the next time?
 Five fields (minute, hour, day of month, month, day of week) with lists, ranges, steps and names, or
 one of the words (`@hourly`). A day must match both of its fields, unless both are restricted: then
 one is enough.
+
+Follows cron 3.0.1 parser.go Parser.Parse, getField; spec.go SpecSchedule.Next.
 """
 
 from dataclasses import dataclass

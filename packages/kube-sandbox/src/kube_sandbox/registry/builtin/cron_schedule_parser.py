@@ -2,6 +2,9 @@
 When something is to happen again and again, in the notation of cron: `*/5 * * * *`, `@daily`.
 
 Judged by the rules and in the words of the library that Kubernetes reads it with.
+
+Follows cron 3.0.1 parser.go Parser.Parse, getRange, parseDescriptor; kubernetes 1.35
+pkg/apis/batch/validation/validation.go validateScheduleFormat.
 """
 
 import re

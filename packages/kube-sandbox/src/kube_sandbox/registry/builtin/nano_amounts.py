@@ -2,6 +2,9 @@
 Amounts of resources, counted in billionths so that all of them are integers.
 
 Which is more, which is whole, what they sum up to; how quantities are read is somewhere else.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/resource/quantity.go Quantity.Cmp,
+Quantity.Add; k8s.io/component-helpers/resource/helpers.go AggregateContainerRequests.
 """
 
 from collections.abc import Iterable, Mapping

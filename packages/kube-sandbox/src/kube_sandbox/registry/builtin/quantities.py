@@ -3,6 +3,9 @@ Quantities as an object holds them: `500m`, `1Gi`.
 
 An API server writes them in one form (`0.5` becomes `500m`, `1024Mi` becomes `1Gi`), but for
 those that its quick reader takes for canonical as they stand. A quantity is compared by value.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/resource/quantity.go ParseQuantity,
+Quantity.CanonicalizeBytes.
 """
 
 import re
