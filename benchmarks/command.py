@@ -1,5 +1,6 @@
 """
-The command line: `validate` over a repository of some size, and how soon `--help` answers.
+The command line: `validate` over a repository of some size, and the CPU time in which `--help` and
+verbs that talk to a cluster start.
 """
 
 import json
@@ -10,19 +11,31 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
+from benchmarks.engine.attempts import goal_at_most
+from benchmarks.peers.processes import ROOT
 from benchmarks.report import Report, middle
 from benchmarks.spawned import usage_of
 from benchmarks.timing import seconds_of
 from benchmarks.workload import definition, instance
+from kro_gitops.local.api_process import Wanted, serving
 
 _DEFINITIONS, _INSTANCES = 50, 1000
 _WRONG_EVERY = 50
 _ROUNDS = 3
 _STARTS = 15
+_CLUSTER_LIMIT = 0.45  # CPU seconds of a cluster verb
+_CLUSTER_VERBS = (
+    ("get", "instances", "-A"),
+    ("get", "instances", "-A", "-o", "json"),
+    ("tree", "-A"),
+    ("explain", "webapp/front", "-n", "shop"),
+    ("history", "repo"),
+    ("sync", "repo"),
+)
 
 
 def run(report: Report) -> None:
-    """Measure both."""
+    """Measure all of it."""
     report.heading(
         f"6. `kro-gitops validate`: {_DEFINITIONS} definitions, {_INSTANCES:,} instances"
     )
@@ -34,6 +47,7 @@ def run(report: Report) -> None:
         _write_repository(Path(folder))
         _measure_validate(report, str(command), folder)
     _measure_start(report, str(command))
+    _measure_cluster_verbs(report, str(command))
 
 
 def _write_repository(folder: Path) -> None:
@@ -93,3 +107,25 @@ def _measure_start(report: Report, command: str) -> None:
         f'kro-gitops --help: {help_time * 1e3:.0f} ms, times python -c "import argparse": '
         f"{help_time / bare_time:.2f} ({bare_time * 1e3:.0f} ms)"
     )
+
+
+def _measure_cluster_verbs(report: Report, command: str) -> None:
+    """Print the CPU time of verbs on the embedded API, with the examples in it."""
+    with serving(Wanted(None), lambda: None) as api:
+        access = ("--kubeconfig", str(api.kubeconfig))
+        repository = ("--repo", str(ROOT), "--path", "examples/repo,examples/demo")
+        done = usage_of([command, "run", "--once", *repository, *access])
+        if done.exit_code != 0:
+            report.missing("cluster verbs", f"the examples did not become ready: {done.exit_code}")
+            return
+        rows, slowest = [], 0.0
+        for words in _CLUSTER_VERBS:
+            runs = [usage_of([command, *words, *access]) for _ in range(_STARTS)]
+            if any(each.exit_code != 0 for each in runs):
+                report.missing(" ".join(words), f"exit code {runs[0].exit_code}")
+                continue
+            seconds = middle([each.seconds for each in runs])
+            slowest = max(slowest, seconds)
+            rows.append([f"kro-gitops {' '.join(words)}", f"{seconds:.2f}"])
+    report.table(["", "CPU s"], rows)
+    report.goal(goal_at_most("a verb that asks a cluster, CPU seconds", _CLUSTER_LIMIT, slowest))

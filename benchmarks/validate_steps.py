@@ -9,8 +9,7 @@ import sys
 from itertools import pairwise
 from time import process_time
 
-from kro_gitops.cli.files import read_paths
-from kro_gitops.cli.loading import Loaded, show_findings
+from kro_gitops.cli.inputs import Loaded, read_paths, show_findings
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.preview.instances import check_instance
 from kro_gitops.preview.rejections import rejections

@@ -11,7 +11,7 @@ compare the pages with what would be written.
 import argparse
 from pathlib import Path
 
-from kro_gitops.cli.main import VERBS, Parser, build_parser
+from kro_gitops.cli.arguments import VERBS, Parser, build_parser
 from kro_gitops.settings.flags import OPTIONS, Group, Option
 from tools import error_page
 
@@ -24,21 +24,22 @@ _HEAD = """\
 
 <!-- Made from the parsers by `python -m tools.update_docs`. -->
 
-`run` and the verbs about what is in a cluster (`get`, `tree`, `explain`, `why`, `history`, `sync`,
-`suspend`, `resume`, `rollback`) work with a cluster, all others with files alone. `run` brings
-[one of its own](../embedded.md) unless it is told which one, which `snapshot` saves and restores;
-the rest find it as kubectl does, and only the last four change something: the source that is named.
-Results go to standard output, everything else to standard error.
+`get`, `tree`, `explain`, `why`, `history`, `sync`, `suspend`, `resume` and `rollback` access a
+cluster, which they find as kubectl does; only the last four change something: the source that is
+named. `run` starts an [embedded API](../embedded.md) unless a cluster is named; `snapshot` saves
+and restores its data. All other verbs only read files. Results go to standard output, messages to
+standard error.
 
 | code | meaning |
 |---|---|
-| 0 | nothing to complain about |
-| 1 | problems were found, something is not healthy, or could not be read or written |
+| 0 | success |
+| 1 | errors were found, an object is not healthy, or something could not be read or written |
 | 64 | the command line is wrong |
 | 130 | stopped by Ctrl-C |
 
-`kro-gitops --version` prints the version, `kro-gitops VERB --help` what stands below. Colours
-appear on a terminal only, and never if `NO_COLOR` is set.
+`kro-gitops --version` prints the version, `kro-gitops VERB --help` the help below. Colours are used
+on a terminal only, and not with `NO_COLOR` or `--no-color`. A table on a terminal fits its width;
+in a pipe every row is one line.
 """
 
 _SETTINGS_HEAD = """\
@@ -46,19 +47,19 @@ _SETTINGS_HEAD = """\
 
 <!-- Made from the table of options by `python -m tools.update_docs`. -->
 
-What `kro-gitops run` can be told. Each setting is a flag and an environment variable; the flag
-wins, and an empty variable counts as none. Flags are written `--flag value`, `--flag=value` or, as
-kro's, with one dash. A switch alone means `true`; what is on by default is switched off with
-`--no-…` or `=false`. All mistakes are reported at once, and the exit code is then 64.
+The options of `kro-gitops run`. Each is a flag and an environment variable; the flag takes
+precedence, and an empty variable counts as unset. Flags are written `--flag value`, `--flag=value`
+or, as kro's, with one dash. A switch alone means `true`; what is enabled by default is disabled
+with `--no-…` or `=false`. All errors are reported at once, with exit code 64.
 
 A cluster is named with `--in-cluster`, or with `--kubeconfig` or `--context` or both. `KUBECONFIG`
-alone names none, so that nobody runs a controller against a cluster by accident: without these
-flags it is the [embedded API](../embedded.md).
+alone names none, so that no controller runs against a cluster by accident: without these flags the
+[embedded API](../embedded.md) is used.
 
 The chart's values for these are in [Deployment](deployment.md#values).
 """
 
-_IGNORED = "Accepted, so that manifests written for kro go on working; the log mentions them once."
+_IGNORED = "Accepted for compatibility with manifests written for kro; they are logged once."
 
 
 def settings_page() -> str:
@@ -94,7 +95,8 @@ def cli_page() -> str:
     """Return the page about the command line."""
     parsers = _verb_parsers()
     table = ["| verb | what it does |", "|---|---|"]
-    table += [f"| [{verb}](#{verb}) | {summary} |" for verb, summary in VERBS.items()]
+    summaries = [(verb, declared.summary) for verb, declared in VERBS.items()]
+    table += [f"| [{verb}](#{verb}) | {summary} |" for verb, summary in summaries]
     parts = [_HEAD, "\n".join(table) + "\n", *(_section(verb, parsers[verb]) for verb in VERBS)]
     return "\n".join(parts)
 

@@ -1,14 +1,14 @@
 """
-What the cluster verbs fetch: definitions, instances, their children, sources, events and pods.
+What the cluster verbs read: definitions, instances, their children, sources, events and pods.
 
-What a verb cannot do without raises if it cannot be read; the rest is left out, and a note says so.
+What a verb cannot do without raises if it cannot be read; the rest is left out with a note.
 """
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
-from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.applyset import GroupKind, parse_inventory
+from kro_gitops.engine.kinds import DEFINITION_KIND
 from kro_gitops.errors import NotServed, UserError
 from kro_gitops.inspect.kind_lookup import Offer
 from kro_gitops.inspect.views.instances import (
@@ -24,7 +24,7 @@ from kro_gitops.kube.api import Reader, Resource, Selection
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.responses import Forbidden
 from kro_gitops.metadata import GITOPS_GROUP, INSTANCE_ID, SOURCE_NAME
-from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kro_gitops.source.kinds import SOURCE_INVENTORY_KIND
 from kro_gitops.tracking.workload_health import mapping
 from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -32,9 +32,9 @@ from kube_objects.yaml_writer import to_yaml
 
 EVENT = Kind("", "v1", "Event")
 POD = Kind("", "v1", "Pod")
-_DATA = (Kind("", "v1", "Secret"), Kind("", "v1", "ConfigMap"))  # they say nothing of themselves
-_MOST_IN_SELECTOR = 50
-_LONGEST_LABEL = 63
+_DATA = (Kind("", "v1", "Secret"), Kind("", "v1", "ConfigMap"))  # without a status
+_MAX_IN_SELECTOR = 50
+_MAX_LABEL = 63
 _WORKLOADS = frozenset(
     (
         *(("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")),
@@ -44,7 +44,7 @@ _WORKLOADS = frozenset(
 
 
 class NotInstalled(UserError):  # noqa: N818 - a state of the cluster
-    """A cluster that has never heard of kro."""
+    """The CRDs of kro or of kro-gitops are missing."""
 
 
 class Reading:
@@ -66,24 +66,24 @@ class Reading:
         return await self.own(DEFINITION_KIND)
 
     async def own(self, kind: Kind, namespace: str = "") -> list[KubeObject]:
-        """Return all objects of a kind that comes with kro or with us."""
+        """Return all objects of a kind of kro or of kro-gitops; raise if it is not served."""
         try:
             return await self._list(Selection(kind, namespace))
         except NotServed:
             raise _not_installed(kind) from None
         except Forbidden as error:
             resource = await self._discovery.resource_of(kind)
-            raise refused(error, Permission("list", resource, namespace)) from None
+            raise rejected(error, Permission("list", resource, namespace)) from None
 
     async def own_resource(self, kind: Kind) -> Resource:
-        """Return how a kind is served that comes with kro or with us."""
+        """Return the resource of a kind of kro or of kro-gitops; raise if it is not served."""
         try:
             return await self._discovery.resource_of(kind)
         except NotServed:
             raise _not_installed(kind) from None
 
     async def offers(self, definitions: Iterable[KubeObject]) -> list[Offer]:
-        """Return the kinds that definitions make, as far as they are served."""
+        """Return the kinds that definitions define, as far as they are served."""
         found = []
         for definition in definitions:
             listed = mapping(definition, "spec", "schema").get("shortNames")
@@ -91,7 +91,7 @@ class Reading:
             try:
                 resource = await self._discovery.resource_of(kind_made_by(definition))
             except NotServed:
-                continue  # a definition that was not accepted serves nothing
+                continue  # the definition was not accepted
             found.append(Offer(resource, shorts))
         return found
 
@@ -116,20 +116,20 @@ class Reading:
         try:
             return await self._cluster.find(ObjectRef(resource.kind, place, name))
         except Forbidden as error:
-            raise refused(error, Permission("get", resource, place)) from None
+            raise rejected(error, Permission("get", resource, place)) from None
 
     async def inventories(self, source: KubeObject) -> list[KubeObject]:
-        """Return the lists of what a source applied."""
+        """Return the inventories of a source."""
         ref, uid = ObjectRef.of(source), _uid(source)
-        # A label's value ends sooner than a name may.
-        fits = len(ref.name) <= _LONGEST_LABEL
+        # The value of a label may be shorter than a name.
+        fits = len(ref.name) <= _MAX_LABEL
         labels = f"{SOURCE_NAME}={ref.name}" if fits else ""
         found = await self._list_or_note(Selection(SOURCE_INVENTORY_KIND, ref.namespace, labels))
         return [each for each in found if fits or _is_owned_by(each, uid)]
 
     async def applied(self, entries: Iterable[Entry]) -> dict[Entry, KubeObject]:
-        """Return the objects that a source applied, as far as they are there."""
-        wanted: dict[Selection, dict[str, Entry]] = {}
+        """Return the objects that a source applied, as far as they exist."""
+        selections: dict[Selection, dict[str, Entry]] = {}
         for entry in entries:
             kind = await self._kind(entry.group_kind)
             if kind is None:
@@ -137,10 +137,10 @@ class Reading:
                 continue
             bare = kind in _DATA
             selection = Selection(kind, entry.namespace, metadata_only=bare)
-            wanted.setdefault(selection, {})[entry.name] = entry
-        listed = await asyncio.gather(*map(self._list_or_note, wanted))
+            selections.setdefault(selection, {})[entry.name] = entry
+        listed = await asyncio.gather(*map(self._list_or_note, selections))
         found: dict[Entry, KubeObject] = {}
-        for by_name, objects in zip(wanted.values(), listed, strict=True):
+        for by_name, objects in zip(selections.values(), listed, strict=True):
             for each in objects:
                 if (name := ObjectRef.of(each).name) in by_name:
                     found[by_name[name]] = each
@@ -149,7 +149,7 @@ class Reading:
     async def family(
         self, roots: Iterable[KubeObject], definitions: Definitions
     ) -> dict[str, list[KubeObject]]:
-        """Return the children of instances, and of instances among them, by their parent's uid."""
+        """Return the children of instances and of nested instances, by the uid of their parent."""
         found: dict[str, list[KubeObject]] = {}
         level = {_uid(each): each for each in roots}
         for _ in range(DEEPEST):
@@ -163,14 +163,14 @@ class Reading:
         return found
 
     async def _children(self, parents: Mapping[str, KubeObject]) -> dict[str, list[KubeObject]]:
-        """Return what instances made, each kind and namespace of their inventories listed once."""
-        # A selector has to fit into an address; beyond that, all children of anybody are read.
-        is_short = len(parents) <= _MOST_IN_SELECTOR
+        """Return the children of instances; each kind and namespace is listed once."""
+        # A selector must fit into a URL; for more parents, the children of all instances are read.
+        is_short = len(parents) <= _MAX_IN_SELECTOR
         labels = f"{INSTANCE_ID} in ({','.join(parents)})" if is_short else INSTANCE_ID
         listed = [await self._selections(each, labels) for each in parents.values()]
-        wanted = dict.fromkeys(selection for each in listed for selection in each)
+        selections = dict.fromkeys(selection for each in listed for selection in each)
         found: dict[str, list[KubeObject]] = {}
-        for child in _flat(await asyncio.gather(*map(self._list_or_note, wanted))):
+        for child in _flat(await asyncio.gather(*map(self._list_or_note, selections))):
             found.setdefault(text_at(child, "metadata", "labels", INSTANCE_ID), []).append(child)
         return found
 
@@ -182,16 +182,16 @@ class Reading:
         return await self._list_or_note(selection)
 
     async def pods(self, obj: KubeObject) -> list[KubeObject]:
-        """Return the pods of a workload; of anything else there are none."""
+        """Return the pods of a workload; other objects have none."""
         ref = ObjectRef.of(obj)
-        wanted = mapping(obj, "spec", "selector", "matchLabels")
-        if (ref.kind.group, ref.kind.kind) not in _WORKLOADS or not wanted:
+        selector = mapping(obj, "spec", "selector", "matchLabels")
+        if (ref.kind.group, ref.kind.kind) not in _WORKLOADS or not selector:
             return []
-        labels = ",".join(f"{key}={value}" for key, value in wanted.items())
+        labels = ",".join(f"{key}={value}" for key, value in selector.items())
         return await self._list_or_note(Selection(POD, ref.namespace, labels))
 
     async def _selections(self, instance: KubeObject, labels: str) -> list[Selection]:
-        """Return where an instance's inventory says that its children are."""
+        """Return where the children of an instance are, by its inventory."""
         parent = ObjectRef.of(instance)
         try:
             inventory = parse_inventory(mapping(instance, "metadata", "annotations"))
@@ -206,17 +206,17 @@ class Reading:
                 continue
             resource = await self._discovery.resource_of(kind)
             places = sorted(inventory.searched_namespaces(parent)) if resource.namespaced else [""]
-            # What is in a Secret is nobody's business here.
+            # The data of a Secret is not needed.
             bare = kind in _DATA
             found += [Selection(kind, place, labels, metadata_only=bare) for place in places]
         return found
 
-    async def _kind(self, wanted: GroupKind) -> Kind | None:
-        """Return a kind in the version that the server prefers."""
+    async def _kind(self, group_kind: GroupKind) -> Kind | None:
+        """Return a kind in the preferred version of the server."""
         if not self._by_group_kind:
             for kind in await self._discovery.kinds():
                 self._by_group_kind.setdefault(GroupKind.of(kind), kind)
-        return self._by_group_kind.get(wanted)
+        return self._by_group_kind.get(group_kind)
 
     async def _list(self, selection: Selection) -> list[KubeObject]:
         return list((await self._cluster.list(selection)).items)
@@ -234,15 +234,15 @@ class Reading:
 
 def _not_installed(kind: Kind) -> NotInstalled:
     is_ours = kind.group == GITOPS_GROUP
-    which = "kro-gitops: it brings" if is_ours else "kro-gitops or kro: either brings"
+    which = "kro-gitops: it has" if is_ours else "kro-gitops or kro: either has"
     text = f"this cluster has no {kind.kind}s"
     return NotInstalled("not-installed", text, hint=f"install {which} the CRD")
 
 
-def refused(error: Forbidden, right: Permission) -> RefusedError:
-    """Say what is not allowed, and print the role that would allow it."""
+def rejected(error: Forbidden, right: Permission) -> RefusedError:
+    """Return an error with the role that would allow the request."""
     role = to_yaml(role_for([right])).rstrip("\n").replace("\n", "\n    ")
-    return RefusedError(error.code, error.message, hint=f"this role would do:\n    {role}")
+    return RefusedError(error.code, error.message, hint=f"this role would allow it:\n    {role}")
 
 
 def _is_owned_by(obj: KubeObject, uid: str) -> bool:

@@ -1,14 +1,13 @@
 """
-One definition, named on the command line by its file: what `graph`, `generate` and `eval` need.
+One definition, named on the command line by its file, for `graph`, `generate` and `eval`.
 """
 
 import argparse
 import os
 from pathlib import Path
 
-from kro_gitops.cli.files import STDIN
-from kro_gitops.cli.loading import Loaded, load, refuse_findings
-from kro_gitops.cli.output import refuse
+from kro_gitops.cli.inputs import STDIN, Loaded, fail_with_findings, load
+from kro_gitops.cli.messages import fail
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.preview.repository import CompiledDefinition
 from kro_gitops.source.foreign_files import is_foreign
@@ -17,7 +16,7 @@ from kro_gitops.telemetry.printable import printable
 
 def find_graph(args: argparse.Namespace, file: str, name: str | None = None) -> Graph:
     """
-    Compile one definition, or exit saying what is wrong with it.
+    Compile one definition; exit with a message if it has errors.
 
     If it does not compile alone, the files beside it are read, too: a definition that uses another
     one, or a CRD in the same folder, compiles as it does with `validate`.
@@ -25,42 +24,34 @@ def find_graph(args: argparse.Namespace, file: str, name: str | None = None) -> 
     loaded = load([file], args)
     found = _chosen(loaded, file, name)
     if found.graph is None and file != STDIN and not Path(file).is_dir():
-        loaded = load([file, *_beside(file)], args)
+        folder = Path(os.path.normpath(file)).parent
+        beside = sorted(str(path) for path in folder.iterdir() if path.is_file())
+        beside = [path for path in beside if not is_foreign(path, frozenset())]
+        loaded = load([file, *beside], args)
         found = _chosen(loaded, file, name)
     if found.graph is None:
         own = loaded.files.name_of(file)
         errors = [finding for finding in loaded.errors if finding.origin.file == own]
-        refuse_findings(loaded, errors or loaded.errors)
+        fail_with_findings(loaded, errors or loaded.errors)
     return found.graph
 
 
 def _chosen(loaded: Loaded, file: str, name: str | None) -> CompiledDefinition:
-    """Choose the definition that is meant, or exit: there must be exactly one."""
+    """Return the one definition that is asked for, or exit with a message."""
     own = loaded.files.name_of(file)
     definitions = [
-        each
-        for each in loaded.repository.definitions
-        if each.manifest.document.file == own or Path(file).is_dir()
+        definition
+        for definition in loaded.repository.definitions
+        if definition.manifest.document.file == own or Path(file).is_dir()
     ]
     found = [each for each in definitions if name in (None, each.manifest.ref.name)]
     if not definitions and loaded.errors:
-        refuse_findings(loaded, loaded.errors)
-    if len(found) != 1:
-        names = printable(", ".join(each.manifest.ref.name for each in definitions))
-        refuse(_no_choice(file, name, names, is_ambiguous=bool(found)))
+        fail_with_findings(loaded, loaded.errors)
+    names = printable(", ".join(each.manifest.ref.name for each in definitions))
+    if len(found) > 1:
+        fail(f"{file} has several definitions ({names}): choose one with --name")
+    if not found and names:
+        fail(f"{file} has no ResourceGraphDefinition named '{name}', but: {names}")
+    if not found:
+        fail(f"no ResourceGraphDefinition in {file}")
     return found[0]
-
-
-def _no_choice(file: str, name: str | None, names: str, *, is_ambiguous: bool) -> str:
-    if is_ambiguous:
-        return f"{file} has several definitions ({names}): choose one with --name"
-    if names:
-        return f"{file} has no ResourceGraphDefinition named '{name}', but: {names}"
-    return f"no ResourceGraphDefinition in {file}"
-
-
-def _beside(file: str) -> list[str]:
-    """List the manifest files of a file's folder, not of those below it."""
-    folder = Path(os.path.normpath(file)).parent
-    names = sorted(str(path) for path in folder.iterdir() if path.is_file())
-    return [name for name in names if not is_foreign(name, frozenset())]

@@ -1,86 +1,51 @@
-"""Show what a source ran: revisions, who wrote them, what they changed, how they ended."""
+"""`history`: the revisions that a source applied, with author, changes and result."""
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
 
-from kro_gitops.cli.cluster_options import Session, add_cluster_options, add_output, style_of
-from kro_gitops.cli.source_options import add_source, place, run_on_source
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from kro_gitops.cli.tables import Line
-    from kro_gitops.inspect.views.source_history import Attempt
-    from kube_objects.refs import KubeObject
-
-EXAMPLES = """\
-examples:
-  kro-gitops history shop
-  kro-gitops history gitops/shop -o json
-
-Column N is what `kro-gitops rollback SOURCE N` takes: 0 runs now, 1 ran before it.
-
-exit codes: 0 shown, 1 not found or not to be read, 64 wrong command line
-"""
+from kro_gitops.cli.cluster_session import Session
+from kro_gitops.cli.messages import say
+from kro_gitops.cli.sources import place, run_on_source
+from kro_gitops.cli.tables import Row, format_data, print_table
+from kro_gitops.inspect.views.instances import NONE, age
+from kro_gitops.inspect.views.source_history import Attempt, attempts
+from kro_gitops.inspect.views.sources import short_revision
+from kro_gitops.telemetry.printable import printable
+from kube_objects.refs import KubeObject
 
 _HEADER = ("N", "REVISION", "RESULT", "FINISHED", "TOOK", "CHANGES", "AUTHOR", "MESSAGE")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `history`."""
-    add_source(parser)
-    add_output(parser, "text", "json", "yaml")
-    add_cluster_options(parser, everywhere=False)
-
-
 def run(args: argparse.Namespace) -> int:
     """Print the history."""
-    return run_on_source(args, lambda session, source: _history(session, args, source))
+
+    async def show(_: Session, source: KubeObject) -> int:
+        listed = attempts(source)
+        if args.output != "text":
+            # As the status has it, each attempt with its number.
+            kept = source["status"]["history"] if listed else []
+            data = [{"n": each.number, **entry} for each, entry in zip(listed, kept, strict=True)]
+            sys.stdout.write(format_data(data, args.output))
+        elif listed:
+            now = datetime.now(UTC)
+            print_table(_HEADER, [attempt_row(attempt, now) for attempt in listed], args)
+        else:
+            say(f"{printable(place(source))} has applied nothing yet")
+        return 0
+
+    return run_on_source(args, show)
 
 
-async def _history(_: Session, args: argparse.Namespace, source: "KubeObject") -> int:
-    from datetime import UTC, datetime
-
-    from kro_gitops.cli.output import say
-    from kro_gitops.cli.tables import format_table
-    from kro_gitops.inspect.views.source_history import attempts
-    from kro_gitops.telemetry.printable import printable
-
-    listed = attempts(source)
-    if args.output != "text":
-        sys.stdout.write(_data(source, listed, args.output))
-    elif listed:
-        lines = [_line(each, datetime.now(UTC)) for each in listed]
-        sys.stdout.write(format_table(_HEADER, lines, style_of(args)))
-    else:
-        say(f"{printable(place(source))} has applied nothing yet")
-    return 0
-
-
-def _data(source: "KubeObject", listed: "tuple[Attempt, ...]", form: str) -> str:
-    """Print the history as the status has it, each attempt with its number."""
-    from kro_gitops.telemetry.printable import to_json
-    from kube_objects.yaml_writer import to_yaml
-
-    raw = source["status"]["history"] if listed else []
-    data = [{"n": each.number, **kept} for each, kept in zip(listed, raw, strict=True)]
-    return to_json(data) if form == "json" else to_yaml(data)
-
-
-def _line(attempt: "Attempt", now: "datetime") -> "Line":
-    from kro_gitops.cli.tables import Line
-    from kro_gitops.inspect.views.instances import NONE, age
-    from kro_gitops.inspect.views.sources import short_revision
-
-    took = attempt.took
-    return Line(
+def attempt_row(attempt: Attempt, now: datetime) -> Row:
+    """Return the row of one attempt to apply a revision."""
+    return Row(
         (
             NONE if attempt.number is None else str(attempt.number),
             short_revision(attempt.revision),
             attempt.result or NONE,
             f"{age(attempt.finished, now)} ago" if attempt.finished else NONE,
-            NONE if took is None else age(now - took, now),
+            NONE if attempt.took is None else age(now - attempt.took, now),
             attempt.changes or "none",
             attempt.author,
             attempt.message,

@@ -1,13 +1,4 @@
-"""
-Show the children of each instance as YAML, exactly as the controller would apply them.
-
-What only a cluster can tell is shown as ⟨known after apply: …⟩ with its type, never guessed.
-Children that are instances of a definition in these files are followed by their own children.
-Whatever the controller would reject is an error here, with the same code and text.
-
-Not shown are gitops.kro.run/source, gitops.kro.run/path and gitops.kro.run/revision, which children
-inherit from an instance that a GitSource applied: who will apply the instance is not known.
-"""
+"""`render`: print the children of each instance, without a cluster."""
 
 import argparse
 import os
@@ -16,88 +7,27 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from kro_gitops.cli.flag_arguments import STAMP_OPTIONS, add_flag, given_flags
-from kro_gitops.cli.options import add_build_options, add_timeout, deadline_in
-
-if TYPE_CHECKING:
-    from kro_gitops.cli.loading import Loaded
-    from kro_gitops.engine.plan.children import Rules
-    from kro_gitops.preview.render import Rendering
-    from kro_gitops.preview.sample_data import LiveData
-    from kube_cel.budget import Budget
-    from kube_objects.problems import Finding
-
-EXAMPLES = """\
-examples:
-  kro-gitops render . --instance shop/front
-  kro-gitops render rgds/ instances/ --out children
-  kro-gitops render . --set-status live.yaml
-  kro-gitops render . --depth 0 --tracking-mode native
-
---set-status takes objects as `kubectl get -o yaml` prints them, or a mapping of node ids:
-  deployment:
-    status: {availableReplicas: 3}
-
-exit codes: 0 rendered, 1 problems found, 64 wrong command line
-"""
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `render`."""
-    parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="files or folders; '-' is standard input"
-    )
-    parser.add_argument(
-        "--instance",
-        metavar="NS/NAME",
-        help="only this instance; NAME alone for any namespace or none",
-    )
-    parser.add_argument(
-        "-n",
-        "--namespace",
-        default="default",
-        metavar="NS",
-        help="the namespace of instances that name none (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--depth",
-        type=_depth,
-        metavar="N",
-        help="levels of nested instances whose children are shown; 0: none (default: all)",
-    )
-    parser.add_argument("--set-status", metavar="FILE", help="data that stands in for a cluster")
-    parser.add_argument(
-        "--out", metavar="DIR", help="write a file for each child instead of printing"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=["yaml", "json"],
-        default="yaml",
-        help="how to print children (default: %(default)s)",
-    )
-    add_timeout(parser, "the expressions of one instance")
-    add_build_options(parser)
-    section = parser.add_argument_group("flags of the controller that decide what children carry")
-    for option in STAMP_OPTIONS:
-        add_flag(section, option)
-
-
-def _depth(text: str) -> int:
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
+from kro_gitops.cli.arguments import STAMP_OPTIONS
+from kro_gitops.cli.exit_codes import PROBLEMS, WRONG_USAGE
+from kro_gitops.cli.inputs import Loaded, deadline_in, load, load_documents, show_findings
+from kro_gitops.cli.messages import counted, fail, say, wrong_usage
+from kro_gitops.cli.run import given_options
+from kro_gitops.engine.child_rules import child_rules
+from kro_gitops.engine.plan.children import Rules
+from kro_gitops.engine.plan.evaluation import Bounds
+from kro_gitops.preview.output import as_json, as_yaml, child_yaml, file_name
+from kro_gitops.preview.rejections import findings_of, renderer_of
+from kro_gitops.preview.render import Rendering
+from kro_gitops.preview.sample_data import LiveData
+from kro_gitops.settings.settings import SettingsError, parse_settings
+from kro_gitops.telemetry.printable import printable
+from kube_cel.budget import Budget
+from kube_objects.problems import Finding
 
 
 def run(args: argparse.Namespace) -> int:
     """Render what compiles, and report what does not."""
-    from kro_gitops.cli.exits import PROBLEMS, WRONG_USAGE
-    from kro_gitops.cli.loading import load, show_findings
-    from kro_gitops.cli.output import say
-    from kro_gitops.settings.settings import SettingsError
-
     try:
         rules = _rules(args)
     except SettingsError as error:
@@ -106,8 +36,7 @@ def run(args: argparse.Namespace) -> int:
         say("Try 'kro-gitops render --help'.")
         return WRONG_USAGE
     if args.out and args.output == "json":
-        say("kro-gitops render: --out writes YAML\nTry 'kro-gitops render --help'.")
-        return WRONG_USAGE
+        return wrong_usage(args.verb, "--out writes YAML")
     live = _live_data(args.set_status)
     loaded = load(args.paths, args, besides=[args.set_status] if args.set_status else [])
     if loaded.errors:
@@ -131,32 +60,24 @@ def run(args: argparse.Namespace) -> int:
     return PROBLEMS if loaded.errors or failures else 0
 
 
-def _rules(args: argparse.Namespace) -> "Rules":
+def _rules(args: argparse.Namespace) -> Rules:
     """Return what the flags, and the variables of the same names, say about stamps."""
-    from kro_gitops.engine.child_rules import child_rules
-    from kro_gitops.settings.settings import parse_settings
 
     variables = {name for option in STAMP_OPTIONS for name in option.variables}
     environment = {name: text for name, text in os.environ.items() if name in variables}
-    given = given_flags(args)
+    given = given_options(args)
     flags = {each.flag: given[each.flag] for each in STAMP_OPTIONS if each.flag in given}
     return child_rules(parse_settings(flags, environment))
 
 
-def _live_data(name: str | None) -> "LiveData | None":
-    from kro_gitops.cli.loading import load_documents
-    from kro_gitops.preview.sample_data import LiveData
-
+def _live_data(name: str | None) -> LiveData | None:
     if name is None:
         return None
     return LiveData.of_documents(document.value for document in load_documents(name))
 
 
-def _check_nodes(live: "LiveData", loaded: "Loaded") -> None:
+def _check_nodes(live: LiveData, loaded: Loaded) -> None:
     """Say so if data is given for a node that no definition has: it is a typo."""
-    from kro_gitops.cli.output import say
-    from kro_gitops.telemetry.printable import printable
-
     known = {name for graph in loaded.repository.graphs.values() for name in graph.nodes}
     for name in live.by_node:
         if name not in known:
@@ -164,12 +85,8 @@ def _check_nodes(live: "LiveData", loaded: "Loaded") -> None:
 
 
 def _renderings(
-    loaded: "Loaded", args: argparse.Namespace, live: "LiveData | None", rules: "Rules"
-) -> Iterator[tuple["Rendering", list["Finding"]]]:
-    from kro_gitops.engine.plan.evaluation import Bounds
-    from kro_gitops.preview.rejections import findings_of, renderer_of
-    from kube_cel.budget import Budget
-
+    loaded: Loaded, args: argparse.Namespace, live: LiveData | None, rules: Rules
+) -> Iterator[tuple[Rendering, list[Finding]]]:
     repository = loaded.repository
     renderer = renderer_of(repository, live, rules, args.namespace, args.depth)
     for manifest, graph in repository.instances:
@@ -182,21 +99,16 @@ def _renderings(
             yield rendering, list(findings_of(repository, manifest, rendering))
 
 
-def _same(budget: "Budget") -> "Budget":
+def _same(budget: Budget) -> Budget:
     """Return the one budget that all expressions of an instance share."""
     return budget
 
 
-def _printed(renderings: list["Rendering"], form: str) -> str:
-    from kro_gitops.preview.output import as_json, as_yaml
-
+def _printed(renderings: list[Rendering], form: str) -> str:
     return as_json(renderings) if form == "json" else "".join(map(as_yaml, renderings))
 
 
-def _write_files(renderings: list["Rendering"], out: Path) -> None:
-    from kro_gitops.cli.output import counted, say
-    from kro_gitops.preview.output import child_yaml, file_name
-
+def _write_files(renderings: list[Rendering], out: Path) -> None:
     written: set[Path] = set()
     for rendering in renderings:
         for part in rendering.all():
@@ -214,11 +126,9 @@ def _unused(wanted: Path, taken: set[Path]) -> Path:
 
 
 def _write(target: Path, out: Path, text: str) -> None:
-    from kro_gitops.cli.output import refuse
-
     below = [path for path in (target, *target.parents) if out in path.parents]
     link = next((path for path in reversed(below) if path.is_symlink()), None)
     if link is not None:
-        refuse(f"'{link}' is a link: what it leads to is not written to")
+        fail(f"'{link}' is a link: what it leads to is not written to")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")

@@ -1,132 +1,54 @@
-"""
-Pin a source to a commit that it ran before, until git is put right.
-
-The normal way back is `git revert`: it is reviewed, it stays, and everybody sees it. A pin is for
-when that takes too long: it holds whatever the branch says, until it expires or is removed.
-"""
+"""`rollback`: pin a source to a commit that it applied before."""
 
 import argparse
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
 
-from kro_gitops.cli.cluster_options import Session, kubeconfigs
-from kro_gitops.cli.source_options import (
-    add_source,
-    add_waiting,
-    change,
-    duration,
-    finish,
-    generation,
-    place,
-    run_on_source,
-    wrong_usage,
-)
+from kro_gitops.cli.cluster_session import Session, kubeconfigs
+from kro_gitops.cli.messages import say, wrong_usage
+from kro_gitops.cli.source_waiting import wait_if_asked
+from kro_gitops.cli.sources import change, generation, place, run_on_source
+from kro_gitops.inspect.views.source_history import Reason, commit_before, commit_named, pin
+from kro_gitops.inspect.views.source_progress import Goal
+from kro_gitops.kube.credentials import read_context
+from kro_gitops.telemetry.printable import printable
+from kube_objects.refs import KubeObject
 
-if TYPE_CHECKING:
-    from kro_gitops.inspect.views.source_history import Reason
-    from kube_objects.refs import KubeObject
-
-EXAMPLES = """\
-examples:
-  kro-gitops rollback shop --reason "checkout fails" --for 2h
-  kro-gitops rollback gitops/shop 2 --reason "checkout fails" --wait
-  kro-gitops rollback shop --undo
-
-`kro-gitops history SOURCE` shows what N counts: 1, the default, is what ran before.
-
-exit codes: 0 pinned, or ready with --wait; 1 not found, failed or out of time;
-            64 wrong command line
-"""
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0: 1 is what ran before")
-    return int(text)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `rollback`."""
-    add_source(parser)
-    parser.add_argument(
-        "number", nargs="?", type=_number, metavar="N", help="how many revisions back (default: 1)"
-    )
-    parser.add_argument("--to", metavar="COMMIT", help="this commit, instead of counting back")
-    parser.add_argument("--reason", metavar="TEXT", help="why; required, everybody will see it")
-    parser.add_argument(
-        "--for",
-        dest="lasting",
-        type=duration,
-        metavar="DURATION",
-        help="let the pin expire by itself, as in 2h (default: it stays)",
-    )
-    parser.add_argument("--undo", action="store_true", help="remove the pin: follow git again")
-    add_waiting(parser)
+_MAX_NAME = 253  # characters
 
 
 def run(args: argparse.Namespace) -> int:
-    """Pin the source or remove the pin, and wait if that is wanted."""
-    wrong = _mistake(args)
-    if wrong:
-        return wrong_usage(args, wrong)
-    work = _undo if args.undo else _roll_back
+    """Pin the source or remove the pin, and wait with --wait."""
+    if args.undo and (args.number or args.to or args.reason or args.lasting):
+        return wrong_usage(args.verb, "--undo cannot be used with N, --to, --reason or --for")
+    if args.number and args.to:
+        return wrong_usage(args.verb, "N and --to COMMIT cannot be used together")
+    if not args.undo and not (args.reason or "").strip():
+        text = "--reason TEXT is required: it is shown to users who find the source pinned"
+        return wrong_usage(args.verb, text)
+    work = remove_pin if args.undo else add_pin
     return run_on_source(args, lambda session, source: work(session, args, source))
 
 
-def _mistake(args: argparse.Namespace) -> str:
-    if args.undo and (args.number or args.to or args.reason or args.lasting):
-        return "--undo goes with no N, --to, --reason or --for"
-    if args.number and args.to:
-        return "either N or --to COMMIT, not both"
-    if not args.undo and not (args.reason or "").strip():
-        return "--reason TEXT is required: whoever finds the source pinned will want to know"
-    return ""
-
-
-async def _roll_back(session: Session, args: argparse.Namespace, source: "KubeObject") -> int:
-    from kro_gitops.cli.output import say
-    from kro_gitops.inspect.views.source_history import commit_before, commit_named, pin
-    from kro_gitops.inspect.views.source_progress import Goal
-    from kro_gitops.telemetry.printable import printable
-
-    number = args.number or 1
-    commit = commit_named(source, args.to) if args.to else commit_before(source, number)
-    reason = _reason(args)
-    asked = await change(session, source, pin(commit, reason))
+async def add_pin(session: Session, args: argparse.Namespace, source: KubeObject) -> int:
+    """Pin a source to an earlier commit."""
+    commit = commit_named(source, args.to) if args.to else commit_before(source, args.number or 1)
+    expires = datetime.now(UTC) + timedelta(seconds=args.lasting) if args.lasting else None
+    paths = kubeconfigs(args)
+    # Only the name of the context's user is stored, never a credential.
+    user = read_context(paths, args.context).user_name[:_MAX_NAME] if paths else "in-cluster"
+    changed = await change(session, source, pin(commit, Reason(args.reason.strip(), user, expires)))
     name = printable(place(source))
-    until = f" until {reason.expires:%Y-%m-%d %H:%M:%S} UTC" if reason.expires else ""
-    say(f"{name} is pinned to {commit}{until}, whatever git says")
+    until = f" until {expires:%Y-%m-%d %H:%M:%S} UTC" if expires else ""
+    say(f"{name} is pinned to {commit}{until}; new commits are ignored")
     say("  the normal way is `git revert` and a push; when that is done, remove the pin:")
     say(f"  kro-gitops rollback {name} --undo")
-    return await finish(session, args, asked, Goal(generation(asked), commit=commit))
+    return await wait_if_asked(session, args, changed, Goal(generation(changed), commit=commit))
 
 
-def _reason(args: argparse.Namespace) -> "Reason":
-    from datetime import UTC, datetime, timedelta
-
-    from kro_gitops.inspect.views.source_history import Reason
-
-    lasting = args.lasting
-    expires = datetime.now(UTC) + timedelta(seconds=lasting) if lasting else None
-    return Reason(args.reason.strip(), _user(args), expires)
-
-
-def _user(args: argparse.Namespace) -> str:
-    """Return who does it: the name of the context's user, never what proves it."""
-    from kro_gitops.cli.kubeconfig_users import read_kubeconfigs, user_of_context
-
-    paths = kubeconfigs(args)
-    if not paths:
-        return "in-cluster"
-    return user_of_context(read_kubeconfigs(paths), args.context or "")
-
-
-async def _undo(session: Session, args: argparse.Namespace, source: "KubeObject") -> int:
-    from kro_gitops.cli.output import say
-    from kro_gitops.inspect.views.source_progress import Goal
-    from kro_gitops.telemetry.printable import printable
-
+async def remove_pin(session: Session, args: argparse.Namespace, source: KubeObject) -> int:
+    """Let a source follow git again."""
     was_pinned = bool(source.get("spec", {}).get("pin"))
-    asked = await change(session, source, {"spec": {"pin": None}})
-    said = "follows git again" if was_pinned else "was not pinned"
-    say(f"{printable(place(source))} {said}")
-    return await finish(session, args, asked, Goal(generation(asked)))
+    changed = await change(session, source, {"spec": {"pin": None}})
+    message = "follows git again" if was_pinned else "was not pinned"
+    say(f"{printable(place(source))} {message}")
+    return await wait_if_asked(session, args, changed, Goal(generation(changed)))

@@ -1,18 +1,19 @@
 """
-The tree of a source: what it applied, below each instance what that made, and what failed.
+The tree of a source: the objects it applied, the children of each instance, and the failures.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from kro_gitops.cli.cluster_options import Session, Target
+from kro_gitops.cli.argument_types import SourceName, Target
 from kro_gitops.cli.cluster_reading import Reading
-from kro_gitops.cli.source_options import SourceName, find_source
-from kro_gitops.cli.tables import Line, Strokes, tree_lines
-from kro_gitops.engine.api import DEFINITION_KIND
+from kro_gitops.cli.cluster_session import Session
+from kro_gitops.cli.sources import find_source
+from kro_gitops.cli.tables import Row, branch_row
 from kro_gitops.engine.applyset import GroupKind
+from kro_gitops.engine.kinds import DEFINITION_KIND
 from kro_gitops.inspect.views.instances import (
     NONE,
     Branch,
@@ -35,12 +36,12 @@ from kro_gitops.inspect.views.sources import (
     short_revision,
     source_verdict,
 )
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.kinds import GIT_SOURCE_KIND
 from kro_gitops.tracking.health import Health, health
 from kube_objects.refs import KubeObject
 
 _DEFINITION = GroupKind.of(DEFINITION_KIND)
-_ABSENT = "not there, or not to be read"
+_ABSENT = "not found, or not readable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SourceTree:
-    """A source, what it applied, and what failed before it became an object."""
+    """A source, the objects it applied, and failures that belong to none of them."""
 
     source: KubeObject
     parts: tuple[Part, ...]
@@ -96,20 +97,16 @@ def _failure_json(failure: ListedFailure) -> dict[str, Any]:
     }
 
 
-async def source_trees(session: Session, wanted: Target) -> list[SourceTree]:
-    """Read the sources that are meant, and all below them."""
-    if wanted.name and not session.everywhere:
-        sources = [await find_source(session, SourceName(wanted.name))]
+async def source_trees(session: Session, target: Target) -> list[SourceTree]:
+    """Read the sources that were asked for, and everything below them."""
+    if target.name and not session.everywhere:
+        sources = [await find_source(session, SourceName(target.name))]
     else:
         listed = in_order(await session.reading.own(GIT_SOURCE_KIND, session.searched))
-        named = [each for each in listed if text_at(each, "metadata", "name") == wanted.name]
-        sources = named if wanted.name else listed
+        named = [each for each in listed if text_at(each, "metadata", "name") == target.name]
+        sources = named if target.name else listed
     definitions = by_kind_made(await session.reading.definitions())
-    return [await _tree(session, each, definitions) for each in sources]
-
-
-async def _tree(session: Session, source: KubeObject, definitions: Definitions) -> SourceTree:
-    return await source_branches(session.reading, source, definitions)
+    return [await source_branches(session.reading, source, definitions) for source in sources]
 
 
 async def source_branches(
@@ -118,7 +115,7 @@ async def source_branches(
     definitions: Definitions,
     known: Family | None = None,
 ) -> SourceTree:
-    """Read all that a source applied, and below instances what those made, unless it is known."""
+    """Read the objects a source applied and the children of instances, unless they are given."""
     listed = entries(await reading.inventories(source))
     objects = await reading.applied(listed)
     instances = [each for each in objects.values() if is_instance(each, definitions)]
@@ -135,7 +132,7 @@ async def source_branches(
 
 
 def assembled(source: KubeObject, branches: Mapping[Entry, Branch | None]) -> SourceTree:
-    """Put each failure to its object, and those of no object to the source."""
+    """Assign each failure to its object, and the rest to the source."""
     left = list(failures(source))
     parts = []
     for entry, branch in branches.items():
@@ -145,48 +142,45 @@ def assembled(source: KubeObject, branches: Mapping[Entry, Branch | None]) -> So
     return SourceTree(source, tuple(parts), tuple(left))
 
 
-def source_tree_lines(tree: SourceTree, strokes: Strokes, now: datetime) -> Iterator[Line]:
-    """Draw a source and all below it, a row each."""
-    yield _root(tree.source, now)
-    blocks = [*(_part_lines(part, strokes, now) for part in tree.parts)]
-    blocks += [[_failure_line(each)] for each in tree.failures]
-    for number, block in enumerate(blocks, 1):
-        is_last = number == len(blocks)
-        head, rest = (strokes.last, strokes.gap) if is_last else (strokes.fork, strokes.trunk)
-        yield from _indented(block, head, rest)
+def source_tree_row(tree: SourceTree, now: datetime) -> Row:
+    """Return the rows of a source and of everything it applied."""
+    inner = [part_row(part, now) for part in tree.parts]
+    inner += [failure_row(failure) for failure in tree.failures]
+    return Row(source_cells(tree.source, now), tuple(inner))
 
 
-def _indented(block: Sequence[Line], head: str, rest: str) -> Iterator[Line]:
-    for at, line in enumerate(block):
-        first, *others = line.cells
-        yield Line(((rest if at else head) + first, *others), line.is_dim)
-
-
-def _root(source: KubeObject, now: datetime) -> Line:
+def source_cells(source: KubeObject, now: datetime) -> tuple[str, ...]:
+    """Return the cells of a source's own row."""
     metadata, revision = source["metadata"], text_at(source, "status", "lastAppliedRevision")
     at = f" at {short_revision(revision)}" if revision else ""
     name = f"{GIT_SOURCE_KIND.kind}/{metadata['name']} in {metadata.get('namespace', '')}{at}"
-    verdict = source_verdict(source)
-    return Line((name, str(verdict.health), age(created(source), now), message_of(source)))
+    return (
+        name,
+        str(source_verdict(source).health),
+        age(created(source), now),
+        message_of(source),
+    )
 
 
-def _part_lines(part: Part, strokes: Strokes, now: datetime) -> list[Line]:
+def part_row(part: Part, now: datetime) -> Row:
+    """Return the rows of an object that a source applied, with its failures."""
     if part.branch is None:
-        lines = [Line((part.entry.label, NONE, NONE, _ABSENT))]
+        row = Row((part.entry.label, NONE, NONE, _ABSENT))
     else:
-        lines = list(tree_lines(part.branch, strokes, now))
+        row = branch_row(part.branch, now)
     for failure in part.failures:
-        name, _, when, said = lines[0].cells
-        message = " · ".join(filter(None, (_text(failure), said)))
-        lines[0] = Line((name, str(Health.DEGRADED), when, message))
-    return lines
+        name, _, when, said = row.cells
+        message = " · ".join(filter(None, (_failure_text(failure), said)))
+        row = replace(row, cells=(name, str(Health.DEGRADED), when, message))
+    return row
 
 
-def _failure_line(failure: ListedFailure) -> Line:
+def failure_row(failure: ListedFailure) -> Row:
+    """Return the row of a failure that belongs to no object."""
     name = failure.object or failure.place or "?"
-    return Line((name, str(Health.DEGRADED), NONE, _text(failure)))
+    return Row((name, str(Health.DEGRADED), NONE, _failure_text(failure)))
 
 
-def _text(failure: ListedFailure) -> str:
-    """Say where and what; the object stands in its own column."""
+def _failure_text(failure: ListedFailure) -> str:
+    """Return place and message; the object has a column of its own."""
     return ": ".join(filter(None, (failure.place, failure.message)))

@@ -1,128 +1,103 @@
 """
-Wait for a source by a watch, and show how it goes: on a terminal one line that changes, elsewhere
-a line for each change. What is said, and when it ends, is decided in `web.source_waiting`.
+Wait for a source with a watch, and show the progress: on a terminal one line that is updated,
+elsewhere a line for each change. What is printed, and when it ends, is decided in
+`web.source_waiting`.
 """
 
 import argparse
 import asyncio
-import shutil
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
-from typing import TextIO
 
-from kro_gitops.cli.cluster_options import Session, style_of
-from kro_gitops.cli.cluster_reading import refused
-from kro_gitops.cli.exits import PROBLEMS
-from kro_gitops.cli.output import Style, say
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from kro_gitops.cli.cluster_reading import rejected
+from kro_gitops.cli.cluster_session import Session
+from kro_gitops.cli.exit_codes import PROBLEMS
+from kro_gitops.cli.messages import Style, is_live, say, style_of
+from kro_gitops.cli.terminal_tables import console_for
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.inspect.views.instances import age
 from kro_gitops.inspect.views.source_progress import Goal, Outcome, Seen, step, timed_out
 from kro_gitops.kube.access_review import Permission
 from kro_gitops.kube.api import EventType, Reader, Selection
 from kro_gitops.kube.responses import Expired, Forbidden
-from kro_gitops.telemetry.printable import columns, printable
+from kro_gitops.telemetry.printable import printable
 from kube_objects.refs import KubeObject, ObjectRef
 
-FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-ASCII_FRAMES = "|/-\\"
-TICK = 0.1  # seconds between two pictures
-PAUSE = 1.0  # seconds before a watch that broke off is begun again
-_START = datetime.min.replace(tzinfo=UTC)
-_ERASE = "\r\x1b[K"
+_REFRESHES = 8  # per second
+_RETRY_DELAY = 1.0  # seconds before a watch that broke off is started again
+_EPOCH = datetime.min.replace(tzinfo=UTC)
 _GREEN, _RED, _BLUE = "32", "31", "34"
 
 
-class Display:
-    """What is shown while it lasts: a spinner on a terminal, lines in a log."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._is_live = stream.isatty()
-        is_unicode = (stream.encoding or "").lower().replace("-", "") == "utf8"
-        self._frames = FRAMES if is_unicode else ASCII_FRAMES
-        self._text = ""
-
-    def show(self, lines: tuple[str, ...], live: str) -> None:
-        """Tell what changed."""
-        self._text = printable(live)
-        if not self._is_live:
-            for line in lines:
-                say(printable(line))
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Turn the spinner; whatever ends it, the line is left clean."""
-        if not self._is_live:
-            yield
-            return
-        spinning = asyncio.create_task(self._spin())
-        try:
-            yield
-        finally:
-            spinning.cancel()
-            with suppress(asyncio.CancelledError):
-                await spinning
-            self._write(_ERASE)
-
-    async def _spin(self) -> None:
-        number = 0
-        while True:
-            self._write(_ERASE + self._picture(number))
-            number += 1
-            await asyncio.sleep(TICK)
-
-    def _picture(self, number: int) -> str:
-        width = shutil.get_terminal_size().columns - 3
-        text = self._text
-        while columns(text) > width:
-            text = text[:-1]
-        return f"{self._frames[number % len(self._frames)]} {text}"
-
-    def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
-
-
-async def wait_for(
+async def wait_if_asked(
     session: Session, args: argparse.Namespace, source: KubeObject, goal: Goal
 ) -> int:
-    """Wait until a source is where it should be; print the outcome, return the exit code."""
-    display = Display(sys.stderr)
+    """With --wait, wait until a source has reached a goal; print the outcome, return the code."""
+    if not args.wait:
+        return 0
     try:
-        async with display.running():
-            outcome = await _outcome(session.cluster, display, (source, goal), args.timeout)
+        shows_live = is_live(sys.stderr, no_color=args.no_color)
+        outcome = await _wait(session.cluster, source, goal, args.timeout, shows_live=shows_live)
     except Forbidden as error:
         ref = ObjectRef.of(source)
         resource = await session.reading.own_resource(ref.kind)
-        raise refused(error, Permission("watch", resource, ref.namespace)) from None
+        raise rejected(error, Permission("watch", resource, ref.namespace)) from None
     except asyncio.CancelledError:
-        say(f"not waited for any longer; {ObjectRef.of(source).place} goes on in the cluster")
+        say(f"stopped waiting; {ObjectRef.of(source).place} continues in the cluster")
         raise
     sys.stdout.write(outcome_text(outcome, style_of(args)))
     return 0 if outcome.is_good else PROBLEMS
 
 
-async def _outcome(
-    cluster: Reader, display: Display, task: tuple[KubeObject, Goal], seconds: float
+async def _wait(
+    cluster: Reader, source: KubeObject, goal: Goal, seconds: float, *, shows_live: bool
 ) -> Outcome:
-    (last, goal), seen = task, Seen()
-    try:
-        async with asyncio.timeout(seconds), aclosing(follow(cluster, last)) as states:
-            async for state in states:
-                found = step(seen, goal, state)
-                seen, last = found.seen, state or last
-                display.show(found.lines, found.live)
-                if found.outcome is not None:
-                    return found.outcome
-    except TimeoutError:
-        pass
-    return timed_out(last, age(_START, _START + timedelta(seconds=seconds)))
+    """Follow a source until the outcome is known or the time is up."""
+    last, seen = source, Seen()
+    text, begun = "", datetime.now(UTC)
+    console = console_for(sys.stderr)
+    spinner = Spinner("dots" if console.encoding.startswith("utf") else "line")
+
+    def line() -> Spinner:
+        shown = f"{text} · {age(begun, datetime.now(UTC))}"
+        spinner.update(text=Text(shown, no_wrap=True, overflow="ellipsis"))
+        return spinner
+
+    live: AbstractContextManager[object] = (
+        Live(
+            get_renderable=line,
+            console=console,
+            transient=True,
+            refresh_per_second=_REFRESHES,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        if shows_live
+        else nullcontext()
+    )
+    with live:
+        try:
+            async with asyncio.timeout(seconds), aclosing(follow(cluster, last)) as states:
+                async for state in states:
+                    found = step(seen, goal, state)
+                    seen, last, text = found.seen, state or last, printable(found.live)
+                    for change in () if shows_live else found.lines:
+                        say(printable(change))
+                    if found.outcome is not None:
+                        return found.outcome
+        except TimeoutError:
+            pass
+    return timed_out(last, age(_EPOCH, _EPOCH + timedelta(seconds=seconds)))
 
 
 async def follow(cluster: Reader, source: KubeObject) -> AsyncGenerator[KubeObject | None, None]:
-    """Give a source as it is, and each time it changes; `None` when it is gone."""
+    """Yield a source as it is and after each change; `None` when it is deleted."""
     ref, current = ObjectRef.of(source), source
     selection = Selection(ref.kind, ref.namespace, fields=f"metadata.name={ref.name}")
     yield current
@@ -135,8 +110,8 @@ async def follow(cluster: Reader, source: KubeObject) -> AsyncGenerator[KubeObje
                     if event.type is not EventType.BOOKMARK:
                         yield None if event.type is EventType.DELETED else event.object
         except (Expired, ClusterUnavailable):
-            await asyncio.sleep(PAUSE)
-        # A watch ends after a while, or breaks off: what happened meanwhile is listed.
+            await asyncio.sleep(_RETRY_DELAY)
+        # A watch ends after a while, or breaks off: list to see what changed meanwhile.
         with suppress(ClusterUnavailable):
             listing = await cluster.list(selection)
             since = listing.resource_version
@@ -144,7 +119,7 @@ async def follow(cluster: Reader, source: KubeObject) -> AsyncGenerator[KubeObje
 
 
 def outcome_text(outcome: Outcome, style: Style) -> str:
-    """Print how it ended."""
+    """Format an outcome."""
     colour = _GREEN if outcome.is_good else _RED
     lines = [style.paint(printable(outcome.headline), colour)]
     lines += map(printable, outcome.failures)

@@ -1,56 +1,31 @@
-"""Leave a source alone: nothing is fetched, applied, repaired or pruned until it is resumed."""
+"""`suspend`: stop a source from reconciling until it is resumed."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from kro_gitops.cli.cluster_options import Session
-from kro_gitops.cli.source_options import (
-    add_source,
-    add_waiting,
-    change,
-    finish,
-    generation,
-    place,
-    run_on_source,
-)
-
-if TYPE_CHECKING:
-    from kube_objects.refs import KubeObject
-
-EXAMPLES = """\
-examples:
-  kro-gitops suspend shop --reason "database migration until noon"
-  kro-gitops suspend gitops/shop --wait
-
-exit codes: 0 suspended; 1 not found, not to be written or out of time; 64 wrong command line
-"""
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `suspend`."""
-    add_source(parser)
-    parser.add_argument("--reason", metavar="TEXT", help="why, for those who find it suspended")
-    add_waiting(parser)
+from kro_gitops.cli.cluster_session import Session
+from kro_gitops.cli.messages import say
+from kro_gitops.cli.source_waiting import wait_if_asked
+from kro_gitops.cli.sources import change, generation, place, run_on_source
+from kro_gitops.inspect.views.source_progress import Goal
+from kro_gitops.inspect.views.sources import is_suspended
+from kro_gitops.metadata import SUSPEND_REASON
+from kro_gitops.telemetry.printable import printable
+from kube_objects.refs import KubeObject
 
 
 def run(args: argparse.Namespace) -> int:
-    """Suspend it, and wait until it is at rest if that is wanted."""
-    return run_on_source(args, lambda session, source: _suspend(session, args, source))
+    """Suspend the source, and with --wait wait until it has stopped."""
 
+    async def suspend(session: Session, source: KubeObject) -> int:
+        was_suspended = is_suspended(source)
+        changes: dict[str, object] = {"spec": {"suspend": True}}
+        if args.reason or not was_suspended:  # an earlier reason does not apply to this suspension
+            changes["metadata"] = {"annotations": {SUSPEND_REASON: args.reason or None}}
+        changed = await change(session, source, changes)
+        name = printable(place(source))
+        already = " already" if was_suspended else ""
+        say(f"{name} is suspended{already}; `kro-gitops resume {name}` resumes it")
+        goal = Goal(generation(changed), suspended=True)
+        return await wait_if_asked(session, args, changed, goal)
 
-async def _suspend(session: Session, args: argparse.Namespace, source: "KubeObject") -> int:
-    from kro_gitops.cli.output import say
-    from kro_gitops.inspect.views.source_progress import Goal
-    from kro_gitops.inspect.views.sources import is_suspended
-    from kro_gitops.metadata import SUSPEND_REASON
-    from kro_gitops.telemetry.printable import printable
-
-    was_suspended = is_suspended(source)
-    changes: dict[str, object] = {"spec": {"suspend": True}}
-    if args.reason or not was_suspended:  # what was the reason once is none any more
-        changes["metadata"] = {"annotations": {SUSPEND_REASON: args.reason or None}}
-    already = " already" if was_suspended else ""
-    asked = await change(session, source, changes)
-    name = printable(place(source))
-    say(f"{name} is suspended{already}; `kro-gitops resume {name}` lets it go on")
-    return await finish(session, args, asked, Goal(generation(asked), suspended=True))
+    return run_on_source(args, suspend)

@@ -1,75 +1,34 @@
-"""
-Show an instance with everything it made, instances within it too, and how each part is; or a
-source with what it applied, and what failed there.
-"""
+"""`tree`: an instance with its children, or a source with the objects it applied."""
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, TypeVar
+from datetime import UTC, datetime
 
-from kro_gitops.cli.cluster_options import (
-    Session,
-    Target,
-    add_cluster_options,
-    add_output,
-    run_on_cluster,
-    style_of,
-    target,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
-
-    from kro_gitops.cli.source_tree import SourceTree
-    from kro_gitops.cli.tables import Line, Strokes
-    from kro_gitops.inspect.views.instances import Branch
-    from kube_objects.refs import KubeObject
-
-    Tree = TypeVar("Tree", Branch, SourceTree)
-    Draw = Callable[[Tree, Strokes, datetime], Iterator[Line]]
-
-EXAMPLES = """\
-examples:
-  kro-gitops tree webapp/front -n shop
-  kro-gitops tree -A
-  kro-gitops tree webapp -n shop -o json
-  kro-gitops tree source/shop -n gitops
-
-exit codes: 0 shown, 1 not found or not to be read, 64 wrong command line
-"""
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `tree`."""
-    parser.add_argument(
-        "target",
-        nargs="?",
-        type=target,
-        metavar="KIND/NAME",
-        help="the instance, or source/NAME; KIND alone for all of a kind (default: all instances)",
-    )
-    add_output(parser, "text", "json", "yaml")
-    add_cluster_options(parser)
+from kro_gitops.cli.cluster_session import Session, run_on_cluster
+from kro_gitops.cli.exit_codes import PROBLEMS
+from kro_gitops.cli.instances import find_instances
+from kro_gitops.cli.messages import say
+from kro_gitops.cli.source_tree import source_tree_row, source_trees
+from kro_gitops.cli.tables import TREE_HEADER, branch_row, format_data, print_table
+from kro_gitops.inspect.kind_lookup import means_source
+from kro_gitops.inspect.views.instances import by_kind_made, grow, in_order, outermost
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the trees."""
-    from kro_gitops.inspect.kind_lookup import means_source
-
     is_source = args.target is not None and means_source(args.target.kind)
-    show = _show_sources if is_source else _show
+    show = show_sources if is_source else show_instances
     return run_on_cluster(args, lambda session: show(session, args))
 
 
-async def _show_sources(session: Session, args: argparse.Namespace) -> int:
-    from kro_gitops.cli.exits import PROBLEMS
-    from kro_gitops.cli.output import say
-    from kro_gitops.cli.source_tree import source_tree_lines, source_trees
-
+async def show_sources(session: Session, args: argparse.Namespace) -> int:
+    """Print sources with the objects they applied."""
     trees = await source_trees(session, args.target)
-    if trees or args.output != "text":
-        sys.stdout.write(_printed(trees, source_tree_lines, args))
+    if args.output != "text":
+        sys.stdout.write(format_data([tree.to_json() for tree in trees], args.output))
+    elif trees:
+        now = datetime.now(UTC)
+        print_table(TREE_HEADER, [source_tree_row(tree, now) for tree in trees], args)
     else:
         what = f"source '{args.target.name}'" if args.target.name else "source"
         say(f"there is no {what} in {session.place}")
@@ -77,47 +36,23 @@ async def _show_sources(session: Session, args: argparse.Namespace) -> int:
     return PROBLEMS if is_missing or session.reading.notes else 0
 
 
-async def _show(session: Session, args: argparse.Namespace) -> int:
-    from kro_gitops.cli.exits import PROBLEMS
-    from kro_gitops.cli.output import say
-    from kro_gitops.cli.tables import tree_lines
-    from kro_gitops.inspect.views.instances import by_kind_made, grow, outermost
-
+async def show_instances(session: Session, args: argparse.Namespace) -> int:
+    """Print instances with their children."""
     listed = await session.reading.definitions()
     definitions = by_kind_made(listed)
-    roots = await _roots(session, listed, args.target)
+    if args.target is not None:
+        roots = in_order((await find_instances(session, listed, args.target)).objects)
+    else:
+        offers = await session.reading.offers(listed)
+        roots = in_order(await session.reading.objects(offers, session.searched))
     family = await session.reading.family(roots, definitions)
     shown = roots if args.target else outermost(roots, family)
     trees = [grow(root, family, definitions) for root in shown]
-    if trees or args.output != "text":
-        sys.stdout.write(_printed(trees, tree_lines, args))
+    if args.output != "text":
+        sys.stdout.write(format_data([tree.to_json() for tree in trees], args.output))
+    elif trees:
+        now = datetime.now(UTC)
+        print_table(TREE_HEADER, [branch_row(tree, now) for tree in trees], args)
     else:
         say(f"there are no instances in {session.place}")
     return PROBLEMS if session.reading.notes else 0
-
-
-async def _roots(
-    session: Session, definitions: "list[KubeObject]", wanted: Target | None
-) -> "list[KubeObject]":
-    from kro_gitops.cli.instances import find_instances
-    from kro_gitops.inspect.views.instances import in_order
-
-    if wanted is not None:
-        return in_order((await find_instances(session, definitions, wanted)).objects)
-    offers = await session.reading.offers(definitions)
-    return in_order(await session.reading.objects(offers, session.searched))
-
-
-def _printed(trees: "Sequence[Tree]", draw: "Draw[Tree]", args: argparse.Namespace) -> str:
-    from datetime import UTC, datetime
-
-    from kro_gitops.cli.tables import TREE_HEADER, format_table, strokes_for
-    from kro_gitops.telemetry.printable import to_json
-    from kube_objects.yaml_writer import to_yaml
-
-    if args.output != "text":
-        data = [tree.to_json() for tree in trees]
-        return to_json(data) if args.output == "json" else to_yaml(data)
-    strokes, now = strokes_for(sys.stdout.encoding), datetime.now(UTC)
-    lines = [line for tree in trees for line in draw(tree, strokes, now)]
-    return format_table(TREE_HEADER, lines, style_of(args))

@@ -10,12 +10,11 @@ A GraphRevision keeps a definition's spec, so its schema is made of the same par
 
 from typing import Any
 
+from kro_gitops.engine.kinds import DEFINITION_KIND as DEFINITION_KIND
 from kro_gitops.metadata import KRO_GROUP, REVISION_HASH
 from kube_objects.builtins.catalog import catalog
-from kube_objects.refs import Kind
 from kube_objects.schemas import KindSchema, SchemaSet
 
-DEFINITION_KIND = Kind(KRO_GROUP, "v1alpha1", "ResourceGraphDefinition")
 DEFINITION_PLURAL = "resourcegraphdefinitions"
 
 Schema = dict[str, Any]

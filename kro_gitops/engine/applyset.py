@@ -23,7 +23,7 @@ from kro_gitops.metadata import (
     APPLYSET_TOOLING,
     INVENTORY_HASH,
 )
-from kube_cel.library.formats import FORMATS
+from kube_objects.dns_names import DNS_1123_SUBDOMAIN, label_problems
 from kube_objects.errors import RefusedError
 from kube_objects.go_text import quote
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -205,14 +205,14 @@ def _parse_group_kind(entry: str) -> GroupKind:
     kind, dot, group = entry.partition(".")
     if not kind or _BLANKS & set(kind):
         raise ValueError(f"invalid kind {quote(kind)}")
-    problems = FORMATS["dns1123Subdomain"].problems(group) if dot else []
+    problems = DNS_1123_SUBDOMAIN.problems(group) if dot else []
     if problems:
         raise ValueError(f"invalid group {quote(group)}: {', '.join(problems)}")
     return GroupKind(kind, group)
 
 
 def _parse_namespace(entry: str) -> str:
-    problems = FORMATS["dns1123Label"].problems(entry)
+    problems = label_problems(entry)
     if problems:
         raise ValueError(f"invalid namespace {quote(entry)}: {', '.join(problems)}")
     return entry

@@ -12,13 +12,13 @@ Hash and names are kro's to the letter, so that nothing is issued anew when a cl
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kro_gitops.engine.api import DEFINITION_KIND
+from kro_gitops.engine.kinds import DEFINITION_KIND
+from kro_gitops.engine.kinds import REVISION_KIND as REVISION_KIND
 from kro_gitops.engine.labels import revision_labels
-from kro_gitops.metadata import INTERNAL_GROUP, KRO_GROUP
+from kro_gitops.metadata import KRO_GROUP
 from kube_cel.library.json_encoder import encode_json, quote_json
-from kube_objects.refs import Kind, KubeObject
+from kube_objects.refs import KubeObject
 
-REVISION_KIND = Kind(INTERNAL_GROUP, "v1alpha1", "GraphRevision")
 REVISION_PLURAL = "graphrevisions"
 
 _MAX_NAME = 253

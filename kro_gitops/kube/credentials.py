@@ -1,10 +1,14 @@
 """
-Where the cluster is, and who we are to it.
+The address of a cluster, and the credentials to send there.
 
-Reading kubeconfigs, running credential plugins and asking identity providers is left to the
-`kubernetes` package. What comes out is an address, a TLS context, a proxy, and an `Authorization`
-header that is asked for before every request, because tokens end; further the namespace that is
-meant when none is named, and whom to act as, which the package does not read.
+Kubeconfigs with certificates, tokens or passwords are read here. Credential plugins, identity
+providers and a pod's service account are left to the `kubernetes` package, which `kube.plugins`
+wraps: it takes longer to import than most verbs take to run, so it is loaded only where a
+kubeconfig needs it.
+
+The result is `Credentials`: a URL, a TLS context, a proxy, and an `Authorization` header that is
+asked for before every request because tokens expire; further the default namespace and the user to
+impersonate.
 """
 
 import asyncio
@@ -14,56 +18,66 @@ import time
 import urllib.request
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-import yaml
-from kubernetes.aio.client.configuration import Configuration
-from kubernetes.aio.client.rest import RESTClientObject
-from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
-
 from kro_gitops.errors import UserError
 from kro_gitops.kube.api import Identity
+from kro_gitops.kube.kubeconfig import Context, Kubeconfigs, Pem
 
 RENEW_INTERVAL = (
-    60.0  # seconds after which a token file is read, or a plugin's expiry looked at, again
+    60.0  # seconds after which a token file is read, or a plugin's expiry checked, again
 )
 LOAD_TIMEOUT = 60.0  # seconds that a credential plugin or an identity provider may take
-_TOKEN = "BearerToken"
-_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 class CredentialsError(UserError):
-    """A kubeconfig, or a pod's service account, that leads to no cluster."""
+    """A kubeconfig, or a pod's service account, that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The address of an API server and the credentials that hold at the moment."""
+
+    server: str
+    authorization: str | None = None  # the header
+    authority: Pem | None = None  # the CA; None: those of the system
+    certificate: Pem | None = None  # of the client
+    key: Pem | None = None
+    verify: bool = True
+    server_name: str | None = None  # to expect in the server's certificate, instead of the host
+    proxy: str | None = None
 
 
 class Source(Protocol):
     """Where credentials come from."""
 
-    async def load(self, configuration: Configuration, *, afresh: bool) -> None:
-        """Put address and credentials into a configuration; `afresh`: those held are refused."""
+    async def load(self, *, renew: bool) -> Connection:
+        """Return address and credentials; `renew`: the server rejected those it returned before."""
 
     def identity(self) -> Identity | None:
-        """Return whom to act as once it is loaded; `None` is whoever the credentials are of."""
+        """Return the user to impersonate, once it is loaded; `None` without impersonation."""
 
     def namespace(self) -> str:
-        """Return the namespace that is meant when none is named; empty if nothing says."""
+        """Return the default namespace; empty if none is set."""
 
 
 class Credentials:
     """All it takes to reach an API server; made by `from_kubeconfigs` and `in_cluster`."""
 
-    def __init__(self, configuration: Configuration, source: Source) -> None:
-        self.server: str = configuration.host.rstrip("/")
-        self.tls: ssl.SSLContext | None = _tls(configuration)
-        self.server_name: str | None = configuration.tls_server_name
-        self.proxy: str | None = configuration.proxy or _proxy_of_environment(self.server)
+    def __init__(self, connection: Connection, source: Source) -> None:
+        self.server: str = connection.server.rstrip("/")
+        self.tls: ssl.SSLContext | None = _tls(connection)
+        self.server_name: str | None = connection.server_name
+        self.proxy: str | None = connection.proxy or _proxy_of_environment(self.server)
         self.identity: Identity | None = source.identity()
         self.namespace: str = source.namespace()
-        self._configuration = configuration
+        self._connection = connection
         self._source = source
-        self._certificate = configuration.cert_file
         self._lock = asyncio.Lock()
         self._loaded = time.monotonic()
 
@@ -73,38 +87,48 @@ class Credentials:
     async def authorization(self) -> str | None:
         """Return the header to send, renewed if it is time."""
         if time.monotonic() - self._loaded > RENEW_INTERVAL:
-            await self._load(self._loaded, afresh=False)
-        token: str | None = self._configuration.api_key.get(_TOKEN)
-        return token.strip() if token else None
+            await self._load(self._loaded, renew=False)
+        return self._connection.authorization
 
     async def renew(self) -> None:
         """Get other credentials: the server did not accept those we have."""
-        await self._load(self._loaded, afresh=True)
+        await self._load(self._loaded, renew=True)
 
-    async def _load(self, seen: float, *, afresh: bool) -> None:
+    async def _load(self, seen: float, *, renew: bool) -> None:
         async with self._lock:
             if self._loaded != seen:
-                return  # somebody else did, while we waited
-            await _load(self._source, self._configuration, afresh=afresh)
+                return  # another request did, while this one waited
+            before = self._connection
+            self._connection = await _load(self._source, renew=renew)
             self._loaded = time.monotonic()
-            certificate = self._configuration.cert_file
-            if self.tls is not None and certificate and certificate != self._certificate:
-                # New connections use it; those that are open were let in already.
-                self.tls.load_cert_chain(certificate, self._configuration.key_file)
-                self._certificate = certificate
+            if self.tls is not None and self._connection.certificate != before.certificate:
+                # New connections use it; those that are open were authenticated already.
+                _load_certificate(self.tls, self._connection)
 
 
 async def from_kubeconfigs(paths: Sequence[Path], context: str | None = None) -> Credentials:
-    """Take what kubeconfigs say, merged as kubectl does it, for a context or the current one."""
+    """Read kubeconfigs, merged as kubectl merges them, for a context or the current one."""
     missing = [str(path) for path in paths if not path.is_file()]
     if missing or not paths:
         raise CredentialsError("no-kubeconfig", f"there is no kubeconfig at {', '.join(missing)}")
-    return await _access(_Kubeconfigs(paths, context))
+    chosen = read_context(paths, context)
+    if not chosen.needs_plugin:
+        return await _access(_PlainKubeconfig(chosen))
+    return await _access(_plugins().KubeconfigWithPlugin(paths, chosen))
+
+
+def read_context(paths: Sequence[Path], context: str | None = None) -> Context:
+    """Return what merged kubeconfigs say about a context, or about the current one."""
+    try:
+        texts = [(path, path.read_text(encoding="utf-8")) for path in paths]
+        return Kubeconfigs(texts).context(context)
+    except (ValueError, OSError) as error:
+        raise CredentialsError("bad-kubeconfig", f"no way to a cluster: {error}") from None
 
 
 async def in_cluster() -> Credentials:
-    """Take the service account of the pod we run in."""
-    return await _access(_Pod())
+    """Use the service account of the pod this runs in."""
+    return await _access(_plugins().Pod())
 
 
 def kubeconfigs_of_user() -> list[Path]:
@@ -112,99 +136,79 @@ def kubeconfigs_of_user() -> list[Path]:
     named = os.environ.get("KUBECONFIG", "")
     if not named:
         return [path for path in [Path.home() / ".kube" / "config"] if path.is_file()]
-    paths = [Path(each).expanduser() for each in named.split(os.pathsep) if each]
+    paths = [Path(path).expanduser() for path in named.split(os.pathsep) if path]
     return [path for path in paths if path.is_file()]
 
 
-class _Kubeconfigs:
-    """Files that name clusters, users and contexts."""
+class _PlainKubeconfig:
+    """A context whose credentials stand in files."""
 
-    def __init__(self, paths: Sequence[Path], context: str | None) -> None:
-        self._paths = os.pathsep.join(map(str, paths))
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._loader: Any = None
 
-    async def load(self, configuration: Configuration, *, afresh: bool) -> None:
-        """Read the files, run the plugin, ask the provider: whatever the user's entry says."""
-        if self._loader is None:
-            self._loader = await load_kube_config(  # type: ignore[no-untyped-call]  # as it comes
-                self._paths, self._context, configuration, persist_config=False
-            )
-            self._check_plugin()
-            return
-        if self._plugin() and not afresh and not hasattr(self._loader, "exec_plugin_expiry"):
-            return  # a token without an end is good until it is refused
-        if afresh:
-            with suppress(AttributeError):
-                del self._loader.exec_plugin_expiry
-        await self._loader.load_and_set(configuration)
+    async def load(self, *, renew: bool) -> Connection:
+        """Return what the context says; a token file is read again each time."""
+        del renew
+        cluster, user = self._context.cluster, self._context.user
+        server = self._context.server
+        is_tls = server.startswith("https:")
+        return Connection(
+            server,
+            self._authorization(),
+            cluster.pem("certificate-authority") if is_tls else None,
+            user.pem("client-certificate") if is_tls else None,
+            user.pem("client-key") if is_tls else None,
+            verify=not cluster.value.get("insecure-skip-tls-verify"),
+            server_name=cluster.text("tls-server-name") or None,
+            proxy=cluster.text("proxy-url") or None,
+        )
+
+    def _authorization(self) -> str | None:
+        """Return the header; a token file wins over a token, as it is renewed outside."""
+        user = self._context.user
+        token, file = user.text("token").strip(), user.path("tokenFile")
+        if file is not None:
+            try:
+                token = Path(file).read_text(encoding="utf-8").strip() or token
+            except OSError:
+                if not token:
+                    raise
+        return f"Bearer {token}" if token else self._context.basic_auth or None
 
     def identity(self) -> Identity | None:
-        """Return whom the user's entry says to act as."""
-        user = self._loader._user  # the package has no other way to ask
-        return parse_impersonation(user.value) if user else None
+        """Return whom the user's entry says to impersonate."""
+        return parse_impersonation(self._context.user.value)
 
     def namespace(self) -> str:
         """Return the namespace of the context."""
-        return str(self._loader.current_context["context"].get("namespace") or "")
-
-    def _plugin(self) -> str:
-        """Return the command of the user's credential plugin, if there is one."""
-        user = self._loader._user  # the package has no other way to ask
-        return str(user.value["exec"].get("command")) if user and "exec" in user else ""
-
-    def _check_plugin(self) -> None:
-        """Raise if the plugin failed: the package says so in its log and goes on without."""
-        plugin = self._plugin()
-        given = vars(self._loader)
-        if plugin and not given.get("token") and not given.get("cert_file"):
-            raise CredentialsError(
-                "credential-plugin",
-                f"the credential plugin '{plugin}' gave neither a token nor a certificate",
-                hint="run it by hand to see why",
-            )
-
-
-class _Pod:
-    """The files that Kubernetes puts into every pod with a service account."""
-
-    async def load(self, configuration: Configuration, *, afresh: bool) -> None:
-        """Read the token: a new one is put there before the old one ends."""
-        del afresh  # it is read anew each time
-        load_incluster_config(configuration, try_refresh_token=False)  # type: ignore[no-untyped-call]  # as it comes
-
-    def identity(self) -> Identity | None:
-        """Return nobody: a pod acts as its service account."""
-        return None
-
-    def namespace(self) -> str:
-        """Return the namespace of the pod."""
-        with suppress(OSError):
-            return _NAMESPACE_FILE.read_text(encoding="utf-8").strip()
-        return ""
+        return self._context.namespace
 
 
 def parse_impersonation(user: Mapping[str, Any]) -> Identity | None:
-    """Read whom a user's entry in a kubeconfig says to act as: `as` and what belongs to it."""
+    """Read whom a user's entry in a kubeconfig says to impersonate: `as` and what belongs to it."""
     name, groups, uid = user.get("as"), user.get("as-groups") or (), user.get("as-uid") or ""
     extra = user.get("as-user-extra") or {}
     if not name:
         if groups or uid or extra:
-            # kubectl refuses, too: to go on as oneself is what nobody meant.
+            # kubectl rejects it, too: to go on without impersonation is not what was meant.
             raise ValueError("a user has as-groups, as-uid or as-user-extra, but no 'as'")
         return None
     lists = [groups, *(extra.values() if isinstance(extra, dict) else "?")]
-    if not all(isinstance(each, list | tuple) for each in lists):
+    if not all(isinstance(values, list | tuple) for values in lists):
         raise ValueError("as-groups must be a list, as-user-extra a mapping to lists")
     listed = {str(key): tuple(map(str, values)) for key, values in extra.items()}
     return Identity(str(name), tuple(map(str, groups)), str(uid), listed)
 
 
+def _plugins() -> Any:
+    """Import what needs the `kubernetes` package; see the module's docstring for why so late."""
+    return import_module("kro_gitops.kube.plugins")
+
+
 async def _access(source: Source) -> Credentials:
-    configuration = Configuration()
-    await _load(source, configuration, afresh=False)
+    connection = await _load(source, renew=False)
     try:
-        return Credentials(configuration, source)
+        return Credentials(connection, source)
     except OSError as error:  # ssl.SSLError is one, too
         raise CredentialsError(
             "bad-certificate", f"a certificate cannot be used: {error}"
@@ -213,24 +217,50 @@ async def _access(source: Source) -> Credentials:
         raise CredentialsError("bad-kubeconfig", f"no way to a cluster: {error}") from None
 
 
-async def _load(source: Source, configuration: Configuration, *, afresh: bool) -> None:
+async def _load(source: Source, *, renew: bool) -> Connection:
     try:
         async with asyncio.timeout(LOAD_TIMEOUT):
-            await source.load(configuration, afresh=afresh)
-    except (ConfigException, ValueError, OSError, yaml.YAMLError) as error:
-        # The package's messages name keys and files, never what is in them.
+            return await source.load(renew=renew)
+    except (ValueError, OSError) as error:
+        # These messages name keys and files, never what is in them.
         raise CredentialsError("bad-kubeconfig", f"no way to a cluster: {error}") from None
 
 
-def _tls(configuration: Configuration) -> ssl.SSLContext | None:
-    if not configuration.host.startswith("https:"):
+def _tls(connection: Connection) -> ssl.SSLContext | None:
+    if not connection.server.startswith("https:"):
         return None
-    context: ssl.SSLContext = RESTClientObject(configuration).ssl_context
+    authority = connection.authority
+    if isinstance(authority, bytes):
+        context = ssl.create_default_context(cadata=authority.decode("ascii", "replace"))
+    else:
+        context = ssl.create_default_context(cafile=authority)
+    if connection.certificate is not None:
+        _load_certificate(context, connection)
+    if not connection.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def _load_certificate(context: ssl.SSLContext, connection: Connection) -> None:
+    """Load the client's certificate; OpenSSL reads only files, so data is written to one first."""
+    with TemporaryDirectory(prefix="kro-gitops-") as folder:
+        files: list[PurePath | None] = []
+        for name, pem in (("certificate", connection.certificate), ("key", connection.key)):
+            if isinstance(pem, bytes):
+                file = Path(folder, name)
+                file.touch(mode=0o600)
+                file.write_bytes(pem)
+                pem = file
+            files.append(pem)
+        certificate, key = files
+        if certificate is not None:
+            context.load_cert_chain(certificate, key)
 
 
 def _proxy_of_environment(server: str) -> str | None:
     address = urlsplit(server)
-    if urllib.request.proxy_bypass(address.hostname or ""):
-        return None
+    with suppress(ValueError):
+        if urllib.request.proxy_bypass(address.hostname or ""):
+            return None
     return urllib.request.getproxies().get(address.scheme)

@@ -85,7 +85,7 @@ def default_folder(environment: Mapping[str, str], home: Path) -> Path:
 
 
 @contextmanager
-def serving(wanted: Wanted, meanwhile: Callable[[], None]) -> Iterator["EmbeddedApi"]:
+def serving(wanted: Wanted, meanwhile: Callable[[], object]) -> Iterator["EmbeddedApi"]:
     """Have an embedded API for a while; something else can be done while it starts."""
     with _folder(wanted) as folder:
         api = EmbeddedApi(_start(wanted, folder))

@@ -72,7 +72,7 @@ def listen(flag: str, address: Address) -> socket.socket:
         return _open(address)
     except OSError as error:
         in_use = error.errno == errno.EADDRINUSE
-        why = "somebody listens there already" if in_use else error.strerror or str(error)
+        why = "another process listens there already" if in_use else error.strerror or str(error)
         raise ListenError(
             "address-unavailable",
             f"{flag} {address}: cannot listen there: {why}",

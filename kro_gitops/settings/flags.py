@@ -1,11 +1,11 @@
 """
-Every option of a controller, in one table.
+Every option of `kro-gitops run`, in one table.
 
-A row says all there is to know: flag, what it may be, default, what it does. Names of environment
-variables, the help and the reference page follow from it; nothing is said twice.
+A row has the flag, its values, its default and its help. The names of environment variables, the
+help and the reference page are derived from it.
 
-kro's flags keep their names and meanings, so that its manifests work as they are. Those that mean
-nothing here are accepted all the same.
+kro's flags keep their names and meanings, so that its manifests work unchanged. Those without a
+meaning here are accepted and ignored.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ PREFIX = "KRO_GITOPS_"
 
 
 class Gate(StrEnum):
-    """kro's feature gates; all of them are alpha, so all are off unless they are switched on."""
+    """kro's feature gates; all of them are alpha, so they are off by default."""
 
     OMIT = OMIT_GATE
     CONDITION_EVENTS = "InstanceConditionEvents"
@@ -52,7 +52,7 @@ class Gate(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """How a log record is written; `auto` depends on whether somebody sits at a terminal."""
+    """The format of log records; `auto` is console on a terminal and JSON elsewhere."""
 
     AUTO = "auto"
     CONSOLE = "console"
@@ -60,7 +60,7 @@ class LogFormat(StrEnum):
 
 
 class LogLevel(StrEnum):
-    """The least important record that is still written."""
+    """The lowest level that is logged."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -69,17 +69,17 @@ class LogLevel(StrEnum):
 
 
 class AdoptionPolicy(StrEnum):
-    """What a child's first apply does with an object that somebody else made."""
+    """What a child's first apply does with an object that has another owner."""
 
     REFUSE = "refuse"
     ADOPT = "adopt"
 
 
 class Group(StrEnum):
-    """Where an option stands in the help; the names are its headings."""
+    """A section of the help; the values are its headings."""
 
     CLUSTER = "cluster"
-    EMBEDDED = "embedded API, where no cluster is named"
+    EMBEDDED = "embedded API, used when no cluster is named"
     SOURCES = "sources"
     ENGINE = "engine"
     ELECTION = "leader election"
@@ -100,33 +100,33 @@ class Option:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Return the flag and its other names, as they are typed."""
+        """Return the flag and its aliases with their dashes."""
         return tuple(f"--{name}" for name in (self.flag, *self.aliases))
 
     @property
     def negation(self) -> str:
-        """Return the flag that switches off what is on by default."""
+        """Return the flag that disables what is enabled by default; empty if there is none."""
         return f"--no-{self.flag}" if self.is_switch and self.default == "true" else ""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Return the environment variables that are read, one for each name."""
+        """Return the environment variables, one for each name."""
         names = (self.flag, *self.aliases)
         return tuple(PREFIX + name.upper().replace("-", "_") for name in names)
 
     @property
     def field(self) -> str:
-        """Return the name in `Settings`; empty for what is ignored."""
+        """Return the field of `Settings`; empty if the option is ignored."""
         return "" if self.is_ignored else self.flag.replace("-", "_")
 
     @property
     def is_switch(self) -> bool:
-        """Say whether the flag alone means true."""
+        """Return whether the flag alone means true."""
         return self.values is BOOLEAN
 
     @property
     def is_ignored(self) -> bool:
-        """Say whether it is accepted only because kro has it."""
+        """Return whether it is accepted only for compatibility with kro."""
         return self.group is Group.KRO
 
 
@@ -140,20 +140,25 @@ _LEVELS_OF_ZAP = {
 
 _TABLE: Mapping[Group, tuple[_Row, ...]] = {
     Group.CLUSTER: (
-        ("kubeconfig", FILE, "", "the kubeconfig of the cluster; KUBECONFIG is not read"),
+        ("kubeconfig", FILE, "", "kubeconfig of the cluster; KUBECONFIG is not read"),
         (
             "context",
             NAME,
             "",
-            "the context of the kubeconfig; without --kubeconfig, of the files kubectl reads",
+            "context of the kubeconfig; without --kubeconfig, of the files that kubectl reads",
         ),
         ("in-cluster", BOOLEAN, "false", "use the service account of the pod this runs in"),
-        ("client-qps", RATE, "0", "the most requests per second to the API server; 0: no limit"),
+        (
+            "client-qps",
+            RATE,
+            "0",
+            "maximum number of requests per second to the API server; 0: no limit",
+        ),
         (
             "client-burst",
             NATURAL,
             "0",
-            "requests that may be sent at once with --client-qps; 0: as many as in a second",
+            "number of requests that may exceed --client-qps at once; 0: those of one second",
         ),
     ),
     Group.EMBEDDED: (
@@ -161,107 +166,112 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "data-dir",
             FOLDER,
             "",
-            "the folder of its store, keys and kubeconfig; by default kro-gitops in XDG_DATA_HOME, "
-            "which is ~/.local/share unless it is set",
+            "folder of the embedded API's store, keys and kubeconfig; by default kro-gitops in "
+            "XDG_DATA_HOME, which is ~/.local/share unless set",
         ),
         (
             "ephemeral",
             BOOLEAN,
             "false",
-            "begin with an empty cluster, or with --snapshot, and keep nothing of it",
+            "start with an empty cluster, or with --snapshot, and discard it at the end",
         ),
         (
             "snapshot",
             FILE,
             "",
-            "begin with what a file of `kro-gitops snapshot save` holds; without --ephemeral only "
-            "in a folder that has no store yet",
+            "start with the objects of a file of `kro-gitops snapshot save`; without --ephemeral "
+            "only in a folder that has no store yet",
         ),
-        ("embedded-host", HOST, "127.0.0.1", "the address where it is served"),
-        ("embedded-port", PORT, "0", "the port where it is served; 0: any that is free"),
+        ("embedded-host", HOST, "127.0.0.1", "address that the embedded API listens on"),
+        ("embedded-port", PORT, "0", "port that the embedded API listens on; 0: any free port"),
         (
             "embedded-workloads",
             BOOLEAN,
             "true",
-            "let workloads fare as in a cluster: Deployments get Pods, and Pods become ready",
+            "simulate workload controllers: Deployments create Pods, and Pods become Ready",
         ),
         (
             "embedded-step",
             DURATION,
             "1s",
-            "how long each step of a workload takes: to be scheduled, to start, to end; 0: no time",
+            "duration of each simulated step of a Pod: scheduling, starting, ending; 0: none",
         ),
         (
             "embedded-outcome",
             OUTCOMES_BY_IMAGE,
             "",
-            "how the pods of an image fare; without a tag, of all its tags; may be repeated, or a "
-            "list with commas",
+            "simulated outcome for Pods of an image; without a tag, for all its tags; may be "
+            "repeated, or a list with commas",
         ),
     ),
     Group.SOURCES: (
-        ("sources", BOOLEAN, "true", "follow git repositories: work on GitSource objects"),
+        ("sources", BOOLEAN, "true", "reconcile GitSource objects"),
         (
             "repo",
             TEXT,
             "",
-            "a repository to follow, its URL or a folder here; it becomes a GitSource that may do "
-            "everything",
+            "repository to reconcile, a URL or a local folder; a GitSource without restrictions "
+            "is created for it",
         ),
-        ("branch", NAME, "", "the branch of --repo; by default the one its HEAD points at"),
-        ("tag", NAME, "", "a tag of --repo, in place of a branch"),
-        ("semver", TEXT, "", "a range of versions: the highest tag of --repo in it is followed"),
-        ("commit", NAME, "", "a commit of --repo to stay at"),
+        ("branch", NAME, "", "branch of --repo; by default the one its HEAD points at"),
+        ("tag", NAME, "", "tag of --repo, instead of a branch"),
+        ("semver", TEXT, "", "range of versions: the highest tag of --repo in it is used"),
+        ("commit", NAME, "", "commit of --repo to pin"),
         ("path", LIST, "", "folders of --repo to read, with commas; by default all"),
-        ("repo-interval", LASTING, "1m", "how often --repo is asked for something new"),
-        ("repo-secret", NAME, "", "the Secret to log in to --repo with, in --repo-namespace"),
-        ("repo-name", NAME, "repo", "the name of the GitSource that --repo makes"),
-        ("repo-namespace", NAMESPACE, "default", "the namespace of the GitSource of --repo"),
+        ("repo-interval", LASTING, "1m", "interval between two fetches of --repo"),
+        ("repo-secret", NAME, "", "Secret with the credentials for --repo, in --repo-namespace"),
+        ("repo-name", NAME, "repo", "name of the GitSource that is created for --repo"),
+        (
+            "repo-namespace",
+            NAMESPACE,
+            "default",
+            "namespace of the GitSource that is created for --repo",
+        ),
         (
             "default-service-account",
             NAME,
             "",
-            "act as this account, of the source's namespace, for sources that name none; "
-            "without it they act as the controller",
+            "impersonate this service account, of the source's namespace, for sources that name "
+            "none; without it they use the controller's permissions",
         ),
         (
             "no-cross-namespace-refs",
             BOOLEAN,
             "false",
-            "let sources depend on sources of their own namespace only",
+            "reject dependencies on sources of other namespaces",
         ),
-        ("watch-namespaces", LIST, "", "the namespaces whose sources are followed; empty: all"),
+        ("watch-namespaces", LIST, "", "namespaces whose sources are reconciled; empty: all"),
         (
             "allow-private-networks",
             BOOLEAN,
             "false",
-            "let repositories be at loopback and private addresses",
+            "allow repositories at loopback and private addresses",
         ),
-        ("allow-plain-http", BOOLEAN, "false", "let repositories have http:// URLs"),
+        ("allow-plain-http", BOOLEAN, "false", "allow repositories with http:// URLs"),
         ("allowed-git-hosts", LIST, "", "the only hosts that repositories may be at; empty: any"),
         (
             "webhook-bind-address",
             ADDRESS,
             "0",
-            "where to listen for webhooks of git servers; 0: nowhere",
+            "address to serve webhooks of git servers at; 0: none",
         ),
         (
             "storage-path",
             FILE,
             "",
-            "the folder for what is fetched; by default a temporary one that goes with the process",
+            "folder for fetched repositories; by default a temporary one that is removed at exit",
         ),
-        ("source-concurrent-reconciles", COUNT, "4", "how many sources are worked on at once"),
+        ("source-concurrent-reconciles", COUNT, "4", "number of sources reconciled concurrently"),
     ),
     Group.ENGINE: (
         (
             "install-crds",
             BOOLEAN,
             "true",
-            "create or update the CRDs that are needed at the start: ResourceGraphDefinition, "
-            "GraphRevision, GitSource and SourceInventory",
+            "create or update the CRDs at start-up: ResourceGraphDefinition, GraphRevision, "
+            "GitSource and SourceInventory",
         ),
-        ("kro-version", VERSION, "v0.9.4", "the version of kro to stand in for, as labels name it"),
+        ("kro-version", VERSION, "v0.9.4", "version of kro to report in labels"),
         (
             "allow-crd-deletion",
             BOOLEAN,
@@ -272,14 +282,14 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "adoption-policy",
             one_of(AdoptionPolicy),
             "refuse",
-            "what to do when a child's first apply finds an object that somebody else made: "
-            "refuse to touch it, or adopt it",
+            "on the first apply of a child that exists and has another owner: refuse to change "
+            "it, or adopt it",
         ),
         (
             "tracking-mode",
             one_of(Mode),
             "follow",
-            "follow: children carry the Argo CD tracking id of their instance, if it has one; "
+            "follow: children get the Argo CD tracking id of their instance, if it has one; "
             "native: they never do",
         ),
         (
@@ -292,96 +302,106 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "argocd-label-key",
             LABEL_KEY,
             INSTANCE_LABEL,
-            "the label Argo CD tracks by: its application.instanceLabelKey",
+            "label that Argo CD tracks by: its application.instanceLabelKey",
         ),
         (
             "propagate-labels",
             PATTERNS,
             "*",
-            "labels of an instance that its children get: patterns with commas between them, "
-            "or none",
+            "labels of an instance that are copied to its children: patterns with commas between "
+            "them, or none",
         ),
-        ("evaluation-limit", LASTING, "50ms", "how long one CEL expression may take"),
-        ("events", BOOLEAN, "true", "report what happens as Kubernetes Events"),
-        ("feature-gates", gates(Gate), "", "switch kro's feature gates on or off"),
-        ("rgd-max-collection-size", COUNT, "1000", "the most objects that one forEach may make"),
+        ("evaluation-limit", LASTING, "50ms", "time limit for one CEL expression"),
+        ("events", BOOLEAN, "true", "emit Kubernetes Events"),
+        ("feature-gates", gates(Gate), "", "enable or disable kro's feature gates"),
+        ("rgd-max-collection-size", COUNT, "1000", "maximum number of objects of one forEach"),
         (
             "rgd-max-collection-dimension-size",
             COUNT,
             "10",
-            "the most dimensions that one forEach may have",
+            "maximum number of dimensions of one forEach",
         ),
         (
             "rgd-max-graph-revisions",
             INTEGER,
             "5",
-            "how many revisions of a definition are kept; 0 or less: all",
+            "number of revisions of a definition to keep; 0 or less: all",
         ),
         (
             "rgd-progress-requeue-delay",
             DURATION,
             "3s",
-            "when to look again at a definition that waits for something; a change wakes it sooner",
+            "requeue delay of a definition that waits for something; a change requeues it sooner",
         ),
         (
             "instance-requeue-interval",
             DURATION,
             "3s",
-            "when to look again at an instance that waits for something; a change wakes it "
-            "sooner, and 0 means only then",
+            "requeue delay of an instance that waits for something; a change requeues it sooner, "
+            "and 0 means only then",
         ),
         (
             "resource-graph-definition-concurrent-reconciles",
             COUNT,
             "8",
-            "how many definitions are worked on at once",
+            "number of definitions reconciled concurrently",
         ),
         (
             "graph-revision-concurrent-reconciles",
             COUNT,
             "8",
-            "how many graph revisions are worked on at once",
+            "number of graph revisions reconciled concurrently",
         ),
         (
             "dynamic-controller-concurrent-reconciles",
             COUNT,
             "16",
-            "how many instances are worked on at once",
+            "number of instances reconciled concurrently",
         ),
         (
             "dynamic-controller-rate-limiter-min-delay",
             LASTING,
             "200ms",
-            "the wait after a first failure; it doubles with each further one",
+            "backoff after the first failure; it doubles with each further one",
         ),
         (
             "dynamic-controller-rate-limiter-max-delay",
             LASTING,
             "1000s",
-            "the longest wait after a failure; retries never end",
+            "maximum backoff; retries never stop",
         ),
     ),
     Group.ELECTION: (
-        ("leader-elect", BOOLEAN, "false", "let one of several replicas be active at a time"),
+        (
+            "leader-elect",
+            BOOLEAN,
+            "false",
+            "allow only one of several replicas to be active at a time",
+        ),
         (
             "leader-election-namespace",
             NAMESPACE,
             "",
-            "the namespace of the Lease; by default that of the pod",
+            "namespace of the Lease; by default that of the pod",
         ),
         (
             "leader-election-lease-duration",
             LASTING,
             "15s",
-            "how long other replicas wait for a leader that is silent",
+            "time after which other replicas replace a leader that does not renew",
         ),
         (
             "leader-election-renew-deadline",
             LASTING,
             "10s",
-            "how long a leader tries to renew before it steps down",
+            "time after which a leader that cannot renew steps down",
         ),
-        ("leader-election-retry-period", LASTING, "2s", "the pause between two tries"),
+        (
+            "leader-election-retry-period",
+            LASTING,
+            "2s",
+            "interval between two attempts to acquire or renew",
+        ),
         (
             "enable-controller-warmup",
             BOOLEAN,
@@ -394,72 +414,71 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "once",
             BOOLEAN,
             "false",
-            "end when all sources, definitions and instances are ready, or cannot become so; the "
-            "exit code says which",
+            "exit when all sources, definitions and instances are ready or have failed; the exit "
+            "code tells which",
         ),
-        ("timeout", LASTING, "2m", "how long --once waits for it"),
+        ("timeout", LASTING, "2m", "time limit of --once"),
         (
             "metrics-bind-address",
             ADDRESS,
             ":8078",
-            "where to serve /metrics; 0: nowhere, as with the embedded API unless it is given",
+            "address to serve /metrics at; 0: none, the default with the embedded API",
         ),
         (
             "health-probe-bind-address",
             ADDRESS,
             ":8079",
-            "where to serve /healthz and /readyz; 0: nowhere, as with the embedded API unless it "
-            "is given",
+            "address to serve /healthz and /readyz at; 0: none, the default with the embedded API",
         ),
         (
             "graceful-shutdown-timeout",
             DURATION,
             "60s",
-            "how long work in progress may take to end after a signal to stop",
+            "time limit for running reconciles after a signal to stop",
         ),
         (
             "log-format",
             one_of(LogFormat),
             "auto",
-            "how to write logs; auto: for people on a terminal, JSON elsewhere",
+            "format of logs; auto: text on a terminal, JSON elsewhere",
             ("zap-encoder",),
         ),
         (
             "log-level",
             one_of(LogLevel, _LEVELS_OF_ZAP),
             "info",
-            "the least important messages to log; zap's words and numbers are understood",
+            "lowest level to log; zap's names and numbers are accepted",
             ("zap-log-level",),
         ),
     ),
     Group.KRO: (
         ("zap-devel", BOOLEAN, "false", "use --log-format and --log-level"),
-        ("zap-stacktrace-level", TEXT, "", "unexpected errors always come with a traceback"),
+        ("zap-stacktrace-level", TEXT, "", "unexpected errors always have a traceback"),
         ("zap-time-encoding", TEXT, "", "times are RFC 3339"),
         ("pprof-bind-address", TEXT, "", "there is no Go profile to serve"),
         (
             "dynamic-controller-rate-limiter-rate-limit",
             INTEGER,
             "0",
-            "instances do not share a budget of retries",
+            "retries of instances are not limited globally",
         ),
         (
             "dynamic-controller-rate-limiter-burst-limit",
             INTEGER,
             "0",
-            "instances do not share a budget of retries",
+            "retries of instances are not limited globally",
         ),
         (
             "dynamic-controller-default-resync-period",
             INTEGER,
             "0",
-            "watches miss nothing, so nothing is listed again by the clock",
+            "watches are complete, so there is no periodic resync",
         ),
         (
             "dynamic-controller-default-queue-max-retries",
             INTEGER,
             "0",
-            "nothing is dropped: retries get rarer, and never end",
+            "no object is dropped from the queue; its retries back off",
         ),
     ),
 }

@@ -212,7 +212,7 @@ def _wrong_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> I
     named = _named_clusters(given, values)
     if values["in_cluster"] and len(named) > 1:
         names = " and ".join(named)
-        yield f"{names} exclude each other: a pod's service account needs no kubeconfig"
+        yield f"{names} cannot be used together: a pod's service account needs no kubeconfig"
 
 
 def _named_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> list[str]:
@@ -231,10 +231,13 @@ def _wrong_embedding(
     if named and about:
         yield f"{about[0]} is for the embedded API, and {named[0]} names a cluster"
     if values["ephemeral"] and "--data-dir" in about:
-        yield "--ephemeral and --data-dir exclude each other: what is kept, or nothing?"
+        yield (
+            "--ephemeral and --data-dir cannot be used together: one keeps the data, the other "
+            "discards it"
+        )
     for place in (given[flag].place for flag in _FARING):
         if place and not values["embedded_workloads"]:
-            yield f"{place} needs --embedded-workloads, which is switched off"
+            yield f"{place} needs --embedded-workloads, which is disabled"
     if named:
         return
     if values["leader_elect"]:
@@ -243,18 +246,18 @@ def _wrong_embedding(
     elif environment.get(_POD) and not any(given[flag].place for flag in _EMBEDDING):
         # Somebody who forgot a flag would wonder why nothing happens in the cluster.
         yield (
-            "which cluster? This is a pod: --in-cluster is the one it runs in, and --ephemeral or "
-            "--data-dir FOLDER the embedded one"
+            "no cluster is named, and this is a pod: use --in-cluster for its own cluster, or "
+            "--ephemeral or --data-dir FOLDER for the embedded API"
         )
 
 
 def _wrong_end(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
     """Say what is wrong with when to end."""
     if given["timeout"].place == "--timeout" and not values["once"]:
-        yield "--timeout without --once: until it is told to stop, it does not wait for anything"
+        yield "--timeout needs --once"
     if values["once"] and values["leader_elect"]:
         place = given["leader-elect"].place
-        yield f"--once and {place} exclude each other: another replica may lead for ever"
+        yield f"--once and {place} cannot be used together: another replica may be the leader"
 
 
 def _wrong_repository(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
@@ -262,12 +265,12 @@ def _wrong_repository(given: Mapping[str, _Given], values: Mapping[str, Any]) ->
     about = ("branch", "tag", "semver", "commit", "path", "repo-secret")
     alone = [given[flag].place for flag in about if given[flag].place and not values["repo"]]
     if alone:
-        yield f"{' and '.join(alone)} without --repo: which repository?"
+        yield f"{' and '.join(alone)} without --repo"
     if values["repo"] and not values["sources"]:
-        yield "--repo needs --sources, which is switched off"
+        yield "--repo needs --sources, which is disabled"
     chosen = [given[flag].place for flag in ("branch", "tag", "semver") if values[flag]]
     if len(chosen) > 1:
-        yield f"{' and '.join(chosen)} exclude each other: one of them says what to follow"
+        yield f"{' and '.join(chosen)} cannot be used together"
 
 
 def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
@@ -286,7 +289,7 @@ def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
         for name in ("lease_duration", "renew_deadline", "retry_period")
     )
     if lease < 1:
-        yield "--leader-election-lease-duration is shorter than 1s, which a Lease cannot say"
+        yield "--leader-election-lease-duration is shorter than 1s, which a Lease cannot store"
     if not lease > renewal > pause:
         # A leader that may still hope to renew must not have a successor yet.
         yield (

@@ -1,8 +1,11 @@
 """
-What an option may be: how its text is read, and how to say what is allowed.
+Values of options: how a text is parsed, and the phrase for what is allowed.
 
-Whether the text was a flag or a variable does not matter here. Readers raise `ValueError` for
-what they cannot read; who asked knows the name of the option and makes the message.
+The text may come from a flag or a variable. Parsers raise `ValueError`; the caller knows the name
+of the option and formats the message.
+
+`--help` loads this module, so it imports nothing heavy: durations are parsed here and not by the
+CEL library, which has the same rules.
 """
 
 import math
@@ -21,6 +24,10 @@ _NAMESPACE = r"([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?"
 _HOST = r"[A-Za-z0-9.:%_-]+"
 _LABEL_KEY = r"([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
 _LABEL_PATTERN = r"[A-Za-z0-9./_*?!\[\]-]+"
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
+_PART = r"([0-9]{1,15}\.?[0-9]{0,15}|\.[0-9]{1,15})(ns|us|µs|μs|ms|s|m|h)"
+_DURATION_PART, _DURATION = re.compile(_PART), re.compile(rf"(?:{_PART})+")
+_MAX_SECONDS = 2**63 / 10**9  # what Go's Duration holds
 # kro itself is `devel` when it was built without a version.
 _VERSION = r"devel|v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?"
 
@@ -38,7 +45,7 @@ OUTCOMES = (
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """How a text is read, and what is allowed in words; `repeats`: once, or with commas."""
+    """How a text is parsed, and the phrase for what is allowed; `repeats`: may be given again."""
 
     parse: Callable[[str], Any]
     allowed: str
@@ -48,7 +55,7 @@ class Values:
 
 
 def one_of(kind: type[StrEnum], also: Mapping[str, StrEnum] | None = None) -> Values:
-    """Allow the values of an enumeration, and other words for them."""
+    """Allow the values of an enumeration, and aliases of them."""
     choices = tuple(each.value for each in kind)
     known: dict[str, StrEnum] = {**(also or {}), **{each.value: each for each in kind}}
 
@@ -57,12 +64,12 @@ def one_of(kind: type[StrEnum], also: Mapping[str, StrEnum] | None = None) -> Va
             raise ValueError(text)
         return known[text]
 
-    # Choices are all there is; with other words they are only the ones we recommend.
+    # With aliases the choices are not complete.
     return Values(parse, f"one of {', '.join(choices)}", "|".join(choices), () if also else choices)
 
 
 def gates(names: Iterable[str]) -> Values:
-    """Allow a list of feature gates; what is read are the names of those that are on."""
+    """Allow a list of feature gates; the value is the set of those that are enabled."""
     alpha = tuple(names)
     known = ("AllAlpha", "AllBeta", *alpha)
 
@@ -73,7 +80,7 @@ def gates(names: Iterable[str]) -> Values:
             if name not in known:
                 raise ValueError(text)
             written[name] = parse_boolean(value)
-        # What is said of one gate beats what is said of all. No gate is beta so far.
+        # A single gate takes precedence over AllAlpha. No gate is beta so far.
         all_alpha = written.get("AllAlpha", False)
         return frozenset(name for name in alpha if written.get(name, all_alpha))
 
@@ -86,7 +93,7 @@ def gates(names: Iterable[str]) -> Values:
 
 
 def parse_boolean(text: str) -> bool:
-    """Read what Go's flags accept: `true`, `T`, `1` …"""
+    """Parse what Go's flags accept: `true`, `T`, `1` …"""
     if text.lower() not in _BOOLEANS:
         raise ValueError(text)
     return _BOOLEANS[text.lower()]
@@ -109,13 +116,16 @@ def _rate(text: str) -> float:
 
 
 def _seconds(text: str, *, may_be_zero: bool) -> float:
-    # Late: the help lists options without reading any, and must not wait for CEL.
-    from kube_cel.time_formats import SECOND, parse_duration  # noqa: PLC0415
-
-    nanos = parse_duration(text)
-    if nanos < 0 or (nanos == 0 and not may_be_zero):
+    """Parse a duration as Go's time.ParseDuration does, but none below 0: `1h2m`, `1.5s`, `0`."""
+    text, seconds = text.removeprefix("+"), 0.0
+    if text != "0":
+        if not _DURATION.fullmatch(text):
+            raise ValueError(text)
+        for number, unit in _DURATION_PART.findall(text):
+            seconds += float(number) * _UNITS[unit]
+    if seconds > _MAX_SECONDS or (seconds == 0 and not may_be_zero):
         raise ValueError(text)
-    return nanos / SECOND
+    return seconds
 
 
 def _matching(pattern: str) -> Callable[[str], str]:

@@ -5,7 +5,9 @@ A `GitSource` says which repository is wanted and what may be done with it, a `S
 lists what a source has applied. The texts that a CRD needs are in `source.crds`.
 """
 
-from kro_gitops.metadata import GITOPS_GROUP, SOURCE_NAME
+from kro_gitops.metadata import SOURCE_NAME
+from kro_gitops.source.kinds import GIT_SOURCE_KIND as GIT_SOURCE_KIND
+from kro_gitops.source.kinds import SOURCE_INVENTORY_KIND as SOURCE_INVENTORY_KIND
 from kro_gitops.source.schema_parts import (
     COUNT,
     GENERATION,
@@ -17,11 +19,8 @@ from kro_gitops.source.schema_parts import (
     texts,
 )
 from kro_gitops.source.spec_schema import SPEC_SCHEMA
-from kube_objects.refs import Kind
 
-GIT_SOURCE_KIND = Kind(GITOPS_GROUP, "v1alpha1", "GitSource")
 GIT_SOURCE_PLURAL = "gitsources"
-SOURCE_INVENTORY_KIND = Kind(GITOPS_GROUP, "v1alpha1", "SourceInventory")
 SOURCE_INVENTORY_PLURAL = "sourceinventories"
 
 PHASES = (

@@ -97,11 +97,17 @@ def _parsed(path: Path) -> Module:
 
 def _imported(module: Module) -> Iterator[Path]:
     for node in module.nodes:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in BASES:
-            parts = (node.module or "").split(".")
-            path = BASES[parts[0]].joinpath(*parts)
-            files = (path.with_suffix(".py"), *(path / f"{n.name}.py" for n in node.names))
-            yield from (file for file in files if file.exists())
+        match node:
+            case ast.ImportFrom(module=str(name), names=names) if name.split(".")[0] in BASES:
+                pass
+            case ast.Call(func=ast.Name(id="import_module"), args=[ast.Constant(value=str(name))]):
+                names = []
+            case _:
+                continue
+        parts = name.split(".")
+        path = BASES[parts[0]].joinpath(*parts)
+        files = (path.with_suffix(".py"), *(path / f"{n.name}.py" for n in names))
+        yield from (file for file in files if file.exists())
 
 
 def _learn(node: ast.AST, module: Module, source: Source) -> None:

@@ -28,7 +28,8 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli.main import build_parser, main
+from kro_gitops.cli.arguments import build_parser
+from kro_gitops.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "kro-gitops"

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 import yaml
 
-from kro_gitops.cli import explain, get, tree
+from kro_gitops.cli.arguments import VERBS
 from tests.command import Outcome, run
 from tests.connection import connect
 from tests.e2e.shop import STALLS, Builder, install, populate
@@ -69,7 +69,7 @@ def test_a_cluster_without_the_crds_says_what_to_install(shop: Shop) -> None:
     assert shop.before.out == ""
     assert shop.before.err == (
         "error[not-installed]: this cluster has no ResourceGraphDefinitions\n"
-        "  hint: install kro-gitops or kro: either brings the CRD\n"
+        "  hint: install kro-gitops or kro: either has the CRD\n"
     )
 
 
@@ -152,7 +152,7 @@ def test_objects_are_printed_whole(shop: Shop) -> None:
         ),
         (("tree", "nothing/x"), "error[no-such-kind]"),
         (("explain", "webapp/gone"), "error[no-such-object]: there is no WebApp 'gone' in namesp"),
-        (("explain", "configmap/front"), "error[not-an-instance]: ConfigMap shop/front is no inst"),
+        (("explain", "configmap/front"), "error[not-an-instance]: ConfigMap shop/front is not an "),
     ],
 )
 def test_what_is_not_there_is_an_error(words: tuple[str, ...], message: str, shop: Shop) -> None:
@@ -257,7 +257,7 @@ def test_without_rights_the_missing_role_is_printed(shop: Shop, tmp_path: Path) 
     done = run("get", "rgds", "--kubeconfig", humble)
     assert done.code == 1
     assert 'User "jane" cannot list resource "resourcegraphdefinitions"' in done.err
-    role = yaml.safe_load(done.err.partition("this role would do:")[2])
+    role = yaml.safe_load(done.err.partition("this role would allow it:")[2])
     assert role["rules"] == [
         {"apiGroups": ["kro.run"], "resources": ["resourcegraphdefinitions"], "verbs": ["list"]}
     ]
@@ -276,8 +276,8 @@ def test_the_context_says_which_namespace(shop: Shop, tmp_path: Path) -> None:
     "command",
     [
         command
-        for verb in (get, tree, explain)
-        for command in _EXAMPLE.findall(verb.EXAMPLES)
+        for verb in ("get", "tree", "explain")
+        for command in _EXAMPLE.findall(VERBS[verb].examples)
         if "source" not in command  # those are carried out in tests/e2e/test_source_verbs
     ],
 )

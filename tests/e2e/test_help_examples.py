@@ -11,27 +11,13 @@ import re
 import shlex
 import shutil
 import subprocess
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli import (
-    explain,
-    get,
-    history,
-    main,
-    resume,
-    rollback,
-    run,
-    snapshot,
-    suspend,
-    sync,
-    tree,
-    why,
-)
-from kro_gitops.cli.flag_arguments import given_flags
-from kro_gitops.cli.main import VERBS, build_parser
+from kro_gitops.cli import arguments
+from kro_gitops.cli.arguments import VERBS, build_parser
+from kro_gitops.cli.run import given_options
 from kro_gitops.settings.settings import parse_settings
 from tests.command import EXAMPLES, PROGRAM
 
@@ -40,13 +26,18 @@ _COMMAND = re.compile(r"^  (\S.*kro-gitops .*|kro-gitops .*)$", re.MULTILINE)
 DATA = 'cm:\n  data: {a: "1"}\n'
 LIVE = "deployment:\n  status: {availableReplicas: 3}\n"
 
-WITH_CLUSTER = (run, snapshot, get, tree, explain, why, sync, suspend, resume, history, rollback)
-OF_CLUSTERS = {command for verb in WITH_CLUSTER for command in _COMMAND.findall(verb.EXAMPLES)}
+WITH_CLUSTER = (
+    *("run", "snapshot", "get", "tree", "explain", "why"),
+    *("sync", "suspend", "resume", "history", "rollback"),
+)
+OF_CLUSTERS = {
+    command for verb in WITH_CLUSTER for command in _COMMAND.findall(VERBS[verb].examples)
+}
 
 
 def examples() -> list[str]:
-    texts = [import_module(f"kro_gitops.cli.{verb}").EXAMPLES for verb in VERBS]
-    return [command for text in (main._EXAMPLES, *texts) for command in _COMMAND.findall(text)]
+    texts = [verb.examples for verb in VERBS.values()]
+    return [command for text in (arguments._EXAMPLES, *texts) for command in _COMMAND.findall(text)]
 
 
 @pytest.fixture
@@ -82,10 +73,10 @@ def test_an_example_works(command: str, home: Path) -> None:
         assert (home / written[1].replace("~/", "")).stat().st_size > 0
 
 
-@pytest.mark.parametrize("command", _COMMAND.findall(run.EXAMPLES))
+@pytest.mark.parametrize("command", _COMMAND.findall(VERBS["run"].examples))
 def test_an_example_of_run_makes_settings(command: str) -> None:
-    arguments = build_parser("run").parse_args(shlex.split(command)[1:])
-    settings = parse_settings(given_flags(arguments), {})
+    parsed = build_parser("run").parse_args(shlex.split(command)[1:])
+    settings = parse_settings(given_options(parsed), {})
     assert settings.in_cluster or settings.context or settings.is_embedded
 
 

@@ -1,5 +1,6 @@
 """The installed program: what only a process of its own can show."""
 
+import json
 import os
 import pty
 import re
@@ -33,7 +34,8 @@ def test_the_program_and_the_module_are_the_same() -> None:
 def test_help_loads_nothing_that_takes_time() -> None:
     code = """
 import contextlib, io, sys
-from kro_gitops.cli.main import VERBS, main
+from kro_gitops.cli.arguments import VERBS
+from kro_gitops.cli.main import main
 for verb in ("", *VERBS):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main([verb, "--help"] if verb else ["--help"])
@@ -43,6 +45,22 @@ print(*sys.modules)
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
     )
     assert not set(HEAVY) & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_script_needs_none_of_it_either(shell: str) -> None:
+    code = f"""
+import contextlib, io, sys
+from kro_gitops.cli.main import main
+with contextlib.redirect_stdout(io.StringIO()):
+    assert main(["completion", "{shell}"]) == 0
+print(*sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+    )
+    heavy = {*HEAVY, "rich", "aiohttp"} - {"json"}  # which importlib.metadata needs
+    assert not heavy & set(done.stdout.split())
 
 
 def on_terminal(environment: dict[str, str]) -> bytes:
@@ -156,3 +174,62 @@ def test_a_closed_output_is_no_reason_to_fail() -> None:
         ["bash", "-c", f"{PROGRAM} eval 1 >&-"], capture_output=True, check=False, timeout=30
     )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+# Libraries and packages of ours that a verb about a cluster must not wait for.
+UNNEEDED = {
+    *("kubernetes", "git", "jinja2", "prometheus_client", "cryptography", "apscheduler"),
+    *("rich", "re2", "pathspec", "jwt", "kro_gitops.app.process", "kube_cel.program"),
+    *("kube_cel.library.formats", "kube_objects.positions", "kro_gitops.source.spec"),
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "allowed"),
+    [
+        pytest.param(["get", "instances"], set(), id="get"),
+        pytest.param(["tree"], set(), id="tree"),
+        pytest.param(["tree", "source/x"], set(), id="tree of a source"),
+        pytest.param(["explain", "webapp/front"], set(), id="explain"),
+        pytest.param(["history", "shop"], set(), id="history"),
+        pytest.param(["sync", "shop"], {"rich"}, id="sync"),
+        pytest.param(["suspend", "shop"], {"rich"}, id="suspend"),
+        pytest.param(["resume", "shop"], {"rich"}, id="resume"),
+        pytest.param(["rollback", "shop", "--reason", "x"], {"rich"}, id="rollback"),
+        # It evaluates expressions, and reads the positions of fields.
+        pytest.param(
+            ["why", "deployment/front"],
+            {
+                *("re2", "kube_cel.program", "kube_cel.library.formats"),
+                "kube_objects.positions",
+            },
+            id="why",
+        ),
+    ],
+)
+def test_a_cluster_verb_loads_nothing_that_it_does_not_need(
+    words: list[str], allowed: set[str], tmp_path: Path
+) -> None:
+    entries = {
+        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+        "clusters": [{"name": "x", "cluster": {"server": "http://127.0.0.1:9"}}],
+        "users": [{"name": "x", "user": {"token": "x"}}],
+    }
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(json.dumps({"current-context": "x", **entries}), encoding="utf-8")
+    code = f"""
+import sys
+from kro_gitops.cli.main import main
+assert main({[*words, "--kubeconfig", str(kubeconfig)]!r}) == 1
+print(*sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+        cwd=tmp_path,
+    )
+    assert "error[cluster-unavailable]" in done.stderr
+    assert set(done.stdout.split()) & UNNEEDED == allowed

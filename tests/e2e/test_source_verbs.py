@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kro_gitops.cli import get, history, resume, rollback, suspend, sync, tree
+from kro_gitops.cli.arguments import VERBS
 from kro_gitops.kube.api import Cluster
 from kro_gitops.metadata import REQUESTED_AT, SUSPEND_REASON
 from kro_gitops.source.api import GIT_SOURCE_KIND
@@ -151,7 +151,7 @@ def test_a_cluster_without_the_crds_says_what_to_install(world: World) -> None:
     assert (world.before.code, world.before.out) == (1, "")
     assert world.before.err == (
         "error[not-installed]: this cluster has no GitSources\n"
-        "  hint: install kro-gitops: it brings the CRD\n"
+        "  hint: install kro-gitops: it has the CRD\n"
     )
 
 
@@ -229,7 +229,7 @@ def test_the_tree_of_a_source(world: World) -> None:
         ["├── ResourceGraphDefinition/webapp", "Healthy"],
         ["├── ConfigMap/lost in shop", "-"],
     ]
-    assert lines[3][3] == "not there, or not to be read"
+    assert lines[3][3] == "not found, or not readable"
     assert lines[4][:2] == ["└── WebApp/front in shop", "Healthy"]
     assert done.out.splitlines()[5].split()[:4] == [
         *("└──", "deployment:", "Deployment/front", "Healthy")
@@ -264,7 +264,7 @@ def test_trees_of_all_sources(world: World) -> None:
 async def test_sync_asks_and_does_not_wait(started: Start, cluster: Cluster, name: str) -> None:
     done = await ended(await started("sync", name))
     assert (done.code, done.out) == (0, "")
-    assert done.err == f"gitops/{name} is asked to sync\n"
+    assert done.err == f"requested a sync of gitops/{name}\n"
     found = await cluster.get(ref(name))
     request = found["metadata"]["annotations"][REQUESTED_AT]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z", request)
@@ -336,12 +336,12 @@ async def test_a_source_that_goes_while_it_is_waited_for(
 async def test_ctrl_c_leaves_cleanly(started: Start, controller: Controller, name: str) -> None:
     process = await started("sync", name, "--wait")
     assert process.stderr is not None
-    assert await process.stderr.readline() == f"gitops/{name} is asked to sync\n".encode()
+    assert await process.stderr.readline() == f"requested a sync of gitops/{name}\n".encode()
     assert await process.stderr.readline() == b"Healthy \xc2\xb7 main@1a1a1a1\n"
     process.send_signal(signal.SIGINT)
     done = await ended(process)
     assert (done.code, done.out) == (130, "")
-    assert done.err == f"not waited for any longer; gitops/{name} goes on in the cluster\n"
+    assert done.err == f"stopped waiting; gitops/{name} continues in the cluster\n"
 
 
 async def test_a_terminal_gets_one_line_that_changes(
@@ -362,9 +362,28 @@ async def test_a_terminal_gets_one_line_that_changes(
     os.close(ours)
     assert done.code == 0
     shown = b"".join(seen)
-    assert b"\r\x1b[K" in shown
-    assert shown.endswith(b"\r\x1b[K")  # nothing is left of it
+    assert b"\r\x1b[2K" in shown  # the line is erased and written again
+    assert shown.endswith(b"\r\x1b[1A\x1b[2K")  # nothing is left of it
     assert b"Ready=" not in shown  # conditions are for logs
+
+
+async def test_a_terminal_without_colours_gets_lines(
+    started: Start, controller: Controller, name: str
+) -> None:
+    ours, theirs = pty.openpty()
+    process = await started("sync", name, "--wait", "--no-color", stderr=theirs)
+    os.close(theirs)
+    seen: list[bytes] = []
+    reading = asyncio.create_task(asyncio.to_thread(_read_all, ours, seen))
+    asked = await controller.until_asked()
+    request = asked["metadata"]["annotations"][REQUESTED_AT]
+    await controller.report(working("Applying", 12))
+    await until(lambda: b"Applying 12/40" in b"".join(seen))
+    await controller.report(ready_status(lastHandledReconcileAt=request))
+    assert (await ended(process)).code == 0
+    await reading
+    os.close(ours)
+    assert b"\x1b" not in b"".join(seen)
 
 
 def _read_all(descriptor: int, seen: list[bytes]) -> None:
@@ -543,7 +562,7 @@ def test_without_rights_the_missing_role_is_printed(
     done = run("sync", f"of-{user}", "--wait", "--kubeconfig", humble)
     assert done.code == 1
     assert f'User "{user}" cannot {missing} resource "gitsources"' in done.err
-    wanted = yaml.safe_load(done.err.partition("this role would do:")[2])
+    wanted = yaml.safe_load(done.err.partition("this role would allow it:")[2])
     assert wanted["metadata"]["namespace"] == "gitops"
     assert wanted["rules"] == [{**rule, "verbs": [missing]}]
 
@@ -554,10 +573,15 @@ async def _make(kubeconfig: Path, *objects: KubeObject) -> None:
             await connection.client.create(each)
 
 
-VERBS = (sync, suspend, resume, history, rollback)
+ABOUT_SOURCES = ("sync", "suspend", "resume", "history", "rollback")
 OF_SOURCES = [
-    *(command for verb in VERBS for command in _EXAMPLE.findall(verb.EXAMPLES)),
-    *(c for verb in (get, tree) for c in _EXAMPLE.findall(verb.EXAMPLES) if "source" in c),
+    *(c for verb in ABOUT_SOURCES for c in _EXAMPLE.findall(VERBS[verb].examples)),
+    *(
+        command
+        for verb in ("get", "tree")
+        for command in _EXAMPLE.findall(VERBS[verb].examples)
+        if "source" in command
+    ),
 ]
 
 

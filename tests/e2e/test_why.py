@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kro_gitops.cli import why
+from kro_gitops.cli.arguments import VERBS
 from kro_gitops.source.crds import git_source_crd
 from tests.command import Outcome, run
 from tests.e2e.scenarios.controllers import OURS, install, start_controller
@@ -547,7 +547,7 @@ def test_the_answer_for_people(shop: Shop) -> None:
     shown = re.sub(r"\(20[^)]*\)", "(…)", ages)
     assert shown == (
         "Deployment shop/front: spec.replicas = 7\n"
-        "  drifted    wanted 3, is 7\n"
+        "  drifted    desired 3, is 7\n"
         "             by kubectl (Update, scale)\n"
         "  because    computed in the template of node 'deployment' of definition 'webapp'\n"
         "             ${schema.spec.replicas}\n"
@@ -566,7 +566,7 @@ def test_the_answer_for_people(shop: Shop) -> None:
     )
 
 
-@pytest.mark.parametrize("command", _EXAMPLE.findall(why.EXAMPLES))
+@pytest.mark.parametrize("command", _EXAMPLE.findall(VERBS["why"].examples))
 def test_every_example_is_answered(command: str, shop: Shop) -> None:
     done = run(*shlex.split(command), "--kubeconfig", shop.kubeconfig, "--repo", shop.repo)
     assert done.code == 0, done.err

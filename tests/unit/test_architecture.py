@@ -26,7 +26,10 @@ SHELL = {
     *(f"kro_gitops.control.{name}" for name in ("leader_election", "leadership", "loop")),
     *("kro_gitops.control.schedule", "kro_gitops.engine.controllers"),
     *(f"kro_gitops.kube.{name}" for name in ("access_review", "client", "credentials")),
-    *(f"kro_gitops.kube.{name}" for name in ("discovery", "events", "informer", "transport")),
+    *(
+        f"kro_gitops.kube.{name}"
+        for name in ("discovery", "events", "informer", "plugins", "transport")
+    ),
     *("kro_gitops.source.controllers", "kro_gitops.source.receivers"),
     *(
         f"kro_gitops.source.fetch.{name}"
@@ -126,8 +129,8 @@ def test_pure_modules_do_not_touch_the_world(file: Path) -> None:
         "from os import path",
         "from pathlib import Path",
         "import urllib.request",
-        "from kro_gitops.cli import files",
-        "from kro_gitops.cli.files import read_paths",
+        "from kro_gitops.cli import inputs",
+        "from kro_gitops.cli.inputs import read_paths",
         "def late():\n    import time",
         "open('x')",
         "print('x')",

@@ -46,7 +46,7 @@ INSTANCE_ADVICE = (
     _row(
         "ManagementFailed",
         "inventory",
-        "its record of children was changed by somebody, so nothing is touched",
+        "its inventory of children was changed by another client, so nothing is changed",
         "put back the applyset.kubernetes.io annotations that the message names",
     ),
     _row(
@@ -144,7 +144,7 @@ INSTANCE_ADVICE = (
     _row(
         "NotReady",
         "prune",
-        "a child that is no longer wanted cannot be deleted",
+        "a child that is no longer desired cannot be deleted",
         "see what holds it: the message names it",
     ),
     _row(
@@ -157,13 +157,13 @@ INSTANCE_ADVICE = (
     _row(
         "ResourceDeleting",
         "",
-        "a child is being deleted, and has to go before it can be made anew",
+        "a child is being deleted, and has to be gone before it can be created again",
         "if it does not go: see to the finalizers of the child that the message names",
     ),
     _row(
         "ReconciliationSuspended",
         "",
-        "somebody suspended it: nothing is changed until it is resumed",
+        "it is suspended: nothing is changed until it is resumed",
         "resume it: kubectl annotate {object} kro.run/reconcile-",
     ),
     _row(

@@ -208,7 +208,7 @@ def _place(obj: KubeObject) -> Iterator[str]:
 
 def _definition(case: Case) -> Iterator[str]:
     if case.definition is None:
-        yield "no definition makes this kind (any more): nobody reconciles the instance"
+        yield "no definition defines this kind (any more): the instance is not reconciled"
         return
     yield _definition_sentence(case.definition)
     if health(case.definition).health is not Health.HEALTHY:

@@ -118,7 +118,7 @@ def by_others(asked: Question) -> Provenance:
     """Explain what nobody has a reason for: somebody set it, or nobody did."""
     notes = tuple(_left_empty(asked))
     if asked.value is MISSING:
-        return told(asked, OriginKind.ABSENT, "nobody set it", notes=notes)
+        return told(asked, OriginKind.ABSENT, "no field manager set it", notes=notes)
     found = asked.holders or tuple(_inner_holders(asked))
     if not found:
         return told(asked, OriginKind.SERVER, _of_nobody(asked), notes=notes)
@@ -137,7 +137,7 @@ def _of_nobody(asked: Question) -> str:
         return "the API server has no notes on who set it"
     if asked.path[:1] == ("status",):
         return "reported by a controller; the API server has no note on which"
-    return "nobody set it: a default of the API server, or of an admission webhook"
+    return "no field manager set it: a default of the API server, or of an admission webhook"
 
 
 def _inner_holders(asked: Question) -> Iterator[Writer]:

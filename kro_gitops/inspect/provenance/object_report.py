@@ -236,7 +236,7 @@ def _no_such_field(case: Case, steps: Steps, path: tuple[str | int, ...]) -> Use
     names = near_names(found, left[0])
     where = f"'{format_path(path)}'" if path else "it"
     hint = f"{where} has: {', '.join(names)}" if names else f"{where} has no fields"
-    summary = f"{case.ref} has no field '{format_steps(steps)}', and nobody wants one"
+    summary = f"{case.ref} has no field '{format_steps(steps)}', and none is desired"
     return UserError("no-such-field", summary, hint=hint)
 
 

@@ -94,12 +94,12 @@ _SOURCE_KEYS = {
 _SERVER = {
     "uid": "given to every object when it is created",
     "resourceVersion": "counted up by the API server with every change",
-    "generation": "counted up by the API server with every change of what is wanted",
+    "generation": "incremented by the API server with every change of the spec",
     "creationTimestamp": "when the object was created",
     "managedFields": "the API server's own notes on who set which field",
     "selfLink": "an address that old API servers gave every object",
-    "deletionTimestamp": "set when somebody deleted the object, which waits for its finalizers",
-    "deletionGracePeriodSeconds": "set when somebody deleted the object",
+    "deletionTimestamp": "set when the object was deleted; it waits for its finalizers",
+    "deletionGracePeriodSeconds": "set when the object was deleted",
 }
 
 

@@ -13,7 +13,7 @@ from kube_objects.refs import KubeObject
 # In the order in which they are looked at: what is upstream first.
 ADVICE: Mapping[str, str] = MappingProxyType(
     {
-        "Suspended": "somebody suspended it: `kro-gitops resume` lets it go on",
+        "Suspended": "it is suspended: `kro-gitops resume` resumes it",
         "DependencyNotReady": "look at the source that it depends on: `kro-gitops get sources -A`",
         "FetchFailed": "check spec.url, spec.ref and the Secret; what was applied before stays",
         "ForeignOwner": "let the other owner give the object up, or take it out of the repository",

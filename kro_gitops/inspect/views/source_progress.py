@@ -125,7 +125,7 @@ def _outcome(goal: Goal, source: KubeObject) -> Outcome | None:
 
 def _rest(goal: Goal, source: KubeObject) -> Outcome | None:
     if not is_suspended(source):
-        return failed(source, "was resumed by somebody else")
+        return failed(source, "was resumed by another client")
     is_read = whole(mapping(source, "status"), "observedGeneration") >= goal.generation
     phase = text_at(source, "status", "phase")
     if is_read and (is_true(source, SUSPENDED) or phase == SUSPENDED):

@@ -45,7 +45,7 @@ def test_the_demo_shows_a_tree_the_marks_of_a_child_and_where_a_field_comes_from
     assert "    gitops.kro.run/path: examples/repo/instances/team-shop/front.yaml\n" in done.stdout
     assert "    kro.run/instance-name: front\n" in done.stdout
     assert "examples/repo/instances/team-shop/front.yaml:8:13" in done.stdout
-    assert "no cluster of yours is touched" in done.stderr
+    assert "no cluster is accessed" in done.stderr
     # Nothing is written but what a clone ignores.
     assert [each.name for each in clone.iterdir()].count("build") == 1
     assert not user.data.exists()

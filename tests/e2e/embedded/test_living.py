@@ -74,7 +74,7 @@ def test_ctrl_c_ends_both_cleanly(user: User, followed: Run) -> None:
     assert goes(api)
     said = followed.log.read_text(encoding="utf-8")
     assert "Traceback" not in said
-    assert said.endswith("stopped; everything is kept in ~/.local/share/kro-gitops\n")
+    assert said.endswith("stopped; the data is kept in ~/.local/share/kro-gitops\n")
     assert not list(user.data.glob("*.lock"))
 
 

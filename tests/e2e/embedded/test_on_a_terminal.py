@@ -18,9 +18,10 @@ from tests.git_repositories import GitRepository
 
 pytestmark = pytest.mark.timeout(240)
 
-FRAME = re.compile(r"\r\x1b\[\d+A\x1b\[J")
-PAINT = re.compile(r"\x1b\[[0-9;]*m")
-ROWS, COLUMNS = 24, 90
+# rich goes back line by line, and erases each.
+FRAME = re.compile(r"\r(?:\x1b\[2K)?(?:\x1b\[1A\x1b\[2K)+|\r\x1b\[2K")
+PAINT = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+ROWS, COLUMNS = 24, 80
 
 
 class Terminal:
@@ -64,22 +65,27 @@ class Terminal:
         return bool(part)
 
 
-def test_a_tree_with_counts_is_drawn_again_and_again(user: User, examples: GitRepository) -> None:
+def test_the_view_is_updated_in_place_and_fits_the_terminal(
+    user: User, examples: GitRepository
+) -> None:
     terminal = Terminal(user, "--ephemeral", "--repo", str(examples.path), "--path", PATHS)
     terminal.until("ready: 1 source · 5 definitions · 8 instances · 22 children")
     terminal.until("kubectl get databases -A")
+    terminal.until("2 × WebApp in shop")
     terminal.process.send_signal(signal.SIGINT)
     seen = terminal.end()
     assert terminal.process.returncode == 130
-    frames = [PAINT.sub("", each) for each in FRAME.split(seen)]
-    assert any("instances · " in each and "GitSource/repo in default" in each for each in frames)
-    for frame in frames[1:]:
-        picture = frame[frame.find("\u280b") :] if "\u280b" in frame else frame
-        lines = picture.replace("\r", "").splitlines()
-        assert len([line for line in lines if line.startswith(("├", "│", "└"))]) < ROWS
-    # Nothing of the picture is left.
-    assert "OBJECT" not in frames[-1]
     assert "Traceback" not in seen
+    assert "\x1b[J" not in seen  # tmux would copy the screen to its history
+    frames = [PAINT.sub("", each).replace("\r", "") for each in FRAME.split(seen)]
+    views = [each for each in frames if "\nOBJECT " in each]
+    assert any("instances · " in each and "GitSource/repo in default" in each for each in views)
+    for view in views:
+        lines = view[view.index("\nOBJECT ") + 1 :].splitlines()
+        assert len(lines) < ROWS
+        assert max(map(len, lines)) < COLUMNS
+    # Nothing of the view is left.
+    assert "OBJECT" not in frames[-1]
 
 
 def test_once_leaves_the_whole_tree_and_how_it_ended(user: User, examples: GitRepository) -> None:

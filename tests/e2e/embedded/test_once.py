@@ -39,7 +39,7 @@ def test_the_examples_become_ready_and_stay_for_the_next_run(
     # What is used, and that nothing else is, stands in the first line.
     said = first.err.splitlines()[0]
     assert said.startswith("embedded API at https://127.0.0.1:")
-    assert said.endswith(", kept in ~/.local/share/kro-gitops; no cluster of yours is touched")
+    assert said.endswith(", data in ~/.local/share/kro-gitops; no cluster is accessed")
     # A line for each change, as nobody sits at a terminal; logs are as ever.
     assert "WebApp shop/front: ready" in first.err.splitlines()
     assert any(json.loads(line)["msg"] == "stopping" for line in _records(first.err))
@@ -73,7 +73,7 @@ def test_a_repository_with_mistakes_is_an_exit_code_and_reasons(
     assert "hint: correct the files in git" in done.out
     assert "undefined field 'nam'" in done.out
     assert "hint: `kro-gitops validate FOLDER`" in done.out
-    assert "no cluster of yours is touched" in done.err
+    assert "no cluster is accessed" in done.err
     assert not user.data.exists()
 
 
@@ -108,7 +108,7 @@ def test_the_variable_of_kubectl_is_mentioned_and_not_used(user: User) -> None:
     done = user.does("run", "--once", "--ephemeral", KUBECONFIG="/the/cluster/of/somebody")
     assert done.code == 0, done.err
     assert done.err.splitlines()[0].endswith(
-        "KUBECONFIG is set and not used: --kubeconfig or --context names a cluster"
+        "KUBECONFIG is set but ignored: use --kubeconfig or --context for a cluster"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.cli import snapshot as verb
+from kro_gitops.cli.arguments import VERBS
 from tests.command import Outcome
 from tests.e2e.embedded.conftest import PATHS, Run, Start, User
 from tests.git_repositories import GitRepository
@@ -61,7 +61,7 @@ def test_what_was_saved_while_served_comes_back(
     # A run that goes on is in the way of a restore, and none the worse for the question.
     refusal = fails(user, "snapshot", "restore", "before.db", "--force")
     assert f"is in use by process {followed.api()}" in refusal
-    assert "end the `kro-gitops run` that serves it" in refusal
+    assert "stop the `kro-gitops run` that serves it" in refusal
     examples.commit({"repo/instances/team-shop/front.yaml": None}, "Without it")
     there = {"KUBECONFIG": str(user.data / "kubeconfig")}
     assert user.does("sync", "repo", "--wait", **there).code == 0
@@ -138,7 +138,8 @@ def test_what_is_no_snapshot_is_told(user: User) -> None:
 
 def test_the_examples_of_the_help_work(user: User) -> None:
     assert user.does("run", "--once").code == 0
-    commands = [line for line in verb.EXAMPLES.splitlines() if line.startswith("  kro-gitops ")]
+    lines = VERBS["snapshot"].examples.splitlines()
+    commands = [line for line in lines if line.startswith("  kro-gitops ")]
     done: list[Outcome] = [user.does(*shlex.split(each)[1:]) for each in commands]
     assert [each.code for each in done] == [0] * len(commands), [each.err for each in done]
     assert (user.home / "elsewhere" / "store.db").exists()

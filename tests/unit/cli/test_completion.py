@@ -1,10 +1,11 @@
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli.main import VERBS
+from kro_gitops.cli.arguments import VERBS
 from tests.command import run
 
 SHELLS = ("bash", "zsh", "fish")
@@ -29,18 +30,24 @@ def test_a_shell_can_read_its_script(shell: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-COMPLETE = """
+def script(shell: str, folder: Path) -> Path:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    file = folder / ".script"
+    file.write_text(run("completion", shell).out, encoding="utf-8")
+    return file
+
+
+IN_BASH = """
 source "$1"; shift
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-_kro_gitops
+_shtab_kro_gitops kro-gitops "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
 def completed(folder: Path, *words: str) -> list[str]:
-    script = folder / ".script"
-    script.write_text(run("completion", "bash").out, encoding="utf-8")
-    command = ["bash", "-c", COMPLETE, "bash", str(script), "kro-gitops", *words]
+    command = ["bash", "-c", IN_BASH, "bash", str(script("bash", folder)), "kro-gitops", *words]
     done = subprocess.run(command, capture_output=True, check=True, text=True, cwd=folder)
     assert done.stderr == ""
     return done.stdout.split("\n")[:-1]
@@ -62,3 +69,38 @@ def completed(folder: Path, *words: str) -> list[str]:
 def test_bash_completes(words: list[str], choices: list[str], tmp_path: Path) -> None:
     (tmp_path / "my file.yaml").touch()
     assert completed(tmp_path, *words) == choices
+
+
+@pytest.mark.parametrize(
+    ("line", "choices"),
+    [
+        pytest.param("va", ["validate"], id="a verb"),
+        pytest.param("render --se", ["--set-status"], id="an option"),
+        pytest.param("graph -o s", ["svg"], id="a value of an option"),
+        pytest.param("generate cr", ["crd"], id="a word"),
+        pytest.param("validate my", ["my file.yaml"], id="a file with a blank in its name"),
+    ],
+)
+def test_fish_completes(line: str, choices: list[str], tmp_path: Path) -> None:
+    (tmp_path / "my file.yaml").touch()
+    code = f'source {script("fish", tmp_path)}; complete --do-complete "kro-gitops {line}"'
+    home = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        ["fish", "-c", code], capture_output=True, check=True, text=True, cwd=tmp_path, env=home
+    )
+    assert [each.split("\t")[0].replace("\\", "") for each in done.stdout.splitlines()] == choices
+
+
+def test_zsh_uses_the_script_for_the_program(tmp_path: Path) -> None:
+    file = script("zsh", tmp_path)
+    (tmp_path / "_kro-gitops").write_bytes(file.read_bytes())
+    code = (
+        "fpath=($PWD $fpath); autoload -Uz compinit; compinit -D -u; "
+        "print $_comps[kro-gitops]; autoload +X _kro-gitops; functions _kro-gitops"
+    )
+    done = subprocess.run(
+        ["zsh", "-f", "-c", code], capture_output=True, check=True, text=True, cwd=tmp_path
+    )
+    name, _, body = done.stdout.partition("\n")
+    assert name == "_kro-gitops"
+    assert "validate" in body

@@ -139,7 +139,7 @@ def test_a_definition_declares_its_names_with_types() -> None:
     done = run("eval", "schema.spec.replicas", "--rgd", WEBAPP)
     assert done.code == 0
     assert done.out == "type:  int\n"
-    assert done.err == "no value: nothing is known of 'schema'; give --instance or --data\n"
+    assert done.err == "no value: 'schema' is not known; give --instance or --data\n"
     wrong = run("eval", "schema.spec.replcas", "--rgd", WEBAPP)
     assert wrong.code == 1
     assert wrong.err.endswith(" | ...........^\nhint: did you mean 'replicas'?\n")
@@ -170,7 +170,7 @@ def test_data_stands_in_for_what_a_cluster_knows() -> None:
 def test_of_several_instances_the_first_is_taken_and_named() -> None:
     done = run("eval", "schema.metadata.name", "--rgd", WEBAPP, "--instance", FRONT)
     assert done.out == 'type:  string\nvalue: "front"\n'
-    assert done.err == f"{FRONT} has 2 instances: this is about the first, WebApp shop/front\n"
+    assert done.err == f"{FRONT} has 2 instances: using the first, WebApp shop/front\n"
 
 
 def test_an_instance_of_another_kind_is_refused() -> None:

@@ -1,17 +1,22 @@
 """`get` before there is a cluster; with one: tests/e2e/test_cluster_verbs.py."""
 
+import io
 import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli.output import Style
-from kro_gitops.cli.tables import Line, format_names, format_objects, format_table
+from kro_gitops.cli.tables import Row, format_names, format_objects, format_table
+from kro_gitops.cli.terminal_tables import console_for, live_table, print_table
 from kube_objects.refs import KubeObject
 from tests.command import run
 
+PAINT = re.compile(r"\x1b\[[0-9;]*m")
 
-class Terminal:
+
+class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
 
@@ -44,7 +49,7 @@ def test_without_a_kubeconfig_it_says_how_to_name_a_cluster(verb: tuple[str, ...
     done = run(*verb)
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        "error[no-kubeconfig]: there is no kubeconfig, so nobody knows which cluster is meant\n"
+        "error[no-kubeconfig]: no cluster is configured: there is no kubeconfig\n"
         "  hint: give --kubeconfig FILE, or set KUBECONFIG\n"
     )
 
@@ -80,30 +85,77 @@ def test_a_wrong_command_line(words: tuple[str, ...], message: str) -> None:
 
 
 def test_columns_line_up_and_empty_ones_are_left_out() -> None:
-    lines = [Line(("a", "", "日本", "x")), Line(("long name", "", "b", ""))]
-    style = Style(Terminal())  # type: ignore[arg-type]  # all it asks for
-    assert format_table(("NAME", "NONE", "CITY", "LAST"), lines, style) == (
+    rows = [Row(("a", "", "日本", "x")), Row(("long name", "", "b", ""))]
+    assert format_table(("NAME", "NONE", "CITY", "LAST"), rows) == (
         "NAME        CITY   LAST\na           日本   x\nlong name   b\n"
     )
 
 
-def test_words_that_say_how_it_is_are_coloured() -> None:
-    style = Style(Terminal())  # type: ignore[arg-type]  # all it asks for
-    lines = [Line(("True", "x")), Line(("False", "y")), Line(("-", "z"), is_dim=True)]
-    assert format_table(("READY", "NAME"), lines, style) == (
-        "READY   NAME\n"
-        "\x1b[32mTrue\x1b[0m    x\n"
-        "\x1b[31mFalse\x1b[0m   y\n"
-        "\x1b[2m-       z\x1b[0m\n"
-    )
+def printed(
+    monkeypatch: pytest.MonkeyPatch, header: tuple[str, ...], rows: list[Row], width: int = 80
+) -> list[str]:
+    """Return what a terminal of some width gets, without the blanks at the end of lines."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_table(header, rows)
+    return [line.rstrip() for line in terminal.getvalue().splitlines()]
 
 
-def test_text_of_strangers_does_not_steer_the_terminal() -> None:
-    style = Style(Terminal())  # type: ignore[arg-type]  # all it asks for
-    printed = format_table(("MESSAGE",), [Line(("a\x1b[31m\nb" + "c" * 1000,))], style)
-    assert "\x1b" not in printed
-    assert printed.count("\n") == 2
-    assert len(printed) < 300
+def test_words_that_tell_a_status_are_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [Row(("True", "x")), Row(("False", "y")), Row(("-", "z"), is_dim=True)]
+    assert printed(monkeypatch, ("READY", "NAME"), rows) == [
+        "READY   NAME",
+        "\x1b[32mTrue \x1b[0m   x",
+        "\x1b[31mFalse\x1b[0m   y",
+        "\x1b[2m-    \x1b[0m   \x1b[2mz   \x1b[0m",
+    ]
+
+
+def test_a_message_is_wrapped_in_its_column_and_a_name_is_never_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = "n" * 50
+    rows = [Row((name, "one two three four five six seven eight nine"))]
+    assert printed(monkeypatch, ("NAME", "MESSAGE"), rows) == [
+        "NAME" + " " * 49 + "MESSAGE",
+        f"{name}   one two three four five six",
+        " " * 53 + "seven eight nine",
+    ]
+    assert printed(monkeypatch, ("NAME", "MESSAGE"), rows, width=30)[1].startswith(f"{name}   one")
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_rows_of_a_live_view_fit_on_one_line_each(width: int) -> None:
+    rows = [
+        Row(("WebApp/" + "long-" * 10, "Progressing", "2m", "waiting for " + "things " * 10)),
+        Row(("short", "Healthy", "1h", "")),
+    ]
+    terminal = Terminal()
+    console = console_for(terminal)
+    console.width = width
+    console.print(live_table(("OBJECT", "HEALTH", "AGE", "MESSAGE"), rows, width))
+    lines = [PAINT.sub("", line) for line in terminal.getvalue().splitlines()]
+    assert len(lines) == 3
+    assert all(len(line) <= width for line in lines)
+    assert "Progressing" in lines[1]
+    assert ("…" in lines[1]) is (width < 200)
+
+
+def test_no_colour_means_no_escape_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    rows = [Row(("True",)), Row(("-",), is_dim=True)]
+    assert printed(monkeypatch, ("READY",), rows) == ["READY", "True", "-"]
+
+
+def test_text_of_the_cluster_cannot_control_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Row(("a\x1b[31m\nb [red]not markup[/red] :smile: " + "c" * 1000,))
+    (_, *lines) = printed(monkeypatch, ("NAME",), [row], width=400)
+    assert "\x1b" not in "".join(lines)
+    assert lines[0].startswith("a\N{REPLACEMENT CHARACTER}[31m b [red]not markup[/red] :smile: ccc")
+    plain = format_table(("NAME",), [row])
+    assert "\x1b" not in plain
+    assert (plain.count("\n"), len(plain) < 300) == (2, True)
 
 
 OBJECT: KubeObject = {

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.cli.main import VERBS
+from kro_gitops.cli.arguments import VERBS
 from tests.command import EXAMPLES, run
 
 WEBAPP = EXAMPLES / "rgds" / "webapp.yaml"
@@ -20,8 +20,20 @@ def test_the_help_of_every_verb_says_what_it_does_and_ends_with_examples(verb: s
 
 def test_the_help_lists_every_verb_with_its_summary() -> None:
     shown = " ".join(run("--help").out.split())
-    for verb, summary in VERBS.items():
-        assert f"{verb} {summary}" in shown
+    for verb, declared in VERBS.items():
+        assert f"{verb} {declared.summary}" in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("valdate", "(did you mean 'validate'?)"),
+        ("reneder", "(did you mean 'render'?)"),
+        ("xyzzy", "(choose from validate, render, graph, "),
+    ],
+)
+def test_a_typo_in_a_verb_gets_a_suggestion(typed: str, hint: str) -> None:
+    assert f"argument VERB: invalid choice: '{typed}' {hint}" in run(typed).err
 
 
 def test_the_version_is_printed() -> None:

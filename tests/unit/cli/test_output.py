@@ -5,14 +5,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from kro_gitops.cli.output import (
-    Style,
-    counted,
-    format_github,
-    format_json,
-    format_sarif,
-    format_text,
-)
+from kro_gitops.cli.messages import Style, counted
+from kro_gitops.cli.output import format_github, format_json, format_sarif, format_text
 from kube_objects.positions import SourceText
 from kube_objects.problems import Finding, Origin, Problem, Severity
 

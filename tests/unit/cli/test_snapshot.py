@@ -66,7 +66,7 @@ def test_a_store_that_is_served_can_be_saved_but_not_replaced(folder: Path) -> N
     journal.close()
     assert done.code == 1
     assert "is in use by process" in done.err
-    assert "hint: end the `kro-gitops run` that serves it" in done.err
+    assert "hint: stop the `kro-gitops run` that serves it" in done.err
 
 
 def test_a_snapshot_is_saved_over_an_older_one_and_nothing_else(folder: Path) -> None:
@@ -121,7 +121,8 @@ def test_without_a_store_there_is_nothing_to_save(folder: Path) -> None:
     assert done.code == 1
     assert done.err == (
         "error[store-unusable]: the store 'nowhere/store.db' cannot be used: there is no such "
-        "file\n  hint: name the folder with --data-dir FOLDER; `kro-gitops run` makes one\n"
+        "file\n  hint: name the data directory with --data-dir FOLDER; `kro-gitops run` creates "
+        "one\n"
     )
     assert not (folder / "saved.db").exists()
 

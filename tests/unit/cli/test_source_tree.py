@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from kro_gitops.cli.source_tree import assembled, source_tree_lines
-from kro_gitops.cli.tables import ASCII, UNICODE
+from kro_gitops.cli.source_tree import assembled, source_tree_row
+from kro_gitops.cli.tables import ASCII, UNICODE, flatten
 from kro_gitops.engine.applyset import GroupKind
 from kro_gitops.inspect.views.instances import Branch
 from kro_gitops.inspect.views.sources import Entry
@@ -46,17 +46,18 @@ def branches() -> dict[Entry, Branch | None]:
 
 def test_instances_are_drawn_with_children_and_failures_with_places() -> None:
     tree = assembled(SOURCE, branches())
-    assert [line.cells for line in source_tree_lines(tree, UNICODE, NOW)] == [
+    assert [line.cells for line in flatten([source_tree_row(tree, NOW)], UNICODE)] == [
         ("GitSource/shop in gitops at main@1a1a1a1", "Degraded", "2m", "2 failed"),
         ("├── WebApp/front in shop", "Degraded", "2m", "a.yaml:7:3: no"),
         ("│   └── deployment: Deployment/front", "Healthy", "2m", ""),
-        ("├── WebApp/lost in shop", "-", "-", "not there, or not to be read"),
+        ("├── WebApp/lost in shop", "-", "-", "not found, or not readable"),
         ("└── b.yaml:7:3", "Degraded", "-", "b.yaml:7:3: no"),
     ]
 
 
 def test_a_terminal_that_knows_no_unicode_gets_ascii() -> None:
-    drawn = [line.cells[0] for line in source_tree_lines(assembled(SOURCE, branches()), ASCII, NOW)]
+    row = source_tree_row(assembled(SOURCE, branches()), NOW)
+    drawn = [line.cells[0] for line in flatten([row], ASCII)]
     assert drawn[2] == "|   `-- deployment: Deployment/front"
 
 

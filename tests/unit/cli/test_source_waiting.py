@@ -6,7 +6,7 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
-from kro_gitops.cli.output import Style
+from kro_gitops.cli.messages import Style
 from kro_gitops.cli.source_waiting import follow, outcome_text
 from kro_gitops.errors import ClusterUnavailable
 from kro_gitops.inspect.views.source_progress import Outcome

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kro_gitops.cli.tables import ASCII, UNICODE, strokes_for, tree_lines
+from kro_gitops.cli.tables import ASCII, UNICODE, branch_row, flatten, guides_for
 from kro_gitops.inspect.views.instances import Absent, Branch
 from kro_gitops.tracking.health import Health, HealthStatus
 from kube_objects.refs import KubeObject
@@ -29,7 +29,7 @@ def sample() -> Branch:
 
 
 def test_a_tree_is_drawn_with_health_age_and_reason() -> None:
-    lines = list(tree_lines(sample(), UNICODE, NOW))
+    lines = flatten([branch_row(sample(), NOW)], UNICODE)
     assert [line.cells for line in lines] == [
         ("Kiosk/corner in town", "Healthy", "2m", ""),
         ("├── sub: Kiosk/inner", "Progressing", "2m", "1 of 2 … · shown above"),
@@ -41,7 +41,7 @@ def test_a_tree_is_drawn_with_health_age_and_reason() -> None:
 
 
 def test_a_terminal_that_knows_no_unicode_gets_ascii() -> None:
-    drawn = [line.cells[0] for line in tree_lines(sample(), ASCII, NOW)]
+    drawn = [line.cells[0] for line in flatten([branch_row(sample(), NOW)], ASCII)]
     assert drawn[1:] == [
         "|-- sub: Kiosk/inner",
         "|   `-- pod: Pod/p",
@@ -52,12 +52,12 @@ def test_a_terminal_that_knows_no_unicode_gets_ascii() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf8", None])
 def test_utf_8_has_branches(encoding: str | None) -> None:
-    assert strokes_for(encoding) is UNICODE
+    assert guides_for(encoding) is UNICODE
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "iso8859-1", "ANSI_X3.4-1968"])
 def test_other_encodings_have_not(encoding: str) -> None:
-    assert strokes_for(encoding) is ASCII
+    assert guides_for(encoding) is ASCII
 
 
 def test_a_wrong_command_line() -> None:

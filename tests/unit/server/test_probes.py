@@ -177,7 +177,7 @@ def test_a_port_that_is_taken_is_named_with_its_flag(health: Health, taken_by: s
     flag = "--metrics-bind-address" if taken_by == "metrics" else "--health-probe-bind-address"
     assert (
         caught.value.message
-        == f"{flag} {taken}: cannot listen there: somebody listens there already"
+        == f"{flag} {taken}: cannot listen there: another process listens there already"
     )
     assert caught.value.hint
     server.stop()

@@ -277,7 +277,8 @@ def test_with_a_cluster_there_is_no_embedded_one(flag: str) -> None:
         ),
         (
             {"ephemeral": "true", "data-dir": "/srv"},
-            "--ephemeral and --data-dir exclude each other: what is kept, or nothing?",
+            "--ephemeral and --data-dir cannot be used together: one keeps the data, the other "
+            "discards it",
         ),
         (
             {"leader-elect": "true"},
@@ -286,11 +287,11 @@ def test_with_a_cluster_there_is_no_embedded_one(flag: str) -> None:
         ),
         (
             {"timeout": "3s"},
-            "--timeout without --once: until it is told to stop, it does not wait for anything",
+            "--timeout needs --once",
         ),
         (
             {"context": "dev", "once": "true", "leader-elect": "true"},
-            "--once and --leader-elect exclude each other: another replica may lead for ever",
+            "--once and --leader-elect cannot be used together: another replica may be the leader",
         ),
         ({"embedded-port": "65536"}, "--embedded-port: '65536' is not a port from 0 to 65535"),
         (
@@ -301,7 +302,7 @@ def test_with_a_cluster_there_is_no_embedded_one(flag: str) -> None:
         ),
         (
             {"embedded-workloads": "false", "embedded-step": "3s"},
-            "--embedded-step needs --embedded-workloads, which is switched off",
+            "--embedded-step needs --embedded-workloads, which is disabled",
         ),
         (
             {"context": "dev", "embedded-outcome": "web=Failed"},
@@ -325,7 +326,7 @@ def test_in_a_pod_the_embedded_api_must_be_asked_for() -> None:
     with pytest.raises(SettingsError) as caught:
         parse_settings({}, pod)
     (problem,) = caught.value.problems
-    assert problem.startswith("which cluster? This is a pod: --in-cluster is the one it runs in")
+    assert problem.startswith("no cluster is named, and this is a pod: use --in-cluster")
     assert parse_settings({"ephemeral": "true"}, pod).is_embedded
     assert parse_settings({}, {**pod, "KRO_GITOPS_DATA_DIR": "/srv"}).is_embedded
     assert not parse_settings({"in-cluster": "true"}, pod).is_embedded
@@ -334,9 +335,9 @@ def test_in_a_pod_the_embedded_api_must_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("flags", "environment", "named"),
     [
-        ({"kubeconfig": "a"}, {}, "--in-cluster and --kubeconfig exclude"),
-        ({"context": "a"}, {}, "--in-cluster and --context exclude"),
-        ({}, {"KRO_GITOPS_KUBECONFIG": "a"}, "--in-cluster and KRO_GITOPS_KUBECONFIG exclude"),
+        ({"kubeconfig": "a"}, {}, "--in-cluster and --kubeconfig cannot be used"),
+        ({"context": "a"}, {}, "--in-cluster and --context cannot be used"),
+        ({}, {"KRO_GITOPS_KUBECONFIG": "a"}, "--in-cluster and KRO_GITOPS_KUBECONFIG cannot"),
     ],
 )
 def test_two_ways_to_a_cluster_are_refused(

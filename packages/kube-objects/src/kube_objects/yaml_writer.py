@@ -28,9 +28,8 @@ _CHARACTERS = (
     " -~\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff"
     "\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
 )
-_ONE_LINE = re.compile(f"[{_CHARACTERS}]*")
-_LINES = re.compile(f"[\t\n{_CHARACTERS}]*")
 _TO_ESCAPE = re.compile(f"[^{_CHARACTERS}]")
+_BREAKS = {ord("\t"): None, ord("\n"): None}
 
 # Words that some version of YAML reads as a boolean or null, whatever their case.
 _WORDS = frozenset(("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n"))
@@ -123,7 +122,9 @@ def _float(value: float) -> str:
 
 
 def _fits_block(text: str) -> bool:
-    return "\n" in text and text.strip("\n") != "" and _LINES.fullmatch(text) is not None
+    if "\n" not in text or not text.strip("\n"):
+        return False
+    return _TO_ESCAPE.search(text.translate(_BREAKS)) is None
 
 
 def _block(text: str) -> list[str]:
@@ -147,7 +148,7 @@ def _short(text: str) -> str:
 def _one_line(text: str) -> str:
     if _is_plain(text):
         return text
-    if ("\\" in text or '"' in text) and _ONE_LINE.fullmatch(text):
+    if ("\\" in text or '"' in text) and not _TO_ESCAPE.search(text):
         return "'" + text.replace("'", "''") + "'"
     quoted = json.dumps(text, ensure_ascii=False)
     return _TO_ESCAPE.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
@@ -157,7 +158,7 @@ def _is_plain(text: str) -> bool:
     return (
         _PLAIN_START.match(text) is not None
         and _ENDS_PLAIN.search(text) is None
-        and _ONE_LINE.fullmatch(text) is not None
+        and not _TO_ESCAPE.search(text)
         and _NUMBER_LIKE.fullmatch(text) is None
         and text.lower() not in _WORDS
     )

@@ -120,7 +120,7 @@ def test_what_is_a_good_end(goal: Goal, state: KubeObject) -> None:
         pytest.param(
             Goal(2, suspended=True),
             source(READY),
-            "gitops/shop was resumed by somebody else",
+            "gitops/shop was resumed by another client",
             id="resumed meanwhile",
         ),
         pytest.param(SYNC, None, "the source was deleted", id="deleted"),

@@ -15,9 +15,8 @@ from kube_cel.library.urls import UrlError, check_request_uri
 from kube_cel.time_formats import parse_date
 from kube_cel.values import NONE, Opaque, OptionalValue
 from kube_objects import go_text
+from kube_objects.dns_names import DNS_1123_SUBDOMAIN, NameShape, label_problems
 
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_KEY})?"
@@ -33,59 +32,21 @@ _TIME: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """The pattern of a name, and the message for a name that does not match."""
-
-    pattern: str
-    limit: int
-    rule: str
-    examples: tuple[str, ...]
-
-    def problems(self, text: str, unit: str = "characters") -> list[str]:
-        """List what is wrong with a text; it is measured in bytes, whatever the unit's name."""
-        found = []
-        if len(go_text.encode(text)) > self.limit:
-            found.append(f"must be no more than {self.limit} {unit}")
-        if not re.fullmatch(self.pattern, text):
-            found.append(self.complaint())
-        return found
-
-    def complaint(self) -> str:
-        """Return what a text should look like."""
-        examples = " or ".join(f"'{example}', " for example in self.examples)
-        return f"{self.rule} (e.g. {examples}regex used for validation is '{self.pattern}')"
-
-
-_DNS_1123_LABEL = _Shape(
-    _LABEL,
-    63,
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
-    "and must start and end with an alphanumeric character",
-    ("my-name", "123-abc"),
-)
-_DNS_1123_SUBDOMAIN = _Shape(
-    _SUBDOMAIN,
-    253,
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character",
-    ("example.com",),
-)
-_DNS_1035_LABEL = _Shape(
+_DNS_1035_LABEL = NameShape(
     _LABEL_1035,
     63,
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
     "alphabetic character, and end with an alphanumeric character",
     ("my-name", "abc-123"),
 )
-_LABEL_KEY = _Shape(
+_LABEL_KEY = NameShape(
     _KEY,
     63,
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
     "alphanumeric character",
     ("MyName", "my.name", "123-abc"),
 )
-_LABEL_VALUE = _Shape(
+_LABEL_VALUE = NameShape(
     _VALUE,
     63,
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
@@ -115,23 +76,16 @@ def validate(named_format: NamedFormat, text: str) -> OptionalValue:
     return OptionalValue(found) if found else NONE
 
 
-def _label_problems(text: str) -> list[str]:
-    found = _DNS_1123_LABEL.problems(text)
-    if found and found[-1] == _DNS_1123_LABEL.complaint() and re.fullmatch(_SUBDOMAIN, text):
-        found[-1] = "must not contain dots"
-    return found
-
-
 def _qualified_name_problems(text: str) -> list[str]:
     prefix, slash, name = text.rpartition("/")
     if "/" in prefix:
         tail = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return [f"a valid label key {_LABEL_KEY.complaint()} {tail}"]
+        return [f"a valid label key {_LABEL_KEY.mismatch()} {tail}"]
     found = []
     if slash and not prefix:
         found.append("prefix part must be non-empty")
     elif slash:
-        problems = _DNS_1123_SUBDOMAIN.problems(prefix, "bytes")
+        problems = DNS_1123_SUBDOMAIN.problems(prefix, "bytes")
         found += [f"prefix part {problem}" for problem in problems]
     if not name:
         found.append("name part must be non-empty")
@@ -185,15 +139,15 @@ def _is_datetime(text: str) -> bool:
 FORMATS = {
     key: NamedFormat(name, problems)
     for key, name, problems in (
-        ("dns1123Label", "DNS1123Label", _label_problems),
-        ("dns1123Subdomain", "DNS1123Subdomain", _DNS_1123_SUBDOMAIN.problems),
+        ("dns1123Label", "DNS1123Label", label_problems),
+        ("dns1123Subdomain", "DNS1123Subdomain", DNS_1123_SUBDOMAIN.problems),
         ("dns1035Label", "DNS1035Label", _DNS_1035_LABEL.problems),
         ("qualifiedName", "QualifiedName", _qualified_name_problems),
-        ("dns1123LabelPrefix", "DNS1123LabelPrefix", _as_prefix(_label_problems)),
+        ("dns1123LabelPrefix", "DNS1123LabelPrefix", _as_prefix(label_problems)),
         (
             "dns1123SubdomainPrefix",
             "DNS1123SubdomainPrefix",
-            _as_prefix(_DNS_1123_SUBDOMAIN.problems),
+            _as_prefix(DNS_1123_SUBDOMAIN.problems),
         ),
         ("dns1035LabelPrefix", "DNS1035LabelPrefix", _as_prefix(_DNS_1035_LABEL.problems)),
         ("labelValue", "LabelValue", _label_value_problems),

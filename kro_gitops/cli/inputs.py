@@ -1,0 +1,204 @@
+"""
+Files and folders named on the command line: read with care, parsed and compiled.
+
+The contents are not trusted: links that lead out of a folder are not followed, devices and
+pipes are not opened, and a file larger than the limit is reported instead of read. In a folder,
+files that are not manifests are skipped silently; a file that the user names is always read,
+because "0 errors" must mean that it was checked.
+"""
+
+import argparse
+import gc
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from kro_gitops.cli.exit_codes import PROBLEMS
+from kro_gitops.cli.messages import Style, counted, fail, say
+from kro_gitops.cli.output import FORMATS
+from kro_gitops.engine.options import Options
+from kro_gitops.preview.repository import Repository, compile_repository
+from kro_gitops.settings.gates import OMIT_GATE
+from kro_gitops.source.foreign_files import chart_folders, is_foreign
+from kro_gitops.source.manifests import read
+from kube_objects import documents
+from kube_objects.builtins.catalog import catalog
+from kube_objects.documents import Document
+from kube_objects.positions import SourceText
+from kube_objects.problems import Finding, Origin, Problem, Severity
+from kube_objects.yaml_values import DEFAULT_LIMITS
+
+STDIN = "-"
+STDIN_NAME = "<stdin>"
+
+_GC_THRESHOLD = 100_000  # objects
+
+
+@dataclass(slots=True)
+class FileSet:
+    """Contents by the name to print, and findings for what could not be read."""
+
+    contents: dict[str, bytes] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    _names: dict[str, str] = field(default_factory=dict)
+
+    def name_of(self, path: str) -> str:
+        """Return the name under which a file was read, however its path is written."""
+        return STDIN_NAME if path == STDIN else self._names.get(os.path.realpath(path), path)
+
+    def read(self, name: str) -> None:
+        """Read one file, unless it was read before under this or another name."""
+        real = os.path.realpath(name)
+        if real in self._names:
+            return
+        self._names[real] = name
+        try:
+            self.contents[name] = read_file(name)
+        except OSError as error:
+            self.add_finding(name, "unreadable-file", f"'{name}' {reason(error)}")
+
+    def skip(self, name: str) -> None:
+        """Treat a file as read already."""
+        self._names[os.path.realpath(name)] = name
+
+    def add_finding(self, name: str, code: str, summary: str, hint: str = "") -> None:
+        """Add a finding about a file as a whole."""
+        self.findings.append(Finding(Problem(code, summary, hint=hint), Origin(name, 1, 1)))
+
+
+def read_paths(paths: Iterable[str], besides: Iterable[str] = ()) -> FileSet:
+    """
+    Read every manifest file below the paths; `-` is standard input.
+
+    Files that serve another purpose, and may stand in the same folders, are named `besides`.
+    """
+    found = FileSet()
+    for name in besides:
+        found.skip(name)
+    for path in paths:
+        if path == STDIN:
+            found.contents[STDIN_NAME] = sys.stdin.buffer.read(DEFAULT_LIMITS.file_bytes + 1)
+        elif not os.path.lexists(path):
+            found.add_finding(path, "no-such-file", f"'{path}' does not exist")
+        elif Path(path).is_dir():
+            for name in files_below(os.path.normpath(path)):
+                found.read(name)
+        else:
+            found.read(os.path.normpath(path))
+    return found
+
+
+def read_file(name: str) -> bytes:
+    """Read a file, at most one byte more than the limit."""
+    if not stat.S_ISREG(Path(name).stat().st_mode):
+        raise OSError("is not a regular file")
+    with Path(name).open("rb") as stream:
+        return stream.read(DEFAULT_LIMITS.file_bytes + 1)
+
+
+def reason(error: OSError) -> str:
+    """Return why a file cannot be read, as the second half of a sentence."""
+    return f"cannot be read: {error.strerror}" if error.strerror else str(error)
+
+
+def files_below(folder: str) -> Iterator[str]:
+    """Yield the manifest files of a folder, chosen by their path below it."""
+    root, names = os.path.realpath(folder), []
+    for here, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(here, name)
+            leads_out = path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)
+            if not leads_out:
+                names.append(path.relative_to(folder).as_posix())
+    charts = chart_folders(names)
+    for name in names:
+        full = Path(folder, name)
+        # A pipe or a socket is never a manifest; a broken link may have been meant as one.
+        if not is_foreign(name, charts) and (full.is_file() or full.is_symlink()):
+            yield os.path.normpath(full)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A compiled repository with the files it came from."""
+
+    repository: Repository
+    files: FileSet
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Return all findings, by file and line."""
+        found = [*self.files.findings, *self.repository.findings]
+        return sorted(found, key=lambda finding: finding.order)
+
+    @property
+    def errors(self) -> list[Finding]:
+        """Return the findings that fail a run."""
+        return [f for f in self.findings if f.problem.severity is Severity.ERROR]
+
+    def sources(self) -> dict[str, SourceText]:
+        """Return the text of the files that have findings."""
+        names = {finding.origin.file for finding in self.findings}
+        return {
+            name: SourceText(content.decode("utf-8", "replace").removeprefix("\ufeff"))
+            for name, content in self.files.contents.items()
+            if name in names
+        }
+
+
+def load(paths: list[str], args: argparse.Namespace, besides: Iterable[str] = ()) -> Loaded:
+    """Read and compile files; files `besides` serve another purpose and are skipped."""
+    # Nearly everything that is made is kept until the process ends: there is little to collect.
+    gc.set_threshold(_GC_THRESHOLD)
+    files = read_paths(paths, besides)
+    manifests = read(files.contents.items(), chosen=True)
+    repository = compile_repository(manifests, catalog, build_options(args))
+    return Loaded(repository, files)
+
+
+def load_documents(name: str) -> tuple[Document, ...]:
+    """Read a file of YAML documents that are not manifests; exit with a message on errors."""
+    try:
+        content = read_file(name)
+    except OSError as error:
+        fail(f"{name} {reason(error)}")
+    found = documents.load(content, name)
+    if found.findings:
+        sources = {name: SourceText(content.decode("utf-8", "replace"))}
+        fail(FORMATS["text"](found.findings, sources, Style(sys.stderr)).rstrip("\n"))
+    return found.documents
+
+
+def show_findings(loaded: Loaded, findings: list[Finding]) -> None:
+    """Print findings as text to stderr, for verbs whose result is something else."""
+    style = Style(sys.stderr)
+    say(FORMATS["text"](findings, loaded.sources(), style).rstrip("\n"))
+    errors = sum(f.problem.severity is Severity.ERROR for f in findings)
+    say(f"\n{counted(errors, 'error')} found")
+
+
+def fail_with_findings(loaded: Loaded, findings: list[Finding]) -> NoReturn:
+    """Print findings and exit."""
+    show_findings(loaded, findings)
+    sys.exit(PROBLEMS)
+
+
+def build_options(args: argparse.Namespace) -> Options:
+    """Return the options that definitions are compiled with."""
+    return Options(
+        omit=OMIT_GATE in args.feature,
+        max_dimensions=args.max_dimensions,
+        max_collection_size=args.max_collection_size,
+    )
+
+
+def deadline_in(seconds: float) -> Callable[[], bool]:
+    """Return a function that returns True once the time is up."""
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() > end

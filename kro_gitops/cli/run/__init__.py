@@ -1,0 +1,57 @@
+"""
+`run`: the controllers, on an embedded API or against a cluster.
+
+The controllers take longest to import. This is done while the embedded API starts, which is a
+process of its own, so it stands in no import at the top.
+"""
+
+import argparse
+import os
+from importlib import import_module
+
+from kro_gitops.cli.exit_codes import PROBLEMS, WRONG_USAGE
+from kro_gitops.cli.messages import say
+from kro_gitops.cli.run.embedded_api import embedded_api
+from kro_gitops.errors import KroGitopsError
+from kro_gitops.local.api_process import EmbeddedApi
+from kro_gitops.settings.flags import OPTIONS
+from kro_gitops.settings.settings import Settings, SettingsError, parse_settings
+
+_SESSION = "kro_gitops.cli.run.session"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run until a signal stops it."""
+    try:
+        settings = parse_settings(given_options(args), os.environ)
+    except SettingsError as error:
+        for problem in error.problems:
+            say(f"kro-gitops run: {problem}")
+        say("Try 'kro-gitops run --help'.")
+        return WRONG_USAGE
+    try:
+        if not settings.is_embedded:
+            return _run_session(settings, None)
+        with embedded_api(settings, lambda: import_module(_SESSION)) as api:
+            return _run_session(settings, api)
+    except KroGitopsError as error:
+        say(f"kro-gitops run: {error.message}")
+        if error.hint:
+            say(f"  hint: {error.hint}")
+        return PROBLEMS
+
+
+def _run_session(settings: Settings, api: EmbeddedApi | None) -> int:
+    code: int = import_module(_SESSION).run_session(settings, api)
+    return code
+
+
+def given_options(args: argparse.Namespace) -> dict[str, str]:
+    """Return the texts of the options that were given, by flag."""
+    texts = {flag: text for flag, text in vars(args).items() if text is not None}
+    # An option that is given several times is a list, as it is in a variable.
+    return {
+        option.flag: ",".join(texts[option.flag]) if option.values.repeats else texts[option.flag]
+        for option in OPTIONS
+        if option.flag in texts
+    }

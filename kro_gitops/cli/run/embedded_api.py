@@ -1,0 +1,50 @@
+"""
+The embedded API of a `run`, started as a process of its own.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from kro_gitops.cli.messages import say
+from kro_gitops.local.api_process import EmbeddedApi, Wanted, Workloads, default_folder, serving
+from kro_gitops.settings.homes import at_home
+from kro_gitops.settings.settings import Settings
+
+
+@contextmanager
+def embedded_api(settings: Settings, meanwhile: Callable[[], object]) -> Iterator[EmbeddedApi]:
+    """Start an embedded API and print its address; `meanwhile` is called while it starts."""
+    folder, snapshot = None, settings.snapshot
+    if not settings.ephemeral:
+        named = settings.data_dir
+        folder = at_home(named) if named else default_folder(os.environ, Path.home())
+    workloads: Workloads | None = None
+    if settings.embedded_workloads:
+        workloads = Workloads(settings.embedded_step, outcomes=dict(settings.embedded_outcome))
+    wanted = Wanted(
+        folder,
+        settings.embedded_host,
+        settings.embedded_port,
+        workloads,
+        at_home(snapshot) if snapshot else None,
+    )
+    with serving(wanted, meanwhile) as api:
+        say(announcement(api.url, folder, os.environ))
+        yield api
+
+
+def announcement(url: str, folder: Path | None, environment: Mapping[str, str]) -> str:
+    """Return a line about the API in use, and the cluster that is not."""
+    kept = f"data in {short_path(folder)}" if folder else "data is discarded at the end"
+    unused = "no cluster is accessed"
+    if environment.get("KUBECONFIG"):
+        unused = "KUBECONFIG is set but ignored: use --kubeconfig or --context for a cluster"
+    return f"embedded API at {url}, {kept}; {unused}"
+
+
+def short_path(path: Path) -> str:
+    """Format a path with `~` for the home directory."""
+    home, whole = Path.home(), path.absolute()
+    return f"~/{whole.relative_to(home)}" if whole.is_relative_to(home) else str(whole)
