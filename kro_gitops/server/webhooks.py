@@ -48,7 +48,7 @@ _ANSWERS: Mapping[Outcome, tuple[int, str]] = {
     Outcome.POKED: (202, "the repository is looked at"),
     Outcome.COALESCED: (202, "the repository will be looked at anyway"),
     Outcome.IGNORED: (200, "nothing to do"),
-    Outcome.REPEATED: (200, "already heard"),
+    Outcome.REPEATED: (200, "already received"),
     Outcome.LIMITED: (429, "too many calls"),
 }
 
@@ -260,7 +260,7 @@ async def _read(request: web.BaseRequest) -> bytes:
 
 
 def _refused(receiver: Receiver, error: RefusedError) -> _Reply:
-    log.info("webhook refused", extra={"source": receiver.key, "code": error.code})
+    log.info("webhook rejected", extra={"source": receiver.key, "code": error.code})
     headers = {"WWW-Authenticate": 'Basic realm="webhook"'}
     code = _CODES[error.code]
     text = f"{error.message}; {error.hint}"
@@ -275,7 +275,7 @@ def _log_heard(receiver: Receiver, heard: Heard, admission: Admission) -> None:
         "delivery": heard.delivery,
         "outcome": admission.outcome.value,
     }
-    log.info("webhook heard", extra=fields)
+    log.info("webhook received", extra=fields)
 
 
 def _response(reply: _Reply) -> web.Response:

@@ -282,7 +282,7 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "adoption-policy",
             one_of(AdoptionPolicy),
             "refuse",
-            "on the first apply of a child that exists and has another owner: refuse to change "
+            "on the first apply of a child that exists and has another owner: reject changes to "
             "it, or adopt it",
         ),
         (

@@ -20,9 +20,6 @@ from kube_objects.refs import ObjectRef
 class Phase(StrEnum):
     """How far a revision is."""
 
-    FETCHING = "Fetching"
-    VERIFYING = "Verifying"
-    READING = "Reading"
     APPLYING = "Applying"
     WAITING = "Waiting"
     HEALTHY = "Healthy"

@@ -30,7 +30,7 @@ _SECRET_NAME = "The name of the Secret, in the namespace of the source."
 _WHERE_TEXTS = {
     "spec.url": "The repository: https://, http:// or ssh://; file:// where the controller allows "
     "it. Without user name and password: those belong into a Secret.",
-    "spec.ref": "Which revision is wanted. Of several fields the last one here wins; without any, "
+    "spec.ref": "The desired revision. Of several fields the last one here wins; without any, "
     "the branch that the repository's HEAD names.",
     "spec.ref.branch": "The tip of a branch.",
     "spec.ref.tag": "A tag.",
@@ -69,7 +69,7 @@ _CARE_TEXTS = {
     "spec.allowEmpty": "Let a revision without any object delete all of them.",
     "spec.deletionPolicy": "What becomes of the objects when this source is deleted: as prune says "
     "(MirrorPrune), deleted, deleted and waited for, or left alone (Orphan).",
-    "spec.drift": "What becomes of a change that somebody makes on the cluster.",
+    "spec.drift": "What happens to changes that other clients make in the cluster.",
     "spec.drift.mode": "Undo it (correct), report it (warn), or leave it (ignore).",
     "spec.drift.ignore": "Fields that may differ.",
     "spec.drift.ignore[]": "Some fields, on some objects.",
@@ -79,7 +79,7 @@ _CARE_TEXTS = {
     "spec.drift.ignore[].target.kind": "The kind of the objects.",
     "spec.drift.ignore[].target.namespace": "The namespace of the objects.",
     "spec.drift.ignore[].target.name": "The name of the object.",
-    "spec.adopt": "Take over objects that Argo CD, Flux, Helm or another source looks after.",
+    "spec.adopt": "Take over objects that Argo CD, Flux, Helm or another source manages.",
     "spec.force": "Delete and create again what cannot be changed in place.",
     "spec.wait": "Be ready only when everything that was applied is.",
     "spec.healthTimeout": "How long to wait for that.",
@@ -107,7 +107,7 @@ _COMPANY_TEXTS = {
     "NAMESPACE/NAME.",
     "spec.tracking.argocdNamespace": "Where Argo CD runs.",
     "spec.notifications": "Whom to tell what happens.",
-    "spec.notifications[]": "Somebody to tell.",
+    "spec.notifications[]": "A receiver of notifications.",
     "spec.notifications[].type": "How the message is written.",
     "spec.notifications[].secretRef": "Where to: address, token to sign with, ca.crt of a private "
     "authority.",
@@ -184,7 +184,7 @@ _STATUS_TEXTS = {
     "status.pin.reason": "Why.",
     "status.pin.expires": "Until when.",
     "status.pin.by": "Who pinned.",
-    "status.webhookPath": "The path of the URL to call, on the address where webhooks are heard.",
+    "status.webhookPath": "The path of the URL to call, on the address where webhooks are received.",
     "status.conditions": "How far things are, condition by condition; Ready adds them up.",
     "status.conditions[]": "A condition.",
     "status.conditions[].type": "What the condition is about.",

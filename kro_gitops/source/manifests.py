@@ -320,7 +320,7 @@ def _lints(value: KubeObject) -> Iterator[Problem]:
         if value.get(name):
             yield Problem(
                 "KG-S01",
-                "the values of this Secret can be read by everybody who can read the repository",
+                "the values of this Secret can be read by anyone who can read the repository",
                 Spot((name,), on_key=True),
                 hint="keep them in a secret store, or in git only sealed",
                 severity=Severity.WARNING,

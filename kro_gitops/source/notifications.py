@@ -61,7 +61,7 @@ _STATES = {
 }
 _ENDINGS = {
     NotificationEvent.PINNED: (NotificationEvent.UNPINNED, "it follows its ref again"),
-    NotificationEvent.SUSPENDED: (NotificationEvent.RESUMED, "it is looked after again"),
+    NotificationEvent.SUSPENDED: (NotificationEvent.RESUMED, "it is reconciled again"),
 }
 
 

@@ -53,7 +53,7 @@ INSTANCE_ADVICE = (
         "ManagementFailed",
         "",
         "the controller may not, or cannot, write its finalizer and labels",
-        "let the controller patch {resource}; the message says what refused it",
+        "let the controller patch {resource}; the message says what rejected it",
     ),
     _row(
         "ResolutionFailed",
@@ -97,12 +97,12 @@ INSTANCE_ADVICE = (
         "NotReady",
         "is forbidden",
         "the API server does not allow a child to be written",
-        "grant the right that the message names, or see to the quota or policy that refuses it",
+        "grant the right that the message names, or change the quota or policy that rejects it",
     ),
     _row(
         "NotReady",
         "denied the request",
-        "an admission webhook refuses a child",
+        "an admission webhook rejects a child",
         "change what the webhook objects to, in {file} or in the definition",
     ),
     _row(

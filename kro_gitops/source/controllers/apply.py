@@ -194,7 +194,7 @@ class StageExecutor:
                 await asyncio.sleep(_POLL_INTERVAL)
         except NotFound:
             return
-        raise RefusedError("not-gone", f"{ref} cannot be changed, and does not go to be made anew")
+        raise RefusedError("not-gone", f"{ref} cannot be changed, and was not deleted in time to be created again")
 
     async def _failed(
         self, context: SyncContext, step: Apply | Replace, error: KroGitopsError

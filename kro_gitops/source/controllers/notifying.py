@@ -220,5 +220,5 @@ class Notifier:
         letter = posting.letter
         facts = {"source": letter.source, "event": letter.event.value, "secret": posting.secret}
         log.warning("a notification did not arrive", extra={**facts, "error": why})
-        text = f"{letter.event.value} was not told to {posting.type} of Secret {posting.secret}"
+        text = f"{letter.event.value} was not sent to {posting.type} of Secret {posting.secret}"
         self._tell(posting.source, FAILED, f"{text}: {why}")

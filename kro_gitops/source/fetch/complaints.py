@@ -84,7 +84,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         r"couldn't find remote ref|not our ref|no such remote ref|expected sha/ref",
         "git-ref-gone",
         "the server does not have (or hand out) the revision any more",
-        "somebody may have deleted or moved the ref just now: it is asked again",
+        "the ref may have been deleted or moved just now; the remote is asked again",
     ),
     (
         r"returned error: 429|rate limit|too many requests",

@@ -97,4 +97,4 @@ def _pause(reply: Reply) -> float:
 
 
 def _refused(why: str) -> UserError:
-    return UserError("bad-address", f"'address' of the Secret is refused: {why}", hint=_USE_ADDRESS)
+    return UserError("bad-address", f"'address' of the Secret is rejected: {why}", hint=_USE_ADDRESS)

@@ -57,7 +57,7 @@ _VERDICTS: Mapping[str, tuple[str, str, str]] = {
     "GOODSIG": ("", "", ""),
     "BADSIG": ("bad-signature", "does not fit: it was changed after it was signed", ""),
     "ERRSIG": ("bad-signature", "cannot be checked", ""),
-    "EXPSIG": ("expired-signature", "is expired", "sign it anew"),
+    "EXPSIG": ("expired-signature", "is expired", "sign it again"),
     "EXPKEYSIG": (
         "expired-key",
         "was made with a key that is expired",

@@ -95,7 +95,7 @@ def _check_statement(header: Mapping[str, str], chosen: Chosen) -> None:
         raise RefusedError(
             "tag-renamed",
             f"the tag '{name}' was signed under the name '{shown}'",
-            hint="somebody pushed it under another name: make the tag anew",
+            hint="it was pushed under another name: create the tag again",
         )
     if header.get("object") != chosen.commit or header.get("type") != "commit":
         raise RefusedError(

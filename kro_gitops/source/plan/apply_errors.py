@@ -147,7 +147,7 @@ def explain(desired: Desired, error: KroGitopsError) -> SyncResult:
         fields = ", ".join(cause.field for cause in error.causes if cause.field)
         where = f" at {fields}" if fields else ""
         reason = error.status.reason or f"HTTP {error.status.http_code}"
-        error = KroGitopsError(error.code, f"{desired.ref} was refused{where}: {reason}")
+        error = KroGitopsError(error.code, f"{desired.ref} was rejected{where}: {reason}")
     lasting = isinstance(error, UserError) and error.code not in ("foreign-owner", "conflict")
     fault = Fault.of_item(desired.item, desired.ref, error, field_=field_, lasting=lasting)
     return SyncResult(failures=(fault,))
@@ -159,7 +159,7 @@ def explain_conflict(
     """Return the fault of an object whose fields another manager owns, and who that is."""
     owner = find_foreign_owner(live, argocd=argocd) if live is not None else None
     fields = "; ".join(f"{each.field}: {each.message}" for each in error.fields[:_MAX_CONFLICTS])
-    whose = f"belongs to {owner}" if owner is not None else "was made by somebody else"
+    whose = f"belongs to {owner}" if owner is not None else "was created by another client"
     rejected = RefusedError(
         "conflict",
         f"{desired.ref} {whose}, and fields differ: {fields}",

@@ -49,7 +49,7 @@ def recognise(headers: Headers, expected: Forge | None) -> Forge:
     if expected is not None and (found is expected or _may_be(found, expected)):
         return expected
     if expected is not None:
-        who = found.value if found else "nobody we know"
+        who = found.value if found else "an unknown sender"
         raise RefusedError(
             "hook-wrong-forge",
             f"a webhook of {expected.value} is expected, and the headers are those of {who}",
