@@ -14,13 +14,19 @@ from base64 import b64encode
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kube_objects.times import format_time, parse_time
+from kube_sandbox.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from kube_sandbox.authentication import key_generation
+else:
+    key_generation = lazy_module("kube_sandbox.authentication.key_generation")
 
 _AUTHORITY_LIFE, _LIFE = timedelta(days=3650), timedelta(days=365)
 _RENEW_BEFORE = timedelta(days=30)  # before the end, when a new one is made
-_CONTEXT = "kro-gitops"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -78,17 +84,17 @@ def ensure_keys(folder: Path, now: datetime) -> KeyFiles:
     return keys
 
 
-def kubeconfig(url: str, authority: bytes, token: str) -> str:
-    """Return a kubeconfig for kubectl, with all that it needs inside; JSON is YAML enough."""
+def kubeconfig(url: str, authority: bytes, token: str, context: str) -> str:
+    """Return a kubeconfig that refers to no other files; it is JSON, which is YAML."""
     trusted = {"server": url, "certificate-authority-data": b64encode(authority).decode()}
     if urlsplit(url).hostname not in _LOOPBACK:
         trusted["tls-server-name"] = _LOOPBACK[0]  # all that the certificate is for
     content = {
         "apiVersion": "v1",
         "kind": "Config",
-        "current-context": _CONTEXT,
-        "contexts": [{"name": _CONTEXT, "context": {"cluster": _CONTEXT, "user": "admin"}}],
-        "clusters": [{"name": _CONTEXT, "cluster": trusted}],
+        "current-context": context,
+        "contexts": [{"name": context, "context": {"cluster": context, "user": "admin"}}],
+        "clusters": [{"name": context, "cluster": trusted}],
         "users": [{"name": "admin", "user": {"token": token}}],
     }
     return json.dumps(content, indent=2) + "\n"
@@ -96,8 +102,6 @@ def kubeconfig(url: str, authority: bytes, token: str) -> str:
 
 def _issue_certificates(keys: KeyFiles, sealed: dict[str, str], now: datetime) -> None:
     """Make a certificate, and an authority unless the seal has a good one; then seal both."""
-    from kube_sandbox.authentication import key_generation  # noqa: PLC0415
-
     authority, server = keys.pairs()
     ends = {each: end for each, end in sealed.items() if each == _fingerprint(*authority)}
     if not ends:

@@ -33,7 +33,7 @@ Pair = tuple[bytes, bytes]  # a certificate and its key, both in PEM
 def authority(now: datetime, end: datetime) -> Pair:
     """Make an authority that signs itself."""
     key = generate_private_key(SECP256R1())
-    name = _name("kro-gitops")
+    name = _name("kube-sandbox-ca")
     usage = x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=True,

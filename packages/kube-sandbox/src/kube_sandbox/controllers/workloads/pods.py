@@ -29,7 +29,6 @@ from kube_sandbox.controllers.workloads.plan_steps import (
     is_ready,
 )
 from kube_sandbox.controllers.workloads.simulated_outcomes import (
-    OUTCOME,
     OUTCOMES,
     Outcome,
     after_restarts,
@@ -94,10 +93,11 @@ def _is_uncounted(pod: KubeObject, seen: RelatedObjects) -> bool:
 
 def _unknown_outcome_event(pod: KubeObject, moment: PlanContext) -> tuple[Step, ...]:
     """Return the Event that tells of an annotation that says nothing known."""
-    written, metadata = written_outcome(pod), pod["metadata"]
+    key, metadata = moment.settings.outcome_annotation, pod["metadata"]
+    written = written_outcome(pod, key)
     if not written or find_outcome(written) is not None:
         return ()
-    text = f"annotation {OUTCOME}: '{written}' is none of {', '.join(OUTCOMES)}, and is ignored"
+    text = f"annotation {key}: '{written}' is none of {', '.join(OUTCOMES)}, and is ignored"
     mark = zlib.crc32((metadata["uid"] + written).encode())
     event = {
         "apiVersion": "v1",
@@ -128,8 +128,10 @@ def _unknown_outcome_event(pod: KubeObject, moment: PlanContext) -> tuple[Step, 
 def outcome_of(pod: KubeObject, moment: PlanContext) -> Outcome:
     """Say how a pod fares."""
     owner = controller_of(pod)
+    settings = moment.settings
+    stated = outcome_text_of(pod, settings.outcome_annotation, settings.outcomes)
     usual: Outcome = "Succeeded" if owner is not None and owner.get("kind") == "Job" else "Running"
-    return after_restarts(pod, outcome_text_of(pod, moment.settings.outcomes) or usual)
+    return after_restarts(pod, stated or usual)
 
 
 def _end(pod: KubeObject, moment: PlanContext) -> Plan:
@@ -294,7 +296,8 @@ def _failing(
         return _container(container, waiting)
     started = (pod.get("status") or {}).get("startTime", moment.text)
     # One that is to run for ever is started again even if it ended well.
-    code = int(outcome_text_of(pod, moment.settings.outcomes) != "Succeeded")
+    key, outcomes = moment.settings.outcome_annotation, moment.settings.outcomes
+    code = int(outcome_text_of(pod, key, outcomes) != "Succeeded")
     return _container(
         container, waiting, restartCount=1, lastState=_terminated(code, started, started)
     )

@@ -6,7 +6,7 @@ import pytest
 from sandbox_testing.simulated_cluster import World
 
 from kube_sandbox.controllers.workloads.plan_steps import Settings
-from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME
+from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME_ANNOTATION
 
 POD = {
     "containers": [{"name": "a", "image": "x", "ports": [{"name": "web", "containerPort": 8080}]}]
@@ -441,7 +441,7 @@ def conditions_of_pod(pod: Any) -> dict[str, str]:
 
 
 def test_a_pod_that_fits_nowhere_says_so(world: World) -> None:
-    metadata = {"name": "p", "annotations": {OUTCOME: "Unschedulable"}}
+    metadata = {"name": "p", "annotations": {OUTCOME_ANNOTATION: "Unschedulable"}}
     world.add({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": POD})
     world.run(10)
     found = world.find("pods", "p")
