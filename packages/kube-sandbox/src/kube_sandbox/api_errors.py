@@ -1,15 +1,85 @@
 """
-The answers that are not objects: `Status`, with code, reason, message and causes.
+Errors of the API: the `Status` a rejected request gets, and what is wrong with a field.
 
-A request that cannot be done raises a `StatusError`; whoever serves it sends its `status()`. Codes,
-reasons and words are the API server's.
+Follows apimachinery/pkg/api/errors/errors.go and apimachinery/pkg/util/validation/field/errors.go
+(Kubernetes 1.35): codes, reasons and messages are the same. A request that is rejected raises a
+`StatusError`; the handler sends its `status()`. This module is below all others.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
+import orjson
+
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.field_errors import FieldError, quoted
+
+
+class ErrorType(Enum):
+    """The sorts of errors: how a cause names them, and how they are told."""
+
+    NOT_FOUND = ("FieldValueNotFound", "Not found")
+    REQUIRED = ("FieldValueRequired", "Required value")
+    DUPLICATE = ("FieldValueDuplicate", "Duplicate value")
+    INVALID = ("FieldValueInvalid", "Invalid value")
+    NOT_SUPPORTED = ("FieldValueNotSupported", "Unsupported value")
+    FORBIDDEN = ("FieldValueForbidden", "Forbidden")
+    TOO_LONG = ("FieldValueTooLong", "Too long")
+    TOO_MANY = ("FieldValueTooMany", "Too many")
+    INTERNAL = ("InternalError", "Internal error")
+    TYPE_INVALID = ("FieldValueTypeInvalid", "Invalid value")
+
+
+_WITHOUT_VALUE = frozenset(
+    (ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL)
+)
+OMITTED: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One error; `field` is a path as the API server writes it: `spec.ports[0].name`."""
+
+    sort: ErrorType
+    field: str
+    value: Any = OMITTED
+    detail: str = ""
+
+    @property
+    def body(self) -> str:
+        """Return the message without the field."""
+        text = self.sort.value[1]
+        if self.sort not in _WITHOUT_VALUE and self.value is not OMITTED:
+            text = f"{text}: {format_field_value(self.value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body}"
+
+    def cause(self) -> dict[str, str]:
+        """Return it as one of the causes in a Status."""
+        return {"reason": self.sort.value[0], "message": self.body, "field": self.field}
+
+
+def format_field_value(value: Any) -> str:
+    """Print a value as Go does in such messages."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    # Go escapes these three in JSON, and sorts the keys of maps.
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def quoted(text: str) -> str:
+    """Quote a text as Go's %q does."""
+    escaped = json.dumps(text, ensure_ascii=False)
+    return escaped.replace("\x7f", "\\x7f")
 
 
 class StatusError(Exception):

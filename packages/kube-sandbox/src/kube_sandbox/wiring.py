@@ -21,10 +21,11 @@ from kube_sandbox.admission.plugins.registration import default_plugins
 from kube_sandbox.admission.validating_admission_policy import GROUP as POLICIES
 from kube_sandbox.admission.validating_admission_policy import Sources, ValidatingAdmissionPolicies
 from kube_sandbox.apiextensions.customresourcedefinition.strategy import DefinitionStrategy
-from kube_sandbox.authentication.authenticator import Authenticator, impersonated
+from kube_sandbox.authentication.authenticator import Authenticator
 from kube_sandbox.authentication.certificates import KeyFiles
 from kube_sandbox.authentication.tokens import TokenIssuer
-from kube_sandbox.authorization.rbac import MASTERS, RBAC, RBACAuthorizer
+from kube_sandbox.authentication.user_info import MASTERS, UserInfo
+from kube_sandbox.authorization.rbac import RBAC, RBACAuthorizer
 from kube_sandbox.authorization.reviews import Reviews
 from kube_sandbox.bootstrap import bootstrap_objects, complete_bootstrap_object
 from kube_sandbox.controllers.client import StoreClient
@@ -40,15 +41,17 @@ from kube_sandbox.discovery.resources import Discovery
 from kube_sandbox.endpoints.decoding import BodyDecoder
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.handler import APIHandler, Handlers
+from kube_sandbox.endpoints.impersonation import impersonated
+from kube_sandbox.endpoints.interface import HTTPRequest, Stream
 from kube_sandbox.endpoints.non_resource import NonResourceHandler
 from kube_sandbox.endpoints.options import WriteOptions
 from kube_sandbox.endpoints.read import Reader, version_options_of
-from kube_sandbox.endpoints.request_info import Request, UserInfo
+from kube_sandbox.endpoints.request_info import Request
 from kube_sandbox.endpoints.responses import Rendering, Response
+from kube_sandbox.endpoints.stored_objects import Convert, StoredObjects
 from kube_sandbox.endpoints.subresources import SubresourceHandlers
 from kube_sandbox.endpoints.write import Writer
 from kube_sandbox.endpoints.write_request import WriteRequest
-from kube_sandbox.http.interface import HTTPRequest, Stream
 from kube_sandbox.http.watch_stream import OpenWatches, WatchStream, wait_for_version
 from kube_sandbox.registry.builtin import events
 from kube_sandbox.registry.builtin.autoscaling import conversion
@@ -60,7 +63,6 @@ from kube_sandbox.registry.name_validation import SUFFIX_LETTERS
 from kube_sandbox.storage.bookmarks import bookmarks
 from kube_sandbox.storage.records import Change, ChangeType, Record
 from kube_sandbox.storage.store import Store
-from kube_sandbox.storage.stored_objects import Convert, StoredObjects
 from kube_sandbox.storage.watch import Watch, Watched, needed_version, timeout
 
 _SYSTEM_USER = UserInfo("system:apiserver", (MASTERS, "system:authenticated"))

@@ -5,7 +5,7 @@ A write that asks to be let in, as admission sees it.
 from dataclasses import dataclass
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.registry.kinds import Served
 
 

@@ -11,9 +11,9 @@ from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import LAST, Plugins, display_name
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.authorization.escalation import check_grant
 from kube_sandbox.authorization.rbac import RBAC, RBACAuthorizer
-from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry.kinds import Served
 
 # Who may still be asked in a namespace that goes.

@@ -15,10 +15,13 @@ from kube_objects.label_selectors import Selector
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.kinds import Served
 
 if TYPE_CHECKING:
-    from kube_sandbox.admission.policy_expressions import Compiled
+    from kube_sandbox.admission import policy_expressions
+else:
+    policy_expressions = lazy_module("kube_sandbox.admission.policy_expressions")
 
 GROUP = "admissionregistration.k8s.io"
 _POLICIES = f"validatingadmissionpolicies.{GROUP}"
@@ -49,7 +52,7 @@ class _Bound:
 
     policy: KubeObject
     bindings: Sequence[KubeObject]
-    compiled: "Compiled"
+    compiled: "policy_expressions.Compiled"
 
 
 class ValidatingAdmissionPolicies:
@@ -94,12 +97,10 @@ class ValidatingAdmissionPolicies:
     def _bound(self) -> Iterator[_Bound]:
         bindings = list(self._sources.all(_BINDINGS))
         for policy in self._sources.all(_POLICIES):
-            from kube_sandbox.admission.policy_expressions import Compiled  # noqa: PLC0415
-
             name = policy["metadata"]["name"]
             mine = [each for each in bindings if each["spec"].get("policyName") == name]
             if mine:
-                yield _Bound(policy, mine, Compiled(policy["spec"]))
+                yield _Bound(policy, mine, policy_expressions.Compiled(policy["spec"]))
 
     def _ask(
         self,

@@ -18,12 +18,15 @@ import orjson
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time, parse_time
 from kube_sandbox import api_errors
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.authentication.user_info import UserInfo
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry import field_errors
 from kube_sandbox.registry.field_errors import FieldError, quoted
 
 if TYPE_CHECKING:
-    from kube_sandbox.authentication.token_signing import Signer
+    from kube_sandbox.authentication import token_signing
+else:
+    token_signing = lazy_module("kube_sandbox.authentication.token_signing")
 
 Find = Callable[[str, str, str], KubeObject | None]
 Claims = dict[str, Any]
@@ -130,10 +133,8 @@ class TokenIssuer:
         }
 
     @cached_property
-    def _signer(self) -> "Signer":
-        from kube_sandbox.authentication.token_signing import Signer  # noqa: PLC0415
-
-        return Signer(self._key)
+    def _signer(self) -> "token_signing.Signer":
+        return token_signing.Signer(self._key)
 
     def _claims(
         self, home: Mapping[str, str], audiences: Sequence[str], now: datetime, end: datetime

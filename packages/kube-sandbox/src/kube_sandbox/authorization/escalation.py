@@ -10,15 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.authorization.rbac import (
-    MASTERS,
-    RBAC,
-    Attributes,
-    RBACAuthorizer,
-    Rule,
-    covers_path,
-)
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.authentication.user_info import MASTERS, UserInfo
+from kube_sandbox.authorization.rbac import RBAC, Attributes, RBACAuthorizer, Rule, covers_path
 from kube_sandbox.registry.field_errors import quoted
 
 ROLES = frozenset(("roles", "clusterroles"))

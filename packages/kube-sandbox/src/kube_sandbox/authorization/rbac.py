@@ -15,16 +15,14 @@ from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.request_info import Request, UserInfo
+from kube_sandbox.authentication.user_info import MASTERS, UserInfo
 from kube_sandbox.registry.field_errors import quoted
 
 Rule = Mapping[str, Any]
 _Grant = tuple[str | StatusError, Rule]
 
 RBAC = "rbac.authorization.k8s.io"
-MASTERS = "system:masters"
 _CACHE_SIZE = 1024  # askers in a namespace
-_WITHOUT_NAME = frozenset(("list", "watch", "deletecollection"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +36,6 @@ class Attributes:
     namespace: str = ""
     name: str = ""
     path: str = ""  # if it is not about a resource
-
-    @classmethod
-    def of(cls, request: Request) -> "Attributes":
-        """Return what a request for a resource asks for."""
-        target = request.target
-        name, namespace = target.name, target.namespace
-        if not name and request.verb in _WITHOUT_NAME:
-            name = _selected_name(request.query.get("fieldSelector"))
-        if (target.group, target.plural) == ("", "namespaces"):
-            namespace = target.name  # a namespace is thought to be in itself
-        return cls(request.verb, target.group, target.plural, target.subresource, namespace, name)
 
     @property
     def parted_resource(self) -> str:
@@ -268,12 +255,3 @@ def _describe(binding: KubeObject, asker: UserInfo, namespace: str) -> str:
 
 def _missing_role(role: Mapping[str, Any]) -> StatusError:
     return api_errors.not_found(RBAC, role["kind"].lower(), role["name"])
-
-
-def _selected_name(selector: str) -> str:
-    """Return the one name that a field selector lets through."""
-    for term in selector.split(","):
-        field, _, value = term.partition("=")
-        if field.strip() == "metadata.name":
-            return value.lstrip("=")
-    return ""

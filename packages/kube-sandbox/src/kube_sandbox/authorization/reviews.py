@@ -13,8 +13,8 @@ from kube_objects.refs import KubeObject
 from kube_objects.times import format_time
 from kube_sandbox import api_errors
 from kube_sandbox.authentication.authenticator import Authenticator
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer, Rule, aggregate
-from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry import field_errors
 from kube_sandbox.registry.field_errors import FieldError
 

@@ -10,16 +10,16 @@ from kube_objects.refs import Kind, KubeObject
 from kube_objects.times import format_time
 from kube_sandbox import api_errors
 from kube_sandbox.admission.plugins.node_taints_and_topology import topology
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.controllers.client_interface import Target
 from kube_sandbox.controllers.garbage_collector import Place
 from kube_sandbox.endpoints.decoding import BodyDecoder
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.options import DeleteOptions, WriteOptions
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.endpoints.stored_objects import StoredObjects
 from kube_sandbox.endpoints.write import Writer
 from kube_sandbox.endpoints.write_request import WriteRequest
 from kube_sandbox.registry.kinds import Registry, Served
-from kube_sandbox.storage.stored_objects import StoredObjects
 
 _CONTROLLERS = UserInfo(
     "system:kube-controller-manager", ("system:masters", "system:authenticated")

@@ -17,15 +17,14 @@ from kube_sandbox.api_errors import StatusError
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
 from kube_sandbox.apiextensions.customresourcedefinition import conditions
 from kube_sandbox.apiextensions.served_kinds import is_terminating, served_of
-from kube_sandbox.authorization.rbac import MASTERS
+from kube_sandbox.authentication.user_info import MASTERS, UserInfo
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.options import DeleteOptions, WriteOptions
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.endpoints.stored_objects import dumped
 from kube_sandbox.endpoints.write import Writer
 from kube_sandbox.endpoints.write_request import WriteRequest
 from kube_sandbox.registry.kinds import Registry, Served
 from kube_sandbox.storage.records import Change, ChangeType, Record
-from kube_sandbox.storage.stored_objects import dumped
 
 BUCKET = "customresourcedefinitions.apiextensions.k8s.io"
 _DELETION = DeleteOptions()

@@ -12,8 +12,9 @@ from typing import Any
 import orjson
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.request_info import Query, Target, UserInfo, parse_target, verb_of
-from kube_sandbox.http.interface import HTTPRequest
+from kube_sandbox.authentication.user_info import UserInfo
+from kube_sandbox.endpoints.interface import HTTPRequest
+from kube_sandbox.endpoints.request_info import Query, Target, parse_target, verb_of
 
 
 class AuditLog:

@@ -7,7 +7,7 @@ strategy of custom ones.
 """
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -18,12 +18,18 @@ from kube_sandbox import api_errors
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
 from kube_sandbox.endpoints.go_json_errors import go_syntax_error
 from kube_sandbox.endpoints.negotiation import ACCEPTED
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.builtin.go_codec.round_trip import round_trip_of, strict_refusal
 from kube_sandbox.registry.builtin.go_codec.strict_decoding import duplicate_fields, has_duplicates
 from kube_sandbox.registry.builtin_resources import internal_type
 from kube_sandbox.registry.field_errors import invalid, quoted
 from kube_sandbox.registry.go_text import format_value
 from kube_sandbox.registry.kinds import Served
+
+if TYPE_CHECKING:
+    from kube_sandbox.endpoints import yaml_bodies
+else:
+    yaml_bodies = lazy_module("kube_sandbox.endpoints.yaml_bodies")
 
 _JSON = "application/json"
 _YAML = "application/yaml"
@@ -163,8 +169,6 @@ def _loaded(data: bytes, *, is_yaml: bool) -> Any:
     except orjson.JSONDecodeError as error:
         if not is_yaml:
             raise api_errors.bad_request(go_syntax_error(data) or str(error)) from error
-    from kube_sandbox.endpoints import yaml_bodies  # noqa: PLC0415
-
     return yaml_bodies.parsed(data)
 
 

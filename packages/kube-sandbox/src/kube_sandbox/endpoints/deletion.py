@@ -14,8 +14,8 @@ from kube_objects.times import format_time, parse_time
 from kube_sandbox import api_errors
 from kube_sandbox.admission.chain import AdmissionChain
 from kube_sandbox.endpoints.options import DeleteOptions
+from kube_sandbox.endpoints.stored_objects import StoredObjects
 from kube_sandbox.registry.kinds import Served
-from kube_sandbox.storage.stored_objects import StoredObjects
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 # Kinds whose deletion answers with the object that was.

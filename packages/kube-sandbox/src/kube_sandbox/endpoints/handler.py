@@ -16,12 +16,14 @@ from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.validating_admission_policy import ValidatingAdmissionPolicies
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer
 from kube_sandbox.endpoints import deletion, protobuf
 from kube_sandbox.endpoints.decoding import BodyDecoder, parse_apply
 from kube_sandbox.endpoints.delete_collection import delete_collection
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.go_json_errors import go_syntax_error
+from kube_sandbox.endpoints.interface import HTTPRequest, Stream
 from kube_sandbox.endpoints.negotiation import JSON
 from kube_sandbox.endpoints.options import (
     APPLY,
@@ -33,14 +35,13 @@ from kube_sandbox.endpoints.request_info import (
     Query,
     Request,
     Target,
-    UserInfo,
+    authorization_attributes,
     parse_target,
     verb_of,
 )
 from kube_sandbox.endpoints.responses import Response
 from kube_sandbox.endpoints.write import Writer, Written
 from kube_sandbox.endpoints.write_request import WriteRequest
-from kube_sandbox.http.interface import HTTPRequest, Stream
 from kube_sandbox.patch.json_patch import (
     JSON_PATCH,
     MERGE_PATCH,
@@ -113,7 +114,7 @@ class APIHandler:
                 call = replace(call, method="GET") if call.method == "HEAD" else call
                 target = _custom_target(served, target, call.method)
             request = _request(call, target, asker)
-            self._hands.access.check(asker, Attributes.of(request))
+            self._hands.access.check(asker, authorization_attributes(request))
             _check_namespace(served, request, call.path)
             found = self._dispatch(served, request)
         if served.deprecation:

@@ -10,9 +10,9 @@ import orjson
 from kube_sandbox.authentication.tokens import TokenIssuer
 from kube_sandbox.discovery.openapi import OpenAPIDocuments
 from kube_sandbox.discovery.resources import Discovery, Document
+from kube_sandbox.endpoints.interface import HTTPRequest
 from kube_sandbox.endpoints.request_info import Query
 from kube_sandbox.endpoints.responses import Response
-from kube_sandbox.http.interface import HTTPRequest
 from kube_sandbox.registry.builtin_resources import server_version
 
 _TEXT = "text/plain; charset=utf-8"

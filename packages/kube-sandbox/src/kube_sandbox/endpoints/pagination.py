@@ -19,7 +19,7 @@ import orjson
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError, bad_request, expired
 from kube_sandbox.endpoints.go_json_errors import go_syntax_error, go_type
-from kube_sandbox.endpoints.resource_version import (
+from kube_sandbox.storage.resource_version import (
     EXACT,
     VersionOptions,
     parse_list_version,

@@ -9,22 +9,22 @@ from datetime import datetime
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
+from kube_sandbox.endpoints.list_options import validate_options
 from kube_sandbox.endpoints.negotiation import Form, negotiate
 from kube_sandbox.endpoints.pagination import Page, Scope, page
 from kube_sandbox.endpoints.request_info import Query, Request
-from kube_sandbox.endpoints.resource_version import (
-    VersionOptions,
-    parse_list_version,
-    parse_version,
-    require_version,
-    validate_options,
-)
 from kube_sandbox.endpoints.responses import Rendering, Response
+from kube_sandbox.endpoints.stored_objects import StoredObjects
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.registry.selectable_fields import CustomFields
 from kube_sandbox.registry.selectors import FieldSelector, parse_fields, parse_labels
 from kube_sandbox.storage.records import Record
-from kube_sandbox.storage.stored_objects import StoredObjects
+from kube_sandbox.storage.resource_version import (
+    VersionOptions,
+    parse_list_version,
+    parse_version,
+    require_version,
+)
 
 _SYNTAX = "invalid selector"
 

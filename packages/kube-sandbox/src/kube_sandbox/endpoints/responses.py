@@ -5,18 +5,24 @@ Objects → the bytes that are sent, in the form that was asked for.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.endpoints.negotiation import JSON, YAML, Form, Shape
+from kube_sandbox.endpoints.stored_objects import StoredObjects, dumped, head_length
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.builtin_resources import internal_type
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.storage.records import Record
-from kube_sandbox.storage.stored_objects import StoredObjects, dumped, head_length
 from kube_sandbox.tables.render import include_of, not_a_list, partial, partial_list, table
+
+if TYPE_CHECKING:
+    from kube_sandbox.endpoints import yaml_bodies
+else:
+    yaml_bodies = lazy_module("kube_sandbox.endpoints.yaml_bodies")
 
 
 @dataclass(slots=True)
@@ -127,8 +133,6 @@ class Rendering:
 
     def _answer(self, code: int, obj: KubeObject, warnings: Sequence[str]) -> Response:
         if self.form.media_type == YAML:
-            from kube_sandbox.endpoints import yaml_bodies  # noqa: PLC0415
-
             return Response(code, yaml_bodies.printed(obj), YAML, warnings)
         if self.form.shape is Shape.OBJECT:
             return Response(code, dumped(self.served, obj), warnings=warnings)

@@ -17,6 +17,7 @@ from kube_sandbox import api_errors
 from kube_sandbox.admission.chain import AdmissionChain
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
 from kube_sandbox.endpoints.decoding import BodyDecoder
+from kube_sandbox.endpoints.stored_objects import StoredObjects
 from kube_sandbox.endpoints.write_request import (
     WriteRequest,
     check_name,
@@ -30,7 +31,6 @@ from kube_sandbox.registry import name_validation, object_meta
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.storage.records import Record
-from kube_sandbox.storage.stored_objects import StoredObjects
 
 _CONFLICT_MESSAGE = (
     "the object has been modified; please apply your changes to the latest version and try again"

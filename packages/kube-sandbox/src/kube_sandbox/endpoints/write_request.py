@@ -12,8 +12,9 @@ from kube_objects.times import format_time
 from kube_sandbox import api_errors
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.endpoints.options import WriteOptions, manager_or_agent
-from kube_sandbox.endpoints.request_info import Request, UserInfo
+from kube_sandbox.endpoints.request_info import Request
 from kube_sandbox.managedfields.manager import Types, Write
 from kube_sandbox.registry.builtin_resources import storage_key
 from kube_sandbox.registry.field_errors import quoted

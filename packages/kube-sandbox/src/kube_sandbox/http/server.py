@@ -16,9 +16,8 @@ import orjson
 
 from kube_sandbox import api_errors
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import VersionNotReachedError
+from kube_sandbox.endpoints.interface import HTTPRequest, Service, Stream
 from kube_sandbox.endpoints.responses import Response
-from kube_sandbox.http.interface import HTTPRequest, Service, Stream
 from kube_sandbox.http.messages import (
     BadMessageError,
     Head,
@@ -26,6 +25,7 @@ from kube_sandbox.http.messages import (
     RequestParser,
     head_of,
 )
+from kube_sandbox.storage.resource_version import VersionNotReachedError
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from weakref import WeakSet
 
-from kube_sandbox.endpoints.resource_version import FRESHNESS_TIMEOUT
 from kube_sandbox.storage.records import Change
+from kube_sandbox.storage.resource_version import FRESHNESS_TIMEOUT
 from kube_sandbox.storage.store import Store
 from kube_sandbox.storage.watch import Watch
 

@@ -16,7 +16,7 @@ from operator import attrgetter
 import orjson
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import VersionOptions, parse_version, require_version
+from kube_sandbox.storage.resource_version import VersionOptions, parse_version, require_version
 from kube_sandbox.storage.store import Change, ChangeType, Record, Store
 
 _BOOKMARK = "BOOKMARK"

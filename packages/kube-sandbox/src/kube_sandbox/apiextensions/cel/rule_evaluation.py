@@ -1,8 +1,7 @@
 """
 The validation rules of a custom kind, asked of an object.
 
-A tree of rules follows the schema, without the parts that have none. Errors of rules that do not
-look at the old value are forgiven (told as warnings) for a part that did not change.
+A rule that does not use the old value only warns for a part that did not change (ratcheting).
 
 What rules may do is bounded: each evaluation by the expression engine, all of one object together
 here, with a real server's numbers. It counts units of cost, of which a step here is at least one
@@ -12,21 +11,25 @@ nothing more is asked.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
+from kube_cel.budget import Budget
+from kube_cel.errors import EvaluationStopped, ExpressionError
+from kube_cel.scalars import NONE, OptionalValue
 from kube_objects.schemas import Schema
 from kube_objects.structural_schema import field as field_of
-from kube_objects.structural_schema import fields, is_embedded, items, other_fields
-from kube_sandbox.apiextensions.customresource.embedded_resources import child
-from kube_sandbox.apiextensions.customresource.ratcheting import (
+from kube_objects.structural_schema import items
+from kube_sandbox.apiextensions.cel.compilation import Rule
+from kube_sandbox.apiextensions.cel.rule_tree import RuleTree, Verdict
+from kube_sandbox.apiextensions.schema.embedded_resources import child
+from kube_sandbox.apiextensions.schema.ratcheting import (
     ABSENT,
     counterparts,
     is_unchanged,
     old_counterpart,
 )
-from kube_sandbox.apiextensions.customresource.violations import NOWHERE, format_number
+from kube_sandbox.apiextensions.schema.violations import NOWHERE, format_number
 from kube_sandbox.registry.field_errors import (
     ErrorType,
     FieldError,
@@ -36,11 +39,6 @@ from kube_sandbox.registry.field_errors import (
     required,
 )
 
-if TYPE_CHECKING:
-    from kube_cel.schema_views import Shape
-    from kube_sandbox.apiextensions.cel.compilation import Rule
-
-RULES = "x-kubernetes-validations"
 _MAX_COST = 10_000_000
 _BASE_RULE_COST = 2  # besides its loops
 _MAX_MESSAGE_LENGTH = 5 * 1024
@@ -51,45 +49,6 @@ _STOPPED_ONE = (
     "'operation cancelled: actual cost limit exceeded': no further validation rules will be run "
     "due to call cost exceeds limit for rule"
 )
-
-
-class RuleTree:
-    """The rules of one part of a schema, and those of the parts below it."""
-
-    def __init__(self, schema: Schema, *, is_root: bool) -> None:
-        self.schema = schema
-        self.kind = schema.get("type", "")
-        self._is_root = is_root
-        below = {name: rule_tree(part) for name, part in fields(schema).items()}
-        self.fields = {name: tree for name, tree in below.items() if tree is not None}
-        others, item = other_fields(schema), items(schema)
-        self.others = rule_tree(others) if others is not None else None
-        self.items = rule_tree(item) if item is not None else None
-
-    # The expression engine takes a while to load, and most schemas have no rules.
-
-    @cached_property
-    def rules(self) -> "list[Rule]":
-        """The rules of this part, compiled."""
-        if not self.schema.get(RULES):
-            return []
-        from kube_sandbox.apiextensions.cel.compilation import compile_rules  # noqa: PLC0415
-
-        return compile_rules(self.schema, is_root=self._is_root)
-
-    @cached_property
-    def view(self) -> "Shape":
-        """How rules see values of this part."""
-        from kube_sandbox.apiextensions.cel.compilation import rule_schema, view_of  # noqa: PLC0415
-
-        return view_of(rule_schema(self.schema, is_root=self._is_root))
-
-
-def rule_tree(schema: Schema, *, is_root: bool = False) -> RuleTree | None:
-    """Return the rules in a schema, or None if there are none."""
-    tree = RuleTree(schema, is_root=is_root or is_embedded(schema))
-    has_any = schema.get(RULES) or tree.fields or tree.items or tree.others
-    return tree if has_any else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +103,6 @@ class _OutOfBudget(Exception):  # noqa: N818 - the end of all asking
     """Rules took too much."""
 
 
-@dataclass(slots=True)
-class Verdict:
-    """What rules found: errors, and warnings instead of errors that are forgiven."""
-
-    errors: list[FieldError] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
 def evaluate_rules(
     tree: RuleTree, value: Any, old: Any = ABSENT, *, path: str = "", forgiving: bool = False
 ) -> Verdict:
@@ -171,8 +122,6 @@ class _RuleEvaluation:
     __slots__ = ("_budget", "_steps", "verdict")
 
     def __init__(self) -> None:
-        from kube_cel.budget import Budget  # noqa: PLC0415
-
         self.verdict = Verdict()
         self._steps = 0
         self._budget = Budget(meter=self._count)
@@ -220,12 +169,7 @@ class _RuleEvaluation:
             if not self._holds(rule, tree, known, path):
                 self._tell(rule, tree, known, path, ties)
 
-    def _holds(self, rule: "Rule", tree: RuleTree, known: dict[str, Any], path: str) -> bool:
-        from kube_cel.errors import (  # noqa: PLC0415
-            EvaluationStopped,
-            ExpressionError,
-        )
-
+    def _holds(self, rule: Rule, tree: RuleTree, known: dict[str, Any], path: str) -> bool:
         if rule.program is None:
             return True
         if self._steps > _MAX_COST:
@@ -250,7 +194,7 @@ class _RuleEvaluation:
 
     def _tell(
         self,
-        rule: "Rule",
+        rule: Rule,
         tree: RuleTree,
         known: dict[str, Any],
         path: str,
@@ -264,10 +208,8 @@ class _RuleEvaluation:
         else:
             self.verdict.errors.append(error)
 
-    def _message(self, rule: "Rule", tree: RuleTree, known: dict[str, Any]) -> str:
+    def _message(self, rule: Rule, tree: RuleTree, known: dict[str, Any]) -> str:
         """Work out a message; an empty one if that fails."""
-        from kube_cel.errors import ExpressionError  # noqa: PLC0415
-
         if rule.message_program is None:
             return ""
         try:
@@ -278,11 +220,9 @@ class _RuleEvaluation:
         return "" if len(told.encode()) > _MAX_MESSAGE_LENGTH or "\n" in told else told
 
 
-def _rule_variables(rule: "Rule", tree: RuleTree, known: dict[str, Any]) -> dict[str, Any]:
+def _rule_variables(rule: Rule, tree: RuleTree, known: dict[str, Any]) -> dict[str, Any]:
     if not rule.is_optional:
         return known
-    from kube_cel.scalars import NONE, OptionalValue  # noqa: PLC0415
-
     # What is inside an optional is not converted any more.
     old = OptionalValue(tree.view.value(known["oldSelf"])) if "oldSelf" in known else NONE
     return {**known, "oldSelf": old}

@@ -8,7 +8,7 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.apiextensions.customresource.violations import go_number
+from kube_sandbox.apiextensions.schema.violations import go_number
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.kinds import ScalePaths
 from kube_sandbox.registry.strategy import Errors

@@ -10,36 +10,33 @@ conversion but of the apiVersion is known, so what the other version does not de
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.schemas import Schema
 from kube_sandbox import api_errors
-from kube_sandbox.apiextensions.cel.rule_evaluation import (
-    RuleTree,
-    Verdict,
-    evaluate_rules,
-    rule_tree,
-)
-from kube_sandbox.apiextensions.customresource.embedded_resources import (
+from kube_sandbox.apiextensions.cel.rule_tree import RuleTree, Verdict, rule_tree
+from kube_sandbox.apiextensions.customresource.scale_subresource import check_scale
+from kube_sandbox.apiextensions.schema.embedded_resources import (
     check_embedded,
     check_unique_items,
     embedded_parts,
     unique_parts,
 )
-from kube_sandbox.apiextensions.customresource.metadata import read_metadata
-from kube_sandbox.apiextensions.customresource.prune_and_default import (
+from kube_sandbox.apiextensions.schema.go_structs import (
+    MalformedError,
+    whole_numbers,
+)
+from kube_sandbox.apiextensions.schema.object_meta import read_metadata
+from kube_sandbox.apiextensions.schema.prune_and_default import (
     Reader,
     apply_defaults,
     normalize_object,
 )
-from kube_sandbox.apiextensions.customresource.ratcheting import ABSENT, is_equal
-from kube_sandbox.apiextensions.customresource.scale_subresource import check_scale
-from kube_sandbox.apiextensions.customresource.schema_validation import SchemaValidator
-from kube_sandbox.apiextensions.customresource.violations import NOWHERE, as_field_errors
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
-    MalformedError,
-    whole_numbers,
-)
+from kube_sandbox.apiextensions.schema.ratcheting import ABSENT, is_equal
+from kube_sandbox.apiextensions.schema.value_validation import SchemaValidator
+from kube_sandbox.apiextensions.schema.violations import NOWHERE, as_field_errors
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry import object_meta
 from kube_sandbox.registry.field_errors import ErrorType, FieldError, invalid
 from kube_sandbox.registry.kinds import ScalePaths
@@ -51,6 +48,11 @@ from kube_sandbox.registry.strategy import (
     restore_field,
     set_generation,
 )
+
+if TYPE_CHECKING:
+    from kube_sandbox.apiextensions.cel import rule_evaluation
+else:
+    rule_evaluation = lazy_module("kube_sandbox.apiextensions.cel.rule_evaluation")
 
 # With one of these, rules are not asked: they are written for objects of the right shape.
 _BLOCKING = frozenset(
@@ -291,8 +293,8 @@ class CustomStrategy:
         if any(error.sort in _BLOCKING for error in found):
             return Verdict([_RULES_SKIPPED])
         if old is None:
-            return evaluate_rules(rules, new)
-        return evaluate_rules(rules, new, old, forgiving=True)
+            return rule_evaluation.evaluate_rules(rules, new)
+        return rule_evaluation.evaluate_rules(rules, new, old, forgiving=True)
 
     def ratcheted_warnings(self, obj: KubeObject) -> list[str]:
         """

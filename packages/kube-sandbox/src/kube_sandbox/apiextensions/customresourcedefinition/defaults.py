@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.apiextensions.customresource.metadata import METADATA
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
+from kube_sandbox.apiextensions.schema.go_structs import (
     DecodePosition,
     MalformedError,
     Read,
@@ -30,6 +29,7 @@ from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
     time,
     whole_numbers,
 )
+from kube_sandbox.apiextensions.schema.object_meta import METADATA
 
 
 def _schema(value: Any, spot: DecodePosition) -> Any:

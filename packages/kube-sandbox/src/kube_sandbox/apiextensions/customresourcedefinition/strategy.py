@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
 from kube_sandbox import api_errors
-from kube_sandbox.apiextensions.customresource.scalar_validation import is_known_format
 from kube_sandbox.apiextensions.customresourcedefinition.defaults import (
     empty_status,
     read_definition,
 )
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import MalformedError
 from kube_sandbox.apiextensions.customresourcedefinition.validation import (
     check_change,
     check_definition,
     check_status,
 )
+from kube_sandbox.apiextensions.schema.go_structs import MalformedError
+from kube_sandbox.apiextensions.schema.scalar_validation import is_known_format
 from kube_sandbox.registry.strategy import (
     Errors,
     Fields,

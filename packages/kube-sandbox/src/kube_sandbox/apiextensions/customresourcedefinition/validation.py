@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.customresource.embedded_resources import kind_name
 from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
     format_internal,
     internal_version,
@@ -23,6 +22,7 @@ from kube_sandbox.apiextensions.customresourcedefinition.version_validation impo
     check_version_fields,
     schema_of,
 )
+from kube_sandbox.apiextensions.schema.embedded_resources import kind_name
 from kube_sandbox.registry import object_meta
 from kube_sandbox.registry.field_errors import (
     FieldError,

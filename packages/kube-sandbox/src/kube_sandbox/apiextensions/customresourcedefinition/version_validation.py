@@ -8,8 +8,8 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
+from kube_sandbox.apiextensions.customresourcedefinition.schema_validation import check_schema
 from kube_sandbox.apiextensions.schema.field_paths import BadPath, follow
-from kube_sandbox.apiextensions.schema.validation import check_schema
 from kube_sandbox.registry.field_errors import (
     FieldError,
     duplicate,

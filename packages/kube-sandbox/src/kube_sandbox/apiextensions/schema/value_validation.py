@@ -15,19 +15,19 @@ from functools import partial
 from typing import Any
 
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.customresource.ratcheting import (
+from kube_sandbox.apiextensions.schema.ratcheting import (
     ABSENT,
     counterparts,
     is_unchanged,
     old_counterpart,
 )
-from kube_sandbox.apiextensions.customresource.scalar_validation import (
+from kube_sandbox.apiextensions.schema.scalar_validation import (
     is_choice,
     is_known_format,
     number_check,
     text_check,
 )
-from kube_sandbox.apiextensions.customresource.violations import (
+from kube_sandbox.apiextensions.schema.violations import (
     Violation,
     combination_violation,
     count_violation,

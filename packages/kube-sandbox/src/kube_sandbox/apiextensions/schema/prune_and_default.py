@@ -16,8 +16,8 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.customresource.metadata import read_metadata
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import MalformedError
+from kube_sandbox.apiextensions.schema.go_structs import MalformedError
+from kube_sandbox.apiextensions.schema.object_meta import read_metadata
 from kube_sandbox.registry.field_errors import invalid
 
 _META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))

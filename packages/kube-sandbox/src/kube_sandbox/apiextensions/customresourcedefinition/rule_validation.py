@@ -12,6 +12,7 @@ from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
 )
 from kube_sandbox.apiextensions.schema.field_paths import BadPath, follow
 from kube_sandbox.apiextensions.schema.structural import unsupported
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.field_errors import (
     FieldError,
     internal,
@@ -21,7 +22,10 @@ from kube_sandbox.registry.field_errors import (
 )
 
 if TYPE_CHECKING:
-    from kube_sandbox.apiextensions.cel.compilation import Rule
+    from kube_sandbox.apiextensions.cel import compilation, size_estimates
+else:
+    compilation = lazy_module("kube_sandbox.apiextensions.cel.compilation")
+    size_estimates = lazy_module("kube_sandbox.apiextensions.cel.size_estimates")
 
 RULES = "x-kubernetes-validations"
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
@@ -107,11 +111,7 @@ class RuleLocation:
 
 def check_rules(schema: Schema, place: RuleLocation, bill: CostBudget) -> Iterator[FieldError]:
     """Yield what is wrong with the expressions of rules, and add to the bill what they cost."""
-    # The expression engine takes a while to load, and most schemas have no rules.
-    from kube_sandbox.apiextensions.cel.compilation import compile_rules  # noqa: PLC0415
-    from kube_sandbox.apiextensions.cel.size_estimates import estimate_size  # noqa: PLC0415
-
-    extent = estimate_size(schema, is_root=place.is_root)
+    extent = size_estimates.estimate_size(schema, is_root=place.is_root)
     if place.untied is None or extent is None:
         told = (
             "internal error: failed to construct type information for x-kubernetes-validations "
@@ -119,7 +119,7 @@ def check_rules(schema: Schema, place: RuleLocation, bill: CostBudget) -> Iterat
         )
         yield internal(f"{place.path}.{RULES}", told)
         return
-    compiled = compile_rules(schema, is_root=place.is_root, size_at=extent.at)
+    compiled = compilation.compile_rules(schema, is_root=place.is_root, size_at=extent.at)
     repeats = extent.repetitions if place.repeats is None else place.repeats
     for index, (rule, raw) in enumerate(zip(compiled, schema[RULES], strict=True)):
         where = f"{place.path}.{RULES}[{index}]"
@@ -134,7 +134,7 @@ def check_rules(schema: Schema, place: RuleLocation, bill: CostBudget) -> Iterat
 
 
 def _check_expressions(
-    rule: "Rule", raw: dict[str, Any], where: str, bill: CostBudget
+    rule: "compilation.Rule", raw: dict[str, Any], where: str, bill: CostBudget
 ) -> Iterator[FieldError]:
     shown = format_internal(internal_rule(raw))
     if rule.problem:

@@ -12,7 +12,7 @@ import re2
 
 from kube_objects.formats import matches_format
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.customresource.violations import (
+from kube_sandbox.apiextensions.schema.violations import (
     Violation,
     format_number,
     go_number,

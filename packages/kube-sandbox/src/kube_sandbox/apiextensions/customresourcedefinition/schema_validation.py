@@ -12,19 +12,19 @@ from typing import Any
 
 from kube_objects.schemas import Schema
 from kube_sandbox.apiextensions.cel.cost_limits import CostBudget, repeated
-from kube_sandbox.apiextensions.cel.rule_validation import (
+from kube_sandbox.apiextensions.customresourcedefinition.default_validation import check_defaults
+from kube_sandbox.apiextensions.customresourcedefinition.defaults import INTERNAL_NAMES
+from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
+    format_internal,
+    internal_schema,
+)
+from kube_sandbox.apiextensions.customresourcedefinition.rule_validation import (
     RULES,
     RuleLocation,
     check_rule_texts,
     check_rules,
     has_type,
 )
-from kube_sandbox.apiextensions.customresourcedefinition.defaults import INTERNAL_NAMES
-from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
-    format_internal,
-    internal_schema,
-)
-from kube_sandbox.apiextensions.schema.default_validation import check_defaults
 from kube_sandbox.apiextensions.schema.list_type_validation import check_lists
 from kube_sandbox.apiextensions.schema.structural import structural_errors, unsupported
 from kube_sandbox.registry.field_errors import FieldError, forbidden, invalid, not_supported

@@ -6,17 +6,23 @@ Defaults of the metadata of an object inside an object are only checked against 
 
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.cel.rule_evaluation import evaluate_rules, rule_tree
-from kube_sandbox.apiextensions.customresource.embedded_resources import check_embedded
-from kube_sandbox.apiextensions.customresource.prune_and_default import Reader, prune_unknown_fields
-from kube_sandbox.apiextensions.customresource.ratcheting import is_equal
-from kube_sandbox.apiextensions.customresource.schema_validation import SchemaValidator
-from kube_sandbox.apiextensions.customresource.violations import as_field_errors
+from kube_sandbox.apiextensions.cel.rule_tree import rule_tree
+from kube_sandbox.apiextensions.schema.embedded_resources import check_embedded
+from kube_sandbox.apiextensions.schema.prune_and_default import Reader, prune_unknown_fields
+from kube_sandbox.apiextensions.schema.ratcheting import is_equal
+from kube_sandbox.apiextensions.schema.value_validation import SchemaValidator
+from kube_sandbox.apiextensions.schema.violations import as_field_errors
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.field_errors import FieldError, invalid
 from kube_sandbox.registry.strategy import Errors
+
+if TYPE_CHECKING:
+    from kube_sandbox.apiextensions.cel import rule_evaluation
+else:
+    rule_evaluation = lazy_module("kube_sandbox.apiextensions.cel.rule_evaluation")
 
 _META_FIELDS = frozenset(("metadata", "kind", "apiVersion"))
 _EMBEDDED = "x-kubernetes-embedded-resource"
@@ -60,8 +66,8 @@ def _check_default(
     rules = rule_tree(schema, is_root=is_object)
     if rules is None:
         return
-    errors = evaluate_rules(rules, value, value, path=path).errors
-    yield from errors or evaluate_rules(rules, value, path=path).errors
+    errors = rule_evaluation.evaluate_rules(rules, value, value, path=path).errors
+    yield from errors or rule_evaluation.evaluate_rules(rules, value, path=path).errors
 
 
 def _of_any_type(schema: Schema) -> Schema:

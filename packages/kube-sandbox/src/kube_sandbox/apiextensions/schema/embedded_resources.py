@@ -22,8 +22,8 @@ from kube_objects.structural_schema import (
     list_type,
     other_fields,
 )
-from kube_sandbox.apiextensions.customresource.metadata import read_metadata
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import MalformedError
+from kube_sandbox.apiextensions.schema.go_structs import MalformedError
+from kube_sandbox.apiextensions.schema.object_meta import read_metadata
 from kube_sandbox.registry import object_meta
 from kube_sandbox.registry.field_errors import duplicate, invalid, required
 from kube_sandbox.registry.name_validation import dns_1035_label, path_segment
