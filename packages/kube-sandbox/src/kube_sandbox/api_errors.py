@@ -6,7 +6,6 @@ Follows apimachinery/pkg/api/errors/errors.go and apimachinery/pkg/util/validati
 `StatusError`; the handler sends its `status()`. This module is below all others.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from kube_objects.go_text import quote
 from kube_objects.refs import KubeObject
 
 
@@ -66,7 +66,7 @@ class FieldError:
 def format_field_value(value: Any) -> str:
     """Print a value as Go does in such messages."""
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
@@ -74,12 +74,6 @@ def format_field_value(value: Any) -> str:
     # Go escapes these three in JSON, and sorts the keys of maps.
     text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def quoted(text: str) -> str:
-    """Quote a text as Go's %q does."""
-    escaped = json.dumps(text, ensure_ascii=False)
-    return escaped.replace("\x7f", "\\x7f")
 
 
 class StatusError(Exception):
@@ -143,7 +137,7 @@ def success(details: Mapping[str, Any]) -> KubeObject:
 
 def not_found(group: str, plural: str, name: str) -> StatusError:
     """Say that there is no such object."""
-    text = f"{qualified(group, plural)} {quoted(name)} not found"
+    text = f"{qualified(group, plural)} {quote(name)} not found"
     return StatusError(404, "NotFound", text, _details(name, group, plural))
 
 
@@ -154,13 +148,13 @@ def no_such_path() -> StatusError:
 
 def already_exists(group: str, plural: str, name: str) -> StatusError:
     """Say that there is an object of that name."""
-    text = f"{qualified(group, plural)} {quoted(name)} already exists"
+    text = f"{qualified(group, plural)} {quote(name)} already exists"
     return StatusError(409, "AlreadyExists", text, _details(name, group, plural))
 
 
 def conflict(group: str, plural: str, name: str, why: str) -> StatusError:
     """Say that an object is not what the request takes it for."""
-    text = f"Operation cannot be fulfilled on {qualified(group, plural)} {quoted(name)}: {why}"
+    text = f"Operation cannot be fulfilled on {qualified(group, plural)} {quote(name)}: {why}"
     return StatusError(409, "Conflict", text, _details(name, group, plural))
 
 
@@ -175,7 +169,7 @@ def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> S
     # The same error twice is told once, as the API server's aggregate does.
     texts = list(dict.fromkeys(map(str, found)))
     told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    text = f"{qualified(group, kind)} {quoted(name)} is invalid"
+    text = f"{qualified(group, kind)} {quote(name)} is invalid"
     message = f"{text}: {told}" if texts else text
     causes = [each.cause() for each in found]
     return StatusError(422, "Invalid", message, _details(name, group, kind, causes=causes or None))
@@ -187,7 +181,7 @@ def forbidden(group: str, plural: str, name: str, why: str) -> StatusError:
     if not subject:
         text = f"forbidden: {why}"
     elif name:
-        text = f"{subject} {quoted(name)} is forbidden: {why}"
+        text = f"{subject} {quote(name)} is forbidden: {why}"
     else:
         text = f"{subject} is forbidden: {why}"
     return StatusError(403, "Forbidden", text, _details(name, group, plural))
@@ -210,7 +204,7 @@ def expired(message: str) -> StatusError:
 
 def method_not_supported(group: str, plural: str, action: str) -> StatusError:
     """Say that a resource cannot do that."""
-    text = f"{action} is not supported on resources of kind {quoted(qualified(group, plural))}"
+    text = f"{action} is not supported on resources of kind {quote(qualified(group, plural))}"
     return StatusError(405, "MethodNotAllowed", text, _details("", group, plural))
 
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kube_cel.go_numbers import format_json_double
 from kube_cel.values import LISTS, MAPS, MAX_PARTS, check_size
+from kube_objects.go_numbers import format_json_double
 
 Substitutes = Mapping[type, Callable[[Any], Any]]
 

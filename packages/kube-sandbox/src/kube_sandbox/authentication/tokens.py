@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from kube_objects.go_text import quote
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time, parse_time
 from kube_sandbox import api_errors
 from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry import field_errors
-from kube_sandbox.registry.field_errors import FieldError, quoted
+from kube_sandbox.registry.field_errors import FieldError
 
 if TYPE_CHECKING:
     from kube_sandbox.authentication import token_signing
@@ -176,7 +177,7 @@ class TokenIssuer:
         namespace, account = about["namespace"], about["serviceaccount"]
         found = self._find("serviceaccounts", namespace, account["name"])
         if found is None:
-            raise TokenError(f"serviceaccounts {quoted(account['name'])} not found")
+            raise TokenError(f"serviceaccounts {quote(account['name'])} not found")
         uid = found["metadata"].get("uid")
         if uid != account["uid"]:
             text = f"({uid}) does not match claim ({account['uid']})"
@@ -214,7 +215,7 @@ class TokenIssuer:
             raise api_errors.not_found("", plural, name)
         account = (found.get("spec") or {}).get("serviceAccountName", "")
         if kind == "Pod" and account != home["name"]:
-            text = f"cannot bind token for serviceaccount {quoted(home['name'])}"
+            text = f"cannot bind token for serviceaccount {quote(home['name'])}"
             raise api_errors.bad_request(
                 f"{text} to pod running with different serviceaccount name."
             )
@@ -290,7 +291,7 @@ def _moment(seconds: float) -> datetime:
 
 
 def _listed(texts: Iterable[str]) -> str:
-    return f"[{' '.join(map(quoted, texts))}]"
+    return f"[{' '.join(map(quote, texts))}]"
 
 
 def _unverified_claims(token: str) -> Claims | None:

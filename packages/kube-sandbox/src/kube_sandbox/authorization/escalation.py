@@ -8,11 +8,11 @@ rule, in the API server's words.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kube_objects.go_text import quote
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.authentication.user_info import MASTERS, UserInfo
 from kube_sandbox.authorization.rbac import RBAC, Attributes, RBACAuthorizer, Rule, covers_path
-from kube_sandbox.registry.field_errors import quoted
 
 ROLES = frozenset(("roles", "clusterroles"))
 BINDINGS = frozenset(("rolebindings", "clusterrolebindings"))
@@ -93,7 +93,7 @@ def _missing(access: RBACAuthorizer, asker: UserInfo, namespace: str, rules: Ite
     told = "\n".join(sorted({_format_rule(each) for each in _compact_rules(lacking)}))
     groups = _texts(asker.groups)
     text = (
-        f"user {quoted(asker.user)} (groups={groups}) is attempting to grant RBAC permissions "
+        f"user {quote(asker.user)} (groups={groups}) is attempting to grant RBAC permissions "
         f"not currently held:\n{told}"
     )
     return f"{text}; resolution errors: [{' '.join(errors)}]" if errors else text
@@ -157,7 +157,7 @@ def _format_rule(rule: Rule) -> str:
 
 
 def _texts(texts: Iterable[str]) -> str:
-    return f"[{' '.join(map(quoted, texts))}]"
+    return f"[{' '.join(map(quote, texts))}]"
 
 
 def _selectors(role: Mapping[str, object]) -> bool:

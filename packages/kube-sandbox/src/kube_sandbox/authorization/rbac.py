@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from kube_objects.go_text import quote
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.authentication.user_info import MASTERS, UserInfo
-from kube_sandbox.registry.field_errors import quoted
 
 Rule = Mapping[str, Any]
 _Grant = tuple[str | StatusError, Rule]
@@ -165,15 +165,15 @@ class _Policy:
 
 def forbidden(asker: UserInfo, attributes: Attributes, reason: str) -> StatusError:
     """Say that somebody may not do something."""
-    who = f"User {quoted(asker.user)} cannot {attributes.verb}"
+    who = f"User {quote(asker.user)} cannot {attributes.verb}"
     if not attributes.resource:
-        text = f"{who} path {quoted(attributes.path)}"
+        text = f"{who} path {quote(attributes.path)}"
     else:
         scope = "at the cluster scope"
         if attributes.namespace:
-            scope = f"in the namespace {quoted(attributes.namespace)}"
-        what = f"resource {quoted(attributes.parted_resource)}"
-        text = f"{who} {what} in API group {quoted(attributes.group)} {scope}"
+            scope = f"in the namespace {quote(attributes.namespace)}"
+        what = f"resource {quote(attributes.parted_resource)}"
+        text = f"{who} {what} in API group {quote(attributes.group)} {scope}"
     # Nobody shall take it for HTML.
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = f"{text}: {reason}" if reason else text
@@ -249,8 +249,8 @@ def _describe(binding: KubeObject, asker: UserInfo, namespace: str) -> str:
     is_local = "namespace" in metadata
     place = f"{metadata['name']}/{metadata['namespace']}" if is_local else metadata["name"]
     kind = "RoleBinding" if is_local else "ClusterRoleBinding"
-    what = f"{role['kind']} {quoted(role['name'])}"
-    return f"{kind} {quoted(place)} of {what} to {subject['kind']} {quoted(name)}"
+    what = f"{role['kind']} {quote(role['name'])}"
+    return f"{kind} {quote(place)} of {what} to {subject['kind']} {quote(name)}"
 
 
 def _missing_role(role: Mapping[str, Any]) -> StatusError:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from kube_objects.builtins.catalog import catalog
+from kube_objects.go_format import format_value
+from kube_objects.go_text import quote
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.yaml_scalars import json_number
 from kube_sandbox import api_errors
@@ -22,8 +24,7 @@ from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.builtin.go_codec.round_trip import round_trip_of, strict_refusal
 from kube_sandbox.registry.builtin.go_codec.strict_decoding import duplicate_fields, has_duplicates
 from kube_sandbox.registry.builtin_resources import internal_type
-from kube_sandbox.registry.field_errors import invalid, quoted
-from kube_sandbox.registry.go_text import format_value
+from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.kinds import Served
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
         if obj.get("kind") != served.kind.kind:
             return obj, []  # it is refused, but not for its fields
         unknown = strategy.decode(obj)
-        return obj, [f"unknown field {quoted(each)}" for each in unknown]
+        return obj, [f"unknown field {quote(each)}" for each in unknown]
     form = round_trip_of(served.kind)
     if form is None:
         return obj, []
@@ -135,7 +136,7 @@ def _duplicate_field_error(served: Served, data: bytes, mistakes: list[str]) -> 
     form = None if served.is_custom else round_trip_of(served.kind)
     if form is not None:
         return form.strict_errors(data)
-    return [*(f"duplicate field {quoted(each)}" for each in duplicate_fields(data)), *mistakes]
+    return [*(f"duplicate field {quote(each)}" for each in duplicate_fields(data)), *mistakes]
 
 
 def parse_apply(data: bytes) -> KubeObject:
@@ -232,7 +233,7 @@ def _other_kind(served: Served, given: Kind) -> api_errors.StatusError:
     is_apart = kind.group in _SEPARATE_SERVER_GROUPS and given.group != kind.group
     if is_apart or catalog.find(given) is None:
         why = (
-            f"no kind {quoted(given.kind)} is registered for version {quoted(given.api_version)} "
+            f"no kind {quote(given.kind)} is registered for version {quote(given.api_version)} "
             'in scheme "pkg/runtime/scheme.go:111"'
         )
     elif (given.group, given.kind) == (kind.group, kind.kind):
@@ -240,13 +241,13 @@ def _other_kind(served: Served, given: Kind) -> api_errors.StatusError:
     else:
         source, goal = f"{given.version}.{given.kind}", internal_type(served)
         why = f"converting ({source}) to ({goal}): unknown conversion"
-    subject = f"{given.kind} in version {quoted(given.version)}"
+    subject = f"{given.kind} in version {quote(given.version)}"
     return api_errors.bad_request(f"{subject} cannot be handled as a {kind.kind}: {why}")
 
 
 def _cannot_be_handled(served: Served, why: str) -> api_errors.StatusError:
     kind = served.kind
-    subject = f"{kind.kind} in version {quoted(kind.version)} cannot be handled as a {kind.kind}"
+    subject = f"{kind.kind} in version {quote(kind.version)} cannot be handled as a {kind.kind}"
     return api_errors.bad_request(f"{subject}: {why}")
 
 

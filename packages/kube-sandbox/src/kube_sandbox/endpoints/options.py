@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from kube_objects.go_text import quote
 from kube_sandbox.api_errors import bad_request
 from kube_sandbox.api_errors import invalid as invalid_object
 from kube_sandbox.endpoints.go_json_errors import go_syntax_error, go_type
@@ -16,7 +17,6 @@ from kube_sandbox.registry.field_errors import (
     forbidden,
     invalid,
     not_supported,
-    quoted,
     required,
     too_long,
 )
@@ -115,7 +115,7 @@ def _given(body: bytes) -> dict[str, Any]:
     kind, version = found.get("kind") or "DeleteOptions", found.get("apiVersion") or "v1"
     if kind != "DeleteOptions":
         raise bad_request(
-            f"no kind {quoted(kind)} is registered for version {quoted(version)} in scheme "
+            f"no kind {quote(kind)} is registered for version {quote(version)} in scheme "
             '"pkg/runtime/scheme.go:111"'
         )
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from kube_objects.go_text import quote
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.times import format_time
 from kube_sandbox import api_errors
@@ -17,7 +18,6 @@ from kube_sandbox.endpoints.options import WriteOptions, manager_or_agent
 from kube_sandbox.endpoints.request_info import Request
 from kube_sandbox.managedfields.manager import Types, Write
 from kube_sandbox.registry.builtin_resources import storage_key
-from kube_sandbox.registry.field_errors import quoted
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.registry.strategy import RequestContext
 
@@ -154,11 +154,11 @@ def version_of(obj: KubeObject) -> int:
     text = obj["metadata"].get("resourceVersion") or "0"
     if not text.isascii() or not text.isdecimal():
         raise api_errors.StatusError(
-            500, "", f"strconv.ParseUint: parsing {quoted(text)}: invalid syntax"
+            500, "", f"strconv.ParseUint: parsing {quote(text)}: invalid syntax"
         )
     if len(text) > _MAX_VERSION_LENGTH:
         raise api_errors.StatusError(
-            500, "", f"strconv.ParseUint: parsing {quoted(text)}: value out of range"
+            500, "", f"strconv.ParseUint: parsing {quote(text)}: value out of range"
         )
     return int(text)
 

@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping
 
+from kube_objects.go_text import quote
 from kube_sandbox.api_errors import StatusError, apply_conflict
 from kube_sandbox.managedfields import fieldset
 from kube_sandbox.managedfields.entries import UPDATE, identity_text
 from kube_sandbox.managedfields.fieldset import FieldSet
-from kube_sandbox.managedfields.go_text import format_value, number
 from kube_sandbox.managedfields.updater import Identity
-from kube_sandbox.registry.field_errors import quoted
 
 
 def conflict_error(owners: Mapping[Identity, FieldSet], *, is_stored: bool) -> StatusError:
     """Say which fields belong to whom; `is_stored` says that this was noted before."""
-    print_number = number if is_stored else format_value
+    print_number = fieldset.stored_number_text if is_stored else fieldset.applied_number_text
     found = [
         (
             _format_manager(identity),
@@ -41,7 +40,7 @@ def _message(found: list[tuple[str, list[str]]], count: int) -> str:
 
 
 def _format_manager(identity: Identity) -> str:
-    text = quoted(identity.manager)
+    text = quote(identity.manager)
     if identity.subresource:
-        text = f"{text} with subresource {quoted(identity.subresource)}"
+        text = f"{text} with subresource {quote(identity.subresource)}"
     return f"{text} using {identity.api_version}" if identity.operation == UPDATE else text

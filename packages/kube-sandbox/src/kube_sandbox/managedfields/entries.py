@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kube_objects.go_format import json_text
 from kube_objects.refs import KubeObject
 from kube_sandbox.managedfields import fieldset
-from kube_sandbox.managedfields.go_text import json_text
 from kube_sandbox.managedfields.updater import Identity, Owned, Owners
 
 APPLY = "Apply"

@@ -15,8 +15,9 @@ from typing import Any
 
 import orjson
 
-from kube_sandbox.managedfields.go_text import json_text, number
-from kube_sandbox.registry.field_errors import quoted
+from kube_objects.go_format import format_value, json_text, whole_floats_as_integers
+from kube_objects.go_numbers import format_double
+from kube_objects.go_text import quote
 
 FieldSet = dict[str, Any]
 
@@ -203,7 +204,17 @@ def _value_order(value: Any) -> tuple[Any, ...]:
     return (5,)
 
 
-def path_text(path: Iterable[str], number_text: Callable[[float], str] = number) -> str:
+def stored_number_text(number: float) -> str:
+    """Print a number of stored managed fields: JSON, which Go reads as a float64."""
+    return format_double(float(number))
+
+
+def applied_number_text(number: float) -> str:
+    """Print a number of an applied object: YAML, in which a whole number is an integer."""
+    return format_value(whole_floats_as_integers(number))
+
+
+def path_text(path: Iterable[str], number_text: Callable[[float], str] = stored_number_text) -> str:
     """
     Print a path as messages have it: `.spec.ports[port=80,protocol="TCP"].name`.
 
@@ -212,7 +223,7 @@ def path_text(path: Iterable[str], number_text: Callable[[float], str] = number)
     return "".join(step_text(step, number_text) for step in path)
 
 
-def step_text(step: str, number_text: Callable[[float], str] = number) -> str:
+def step_text(step: str, number_text: Callable[[float], str] = stored_number_text) -> str:
     """Print one step of a path."""
     prefix, rest = step[0], step[2:]
     if prefix == "f":
@@ -232,7 +243,7 @@ def _value_text(value: Any, number_text: Callable[[float], str]) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if isinstance(value, list):
         return f"[{','.join(_value_text(each, number_text) for each in value)}]"
     if isinstance(value, dict):

@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 
+from kube_objects.go_format import json_text
 from kube_objects.refs import KubeObject
 from kube_sandbox.managedfields import fieldset
 from kube_sandbox.managedfields.fieldset import FieldSet
-from kube_sandbox.managedfields.go_text import json_text
 from kube_sandbox.managedfields.typed import compare, fields_of
 from kube_sandbox.managedfields.updater import UpdateContext
 from kube_sandbox.managedfields.validation import is_valid

@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
+from kube_objects.go_format import json_text
 from kube_objects.refs import KubeObject
 from kube_sandbox.managedfields.fieldset import SELF, FieldSet
-from kube_sandbox.managedfields.go_text import json_text
 from kube_sandbox.managedfields.types import Atom, ListType, MapType
 
 _CONTAINERS = frozenset((dict, list))

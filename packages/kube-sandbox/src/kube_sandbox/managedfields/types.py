@@ -13,8 +13,8 @@ from typing import Any
 
 from kube_objects import structural_schema as schemas
 from kube_objects.builtins.catalog import catalog
+from kube_objects.go_format import json_text
 from kube_objects.schemas import Schema
-from kube_sandbox.managedfields.go_text import json_text
 
 _NUMERIC = frozenset((int, float))
 _STRING = frozenset((str,))

@@ -7,8 +7,13 @@ do not fit.
 
 from typing import Any
 
-from kube_sandbox.managedfields.fieldset import step_text
-from kube_sandbox.managedfields.go_text import format_literal, format_value, type_name
+from kube_objects.go_format import (
+    format_literal,
+    format_value,
+    type_name,
+    whole_floats_as_integers,
+)
+from kube_sandbox.managedfields.fieldset import applied_number_text, step_text
 from kube_sandbox.managedfields.typed import UnnamedItemError, has_path_element, step_of
 from kube_sandbox.managedfields.types import Atom, ListType, MapType
 
@@ -71,14 +76,15 @@ def _find_errors(value: Any, atom: Atom, may_repeat: bool) -> _Wrong:
         return _find_map_errors(value, atom.map, may_repeat)
     if type(value) is list and atom.list is not None:
         return _find_list_errors(value, atom.list, may_repeat)
+    # What is applied comes as YAML, in which a whole number is an integer however it is written.
+    shown = whole_floats_as_integers(value)
+    plain = format_value(shown)
     if atom.map is not None:
-        return [("", f"expected map, got &{{{format_value(value)}}}")]
+        return [("", f"expected map, got &{{{plain}}}")]
     if atom.list is not None and not atom.scalar:
-        return [("", f"expected list, got &{{{format_value(value)}}}")]
+        return [("", f"expected list, got &{{{plain}}}")]
     words = _MESSAGES[atom.scalar]
-    text = words.format(
-        type=type_name(value), literal=format_literal(value), plain=format_value(value)
-    )
+    text = words.format(type=type_name(value), literal=format_literal(shown), plain=plain)
     return [("", text)]
 
 
@@ -103,7 +109,7 @@ def _find_list_errors(value: list[Any], kind: ListType, may_repeat: bool) -> _Wr
                 step = step_of(item, kind)
             except UnnamedItemError as reason:
                 return [*found, ("", f"element {place}: {reason}")]
-            shown = step_text(step, format_value)
+            shown = step_text(step, applied_number_text)
             if step in seen and not may_repeat:
                 found.append(("", f"duplicate entries for key {shown}"))
             seen.add(step)

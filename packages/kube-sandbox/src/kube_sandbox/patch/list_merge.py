@@ -8,9 +8,9 @@ if it is an object, by the value of its merge key.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kube_objects.go_format import format_value
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.patch.json_patch import PatchRejectedError
-from kube_sandbox.registry.go_text import format_value
 
 GO_TYPES = {
     dict: "map[string]interface {}",

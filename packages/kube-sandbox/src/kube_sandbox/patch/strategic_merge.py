@@ -13,6 +13,7 @@ is answered with 500, as there.
 from collections.abc import Mapping
 from typing import Any
 
+from kube_objects.go_format import format_value
 from kube_objects.schemas import Schema
 from kube_sandbox.api_errors import StatusError, bad_request
 from kube_sandbox.patch.json_patch import json_type
@@ -30,7 +31,6 @@ from kube_sandbox.patch.list_merge import (
     partition_items,
     scalar,
 )
-from kube_sandbox.registry.go_text import format_value
 
 _PATCH = "$patch"
 _RETAIN = "$retainKeys"

@@ -8,8 +8,9 @@ these texts, so they are the same to the letter.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kube_objects.go_text import quote as quoted
 from kube_objects.problems import Path
-from kube_sandbox.api_errors import OMITTED, ErrorType, FieldError, format_field_value, quoted
+from kube_sandbox.api_errors import OMITTED, ErrorType, FieldError, format_field_value
 
 __all__ = [
     "ErrorType",

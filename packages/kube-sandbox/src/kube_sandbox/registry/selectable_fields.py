@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kube_objects.go_format import format_value
 from kube_objects.refs import Kind, KubeObject
-from kube_sandbox.registry.go_text import format_value
 
 Reader = Callable[[KubeObject], str]
 

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kube_objects.go_text import quote
 from kube_objects.label_selectors import Operator, Requirement, Selector
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.api_errors import bad_request
 from kube_sandbox.registry import name_validation
 from kube_sandbox.registry.field_errors import invalid as invalid_field
-from kube_sandbox.registry.field_errors import quoted
 from kube_sandbox.registry.selectable_fields import CustomFields, Fields, Reader, fields_of
 
 _TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!(),<>])|([^ \t\r\n=!(),<>]+))")
@@ -253,7 +253,7 @@ def _check_field(field: str, fields: Fields, kind: Kind) -> None:
     if field == "metadata.name" or (field == "metadata.namespace" and fields.has_namespace):
         return
     if field not in fields.readers:
-        values = {"field": field, "quoted": quoted(field), "version": kind.api_version}
+        values = {"field": field, "quoted": quote(field), "version": kind.api_version}
         raise bad_request(fields.refusal.format(**values))
 
 

@@ -7,7 +7,8 @@ store has it or `FRESHNESS_TIMEOUT` is over; then `require_version` rejects it.
 
 from dataclasses import dataclass
 
-from kube_sandbox.api_errors import ErrorType, FieldError, StatusError, bad_request, quoted
+from kube_objects.go_text import quote
+from kube_sandbox.api_errors import ErrorType, FieldError, StatusError, bad_request
 from kube_sandbox.storage.store import Store
 
 EXACT = "Exact"
@@ -52,7 +53,7 @@ def _version_error(text: str) -> FieldError | None:
     if is_number and int(text) <= _MAX_VERSION:
         return None
     why = "value out of range" if is_number else "invalid syntax"
-    told = f"strconv.ParseUint: parsing {quoted(text)}: {why}"
+    told = f"strconv.ParseUint: parsing {quote(text)}: {why}"
     return FieldError(ErrorType.INVALID, "resourceVersion", text, told)
 
 

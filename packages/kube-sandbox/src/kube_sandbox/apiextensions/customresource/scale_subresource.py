@@ -6,9 +6,9 @@ Where the numbers are is said by paths of plain names, `.spec.replicas`.
 
 from typing import Any
 
+from kube_objects.go_format import format_value
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.apiextensions.schema.violations import go_number
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.kinds import ScalePaths
 from kube_sandbox.registry.strategy import Errors
@@ -129,24 +129,6 @@ def _find(obj: KubeObject, path: str, wanted: type) -> Any:
 
 def _wrong_type(steps: list[str], value: Any, wanted: str) -> _WrongType:
     return _WrongType(
-        f".{'.'.join(steps)} accessor error: {_format_value(value)} is of the type "
+        f".{'.'.join(steps)} accessor error: {format_value(value)} is of the type "
         f"{_GO_TYPES[type(value)]}, expected {wanted}"
     )
-
-
-def _format_value(value: Any) -> str:
-    """Print a value as Go's %v does."""
-    match value:
-        case None:
-            return "<nil>"
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return go_number(value)
-        case list():
-            return f"[{' '.join(map(_format_value, value))}]"
-        case dict():
-            inside = " ".join(f"{key}:{_format_value(part)}" for key, part in sorted(value.items()))
-            return f"map[{inside}]"
-        case _:
-            return str(value)

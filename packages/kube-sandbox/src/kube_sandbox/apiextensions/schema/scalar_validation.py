@@ -11,11 +11,11 @@ from typing import Any
 import re2
 
 from kube_objects.formats import matches_format
+from kube_objects.go_format import format_value
 from kube_objects.schemas import Schema
 from kube_sandbox.apiextensions.schema.violations import (
     Violation,
     format_number,
-    go_number,
     is_whole,
     length_violation,
     rule_violation,
@@ -125,7 +125,7 @@ def _multiple_of(schema: Schema) -> _NumberRule:
     def rule(number: Any, path: str) -> Violation | None:
         factor = _bound_like(schema["multipleOf"], number)
         if factor <= 0:
-            told = f"factor MultipleOf declared for {path} must be positive: {go_number(factor)}"
+            told = f"factor MultipleOf declared for {path} must be positive: {format_value(factor)}"
             return Violation(ErrorType.INVALID, path, format_number(factor), told)
         if isinstance(number, int):
             fits = number % factor == 0
@@ -134,7 +134,7 @@ def _multiple_of(schema: Schema) -> _NumberRule:
         return (
             None
             if fits
-            else rule_violation(path, number, f"should be a multiple of {go_number(factor)}")
+            else rule_violation(path, number, f"should be a multiple of {format_value(factor)}")
         )
 
     return rule
@@ -148,7 +148,7 @@ def _minimum(schema: Schema) -> _NumberRule:
         bound = _bound_like(schema["minimum"], number)
         if number > bound or (number == bound and not exclusive):
             return None
-        return rule_violation(path, number, f"{words} {go_number(bound)}")
+        return rule_violation(path, number, f"{words} {format_value(bound)}")
 
     return rule
 
@@ -161,7 +161,7 @@ def _maximum(schema: Schema) -> _NumberRule:
         bound = _bound_like(schema["maximum"], number)
         if number < bound or (number == bound and not exclusive):
             return None
-        return rule_violation(path, number, f"{words} {go_number(bound)}")
+        return rule_violation(path, number, f"{words} {format_value(bound)}")
 
     return rule
 

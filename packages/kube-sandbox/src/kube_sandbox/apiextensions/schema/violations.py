@@ -9,15 +9,15 @@ always fit what Kubernetes says elsewhere: the text repeats the path, a type is 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import orjson
 
-from kube_sandbox.registry.field_errors import ErrorType, FieldError, quoted, too_many
+from kube_objects.go_numbers import format_double
+from kube_objects.go_text import quote
+from kube_sandbox.registry.field_errors import ErrorType, FieldError, too_many
 
 NOWHERE = "<nil>"
-_LEAST_EXPONENT, _MOST_EXPONENT = -4, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +30,9 @@ class Violation:
     detail: str = ""
 
 
-def go_number(number: float) -> str:
-    """Print a number as Go's %v does: from a million on, and below a ten thousandth, as 1e+06."""
-    if isinstance(number, int):
-        return str(number)
-    sign, digits, _ = (found := Decimal(repr(number))).normalize().as_tuple()
-    exponent = found.adjusted() if number else 0
-    if _LEAST_EXPONENT <= exponent < _MOST_EXPONENT:
-        return str(int(number)) if number.is_integer() else repr(number)
-    first, *rest = map(str, digits)
-    mantissa = f"{first}.{''.join(rest)}" if rest else first
-    return f"{'-' if sign else ''}{mantissa}e{exponent:+03d}"
-
-
 def format_number(value: Any) -> Any:
     """Return a value so that errors print a number with a point as Go does."""
-    return orjson.Fragment(go_number(value)) if isinstance(value, float) else value
+    return orjson.Fragment(format_double(value)) if isinstance(value, float) else value
 
 
 def is_whole(number: float) -> bool:
@@ -60,7 +47,7 @@ def is_whole(number: float) -> bool:
 
 def type_violation(path: str, wanted: str, found: str) -> Violation:
     """Say that a value is of another type, or a text in another format."""
-    told = f"{path} in body must be of type {wanted}: {quoted(found)}"
+    told = f"{path} in body must be of type {wanted}: {quote(found)}"
     return Violation(ErrorType.TYPE_INVALID, path, found, told)
 
 
@@ -76,7 +63,7 @@ def enum_violation(path: str, value: Any, choices: Iterable[Any]) -> Violation:
         ErrorType.NOT_SUPPORTED,
         path,
         format_number(value),
-        f"supported values: {', '.join(map(quoted, texts))}",
+        f"supported values: {', '.join(map(quote, texts))}",
     )
 
 
@@ -105,7 +92,7 @@ def forbidden_violation(path: str, key: str) -> Violation:
 
 def combination_violation(path: str, told: str) -> Violation:
     """Say which combination of schemas a value fails."""
-    return Violation(ErrorType.INVALID, None, "", f"{quoted(path)} must {told}")
+    return Violation(ErrorType.INVALID, None, "", f"{quote(path)} must {told}")
 
 
 def as_field_errors(flaws: Iterable[Violation], prefix: str = "") -> list[FieldError]:
