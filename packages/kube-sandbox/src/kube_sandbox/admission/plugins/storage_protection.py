@@ -5,6 +5,7 @@ Volumes, claims and classes of attributes get a finalizer, which a controller ta
 uses them any more; and a claim grows only if its class can make it larger.
 """
 
+from kube_objects.quantity import ZERO, Quantity, parse_quantity
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import (
@@ -14,7 +15,6 @@ from kube_sandbox.admission.plugins.interface import (
     forbidden_by_plugin,
     is_new,
 )
-from kube_sandbox.registry.builtin.quantities import ZERO, Quantity, parse
 
 _CLASS_KEY = "volume.beta.kubernetes.io/storage-class"
 _CLASSES = "storageclasses.storage.k8s.io"
@@ -64,7 +64,7 @@ class ClaimResize(ValidatingPlugin):
 
 def _size(claim: KubeObject) -> Quantity:
     text = claim["spec"].get("resources", {}).get("requests", {}).get("storage")
-    return ZERO if text is None else parse(text)
+    return ZERO if text is None else parse_quantity(text)
 
 
 def _class_of(claim: KubeObject) -> str:

@@ -5,9 +5,9 @@ What is wrong with the metrics of a HorizontalPodAutoscaler, and with what it re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from kube_objects.quantity import nanos
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import Errors, check_name
-from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.builtin.resource_lists import container_name_errors
 from kube_sandbox.registry.field_errors import forbidden, invalid, not_supported, required
 from kube_sandbox.registry.name_validation import dns_label, path_segment

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from kube_objects.quantity import nanos
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.autoscaling.metrics_validation import (
     check_metrics,
@@ -11,7 +12,6 @@ from kube_sandbox.registry.builtin.autoscaling.metrics_validation import (
 )
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
 from kube_sandbox.registry.builtin.field_validation import NEGATIVE, choice, nonnegatives
-from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.field_errors import invalid, required
 from kube_sandbox.registry.strategy import Errors, RequestContext
 

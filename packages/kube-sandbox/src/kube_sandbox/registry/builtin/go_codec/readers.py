@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
+from kube_objects.quantity import QuantityError, canonical_quantity
 from kube_sandbox.registry.builtin.go_codec import scalar_values
 from kube_sandbox.registry.builtin.go_codec.struct_types import Node, node_of
-from kube_sandbox.registry.builtin.quantities import QuantityError, canonical
 
 # Reads a value that is not null; what strict decoding minds is appended to the list.
 Reader = Callable[[Any, list[str]], Any]
@@ -127,8 +127,8 @@ def _converting(convert: Callable[[Any], Any]) -> Callable[[str], Reader]:
 
 def _quantity(value: Any) -> str:
     if isinstance(value, str):
-        return canonical(value.strip())
-    return canonical(orjson.dumps(value).decode())
+        return canonical_quantity(value.strip())
+    return canonical_quantity(orjson.dumps(value).decode())
 
 
 def _int_or_string(value: Any) -> Any:

@@ -7,6 +7,7 @@ Of the volumes of former cloud providers and storage systems only the names are 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from kube_objects.quantity import nanos
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import (
     Errors,
@@ -18,7 +19,6 @@ from kube_sandbox.registry.builtin.field_validation import (
     required_choice,
     unreserved,
 )
-from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.builtin.persistent_volume_claims import claim_errors
 from kube_sandbox.registry.builtin.pods.env_validation import field_reference, resource_reference
 from kube_sandbox.registry.field_errors import duplicate, forbidden, invalid, required, too_long
