@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kube_objects.formats import is_checked_format
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
 from kube_sandbox import api_errors
@@ -15,7 +16,6 @@ from kube_sandbox.apiextensions.customresourcedefinition.validation import (
     check_status,
 )
 from kube_sandbox.apiextensions.schema.go_structs import MalformedError
-from kube_sandbox.apiextensions.schema.scalar_validation import is_known_format
 from kube_sandbox.registry.strategy import (
     Errors,
     Fields,
@@ -141,7 +141,7 @@ def _schema_of(version: KubeObject) -> Schema:
 
 def _formats(schema: Schema) -> Iterator[str]:
     form = schema.get("format", "")
-    if form and schema.get("type") == "string" and not is_known_format(form):
+    if form and schema.get("type") == "string" and not is_checked_format(form):
         yield form
     for key in ("items", "not", "additionalProperties"):
         if isinstance(schema.get(key), dict):

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from kube_objects.formats import is_checked_format
+from kube_objects.keyword_checks import is_choice, is_whole
 from kube_objects.schemas import Schema
 from kube_sandbox.apiextensions.schema.ratcheting import (
     ABSENT,
@@ -22,8 +24,6 @@ from kube_sandbox.apiextensions.schema.ratcheting import (
     old_counterpart,
 )
 from kube_sandbox.apiextensions.schema.scalar_validation import (
-    is_choice,
-    is_known_format,
     number_check,
     text_check,
 )
@@ -33,7 +33,6 @@ from kube_sandbox.apiextensions.schema.violations import (
     count_violation,
     enum_violation,
     forbidden_violation,
-    is_whole,
     required_violation,
     rule_violation,
     type_violation,
@@ -85,7 +84,7 @@ class SchemaValidator:
         both = schema.get("x-kubernetes-int-or-string") is True
         self._types = ("integer", "string") if both else (kind,) if kind else ()
         form = schema.get("format") or ""
-        known = form if is_known_format(form) else ""
+        known = form if is_checked_format(form) else ""
         # A format that is not checked is as good as none, except in defaults: it is told there.
         self._format = form if every_format else known
         # A value of exactly this type needs no further look.

@@ -6,7 +6,6 @@ object. The words are those of the library the API server checks custom objects 
 always fit what Kubernetes says elsewhere: the text repeats the path, a type is told as a value.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -33,16 +32,6 @@ class Violation:
 def format_number(value: Any) -> Any:
     """Return a value so that errors print a number with a point as Go does."""
     return orjson.Fragment(format_double(value)) if isinstance(value, float) else value
-
-
-def is_whole(number: float) -> bool:
-    """Say whether a number passes for an integer: whole but for an error of calculation."""
-    if not math.isfinite(number) or abs(number) > 2**53 - 1:
-        return False
-    whole = math.trunc(number)
-    if number == whole:
-        return True
-    return whole != 0 and abs(number - whole) / (abs(number) + abs(whole)) < 1e-9
 
 
 def type_violation(path: str, wanted: str, found: str) -> Violation:
