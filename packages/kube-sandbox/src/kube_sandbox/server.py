@@ -92,7 +92,15 @@ class SandboxServer:
         options = self._options
         options.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # First: the store locks the folder, so that no other process creates keys there.
-        self._open_store()
+        open_options, path = self._options, self._options.folder / NAME
+        if open_options.snapshot is not None:
+            if open_options.ephemeral:
+                self.store = snapshots.read(open_options.snapshot)
+            else:
+                snapshots.restore(open_options.snapshot, path)
+        if not open_options.ephemeral:
+            self._journal, self.store = Journal.open(path)
+            self._journal.follow(self.store)
         self._keys = ensure_keys(options.folder / "keys", now())
         self._token = _token(options.folder / "token")
         has_accounts = options.collects and options.workloads is not None
@@ -112,17 +120,6 @@ class SandboxServer:
             background.start()
             self._controllers = asyncio.create_task(background.serve(now), name="controllers")
             self._controllers.add_done_callback(_log_unexpected_end)
-
-    def _open_store(self) -> None:
-        options, path = self._options, self._options.folder / NAME
-        if options.snapshot is not None:
-            if options.ephemeral:
-                self.store = snapshots.read(options.snapshot)
-            else:
-                snapshots.restore(options.snapshot, path)
-        if not options.ephemeral:
-            self._journal, self.store = Journal.open(path)
-            self._journal.follow(self.store)
 
     async def close(self) -> None:
         """Stop the controllers and listening, and release the store."""

@@ -147,17 +147,16 @@ class APIServerComponents:
                 complete_bootstrap_object(obj, new_uid(), time)
                 self._stored.save(served, obj, None, dry_run=False)
             elif obj["kind"] == "Service":
-                self._redirect(obj)
-
-    def _redirect(self, own: KubeObject) -> None:
-        """See that the Service that is this server leads to where it listens now."""
-        metadata = own["metadata"]
-        live = self._stored.look("services", metadata["namespace"], metadata["name"])
-        ports = own["spec"]["ports"]
-        if live is not None and live["spec"].get("ports") != ports:
-            verbs = StoreClient(self._registry, self._writer, self._deleter, now)
-            changed = {**live, "spec": {**live["spec"], "ports": ports}}
-            verbs.replace("kube-apiserver", "services", changed)
+                # See that the Service that is this server leads to where it listens now.
+                redirect_metadata = obj["metadata"]
+                live = self._stored.look(
+                    "services", redirect_metadata["namespace"], redirect_metadata["name"]
+                )
+                ports = obj["spec"]["ports"]
+                if live is not None and live["spec"].get("ports") != ports:
+                    verbs = StoreClient(self._registry, self._writer, self._deleter, now)
+                    changed = {**live, "spec": {**live["spec"], "ports": ports}}
+                    verbs.replace("kube-apiserver", "services", changed)
 
     def background(self, workloads: Settings | None, authority: str) -> ControllerManager:
         """Return what happens in this cluster without being asked for."""

@@ -54,7 +54,11 @@ class AdmissionChain:
 
     def create(self, served: Served, namespace: str, obj: KubeObject, asker: UserInfo) -> None:
         """Refuse what cannot be made where it is to be, or grants more than its author has."""
-        _check_definition(served, obj)
+        # Refuse a new object of a custom kind that goes.
+        if served.is_custom and "create" not in served.verbs:
+            name = obj["metadata"].get("name", "")
+            why = "create not allowed while custom resource definition is terminating"
+            raise api_errors.forbidden(served.kind.group, served.plural, name, why)
         self._check_namespace(served, namespace, obj)
         if served.kind.group == RBAC:
             check_grant(self._access, asker, served.plural, obj)
@@ -108,11 +112,3 @@ class AdmissionChain:
         names, why = _UNDELETABLE.get(served.bucket, ((), ""))
         if name in names:
             raise api_errors.forbidden(served.kind.group, served.plural, name, why)
-
-
-def _check_definition(served: Served, obj: KubeObject) -> None:
-    """Refuse a new object of a custom kind that goes; those that are there can still change."""
-    if served.is_custom and "create" not in served.verbs:
-        name = obj["metadata"].get("name", "")
-        why = "create not allowed while custom resource definition is terminating"
-        raise api_errors.forbidden(served.kind.group, served.plural, name, why)

@@ -91,16 +91,15 @@ class ValidatingAdmissionPolicies:
 
     def _in_force(self) -> list[_Bound]:
         if self._known is None:
-            self._known = list(self._bound())
+            bound: list[_Bound] = []
+            bindings = list(self._sources.all(_BINDINGS))
+            for policy in self._sources.all(_POLICIES):
+                name = policy["metadata"]["name"]
+                mine = [each for each in bindings if each["spec"].get("policyName") == name]
+                if mine:
+                    bound.append(_Bound(policy, mine, policy_expressions.Compiled(policy["spec"])))
+            self._known = bound
         return self._known
-
-    def _bound(self) -> Iterator[_Bound]:
-        bindings = list(self._sources.all(_BINDINGS))
-        for policy in self._sources.all(_POLICIES):
-            name = policy["metadata"]["name"]
-            mine = [each for each in bindings if each["spec"].get("policyName") == name]
-            if mine:
-                yield _Bound(policy, mine, policy_expressions.Compiled(policy["spec"]))
 
     def _ask(
         self,
@@ -115,7 +114,12 @@ class ValidatingAdmissionPolicies:
         actions = binding["spec"].get("validationActions") or ()
         for decision, is_flaw in self._decisions(bound, binding, deed):
             if is_flaw or "Deny" in actions:
-                denied.append(_denial(deed, f"{who} denied request", decision))
+                served, message = deed.served, f"{who} denied request: {decision.message}"
+                error = api_errors.forbidden(served.kind.group, served.plural, deed.name, message)
+                error.reason = decision.reason
+                error.code = _CODES.get(decision.reason, 422)
+                error.details["causes"] = [{"message": message}]
+                denied.append(error)
             if not is_flaw and "Warn" in actions:
                 warnings.append(f"Validation failed for {who}: {decision.message}")
 
@@ -133,38 +137,45 @@ class ValidatingAdmissionPolicies:
             "object": deed.obj,
             "oldObject": deed.old,
             "request": deed.request(),
-            "namespaceObject": self._namespace(deed),
+            "namespaceObject": (
+                self._sources.namespace(deed.namespace) if deed.namespace else None
+            ),
         }
         for params in found:
             for message, reason in bound.compiled.complaints({**known, "params": params}):
                 yield Decision(message, reason), False
-
-    def _namespace(self, deed: AdmissionAttributes) -> KubeObject | None:
-        return self._sources.namespace(deed.namespace) if deed.namespace else None
 
     # What is matched
 
     def _matches(self, criteria: KubeObject | None, deed: AdmissionAttributes) -> bool:
         if not criteria:
             return True
-        if not self._is_in(criteria.get("namespaceSelector"), deed):
+        in_selector = criteria.get("namespaceSelector")
+        is_namespace = deed.served.bucket == "namespaces"
+        if not in_selector or not (deed.namespace or is_namespace):
+            is_in = True
+        else:
+            if is_namespace and not deed.subresource and deed.obj is not None:
+                labels = _labels(deed.obj)
+            else:
+                labels = _labels(self._sources.namespace(deed.namespace or deed.name))
+            is_in = Selector.parse(in_selector).matches(labels)
+        if not is_in:
             return False
-        if not _has_labels(criteria.get("objectSelector"), deed):
+        selector = criteria.get("objectSelector")
+        if not selector:
+            has_labels = True
+        else:
+            wanted = Selector.parse(selector)
+            has_labels = any(
+                wanted.matches(_labels(each)) for each in (deed.obj, deed.old) if each is not None
+            )
+        if not has_labels:
             return False
         if any(_applies(rule, deed) for rule in criteria.get("excludeResourceRules") or ()):
             return False
         rules = criteria.get("resourceRules") or ()
         return not rules or any(_applies(rule, deed) for rule in rules)
-
-    def _is_in(self, selector: KubeObject | None, deed: AdmissionAttributes) -> bool:
-        is_namespace = deed.served.bucket == "namespaces"
-        if not selector or not (deed.namespace or is_namespace):
-            return True
-        if is_namespace and not deed.subresource and deed.obj is not None:
-            labels = _labels(deed.obj)
-        else:
-            labels = _labels(self._sources.namespace(deed.namespace or deed.name))
-        return Selector.parse(selector).matches(labels)
 
     # Parameters
 
@@ -217,29 +228,19 @@ def _matches_param_ref(ref: KubeObject, params: KubeObject) -> bool:
     return Selector.parse(ref.get("selector") or {}).matches(_labels(params))
 
 
-def _has_labels(selector: KubeObject | None, deed: AdmissionAttributes) -> bool:
-    if not selector:
-        return True
-    wanted = Selector.parse(selector)
-    return any(wanted.matches(_labels(each)) for each in (deed.obj, deed.old) if each is not None)
-
-
 def _applies(rule: KubeObject, deed: AdmissionAttributes) -> bool:
     """Say whether a rule is about a write."""
     kind = deed.served.kind
     names = rule.get("resourceNames") or ()
+    scope = rule.get("scope", "*")
     return (
-        _is_scope(rule.get("scope", "*"), deed)
+        (scope == "*" or (scope == "Namespaced") == deed.served.namespaced)
         and _names(rule.get("operations"), deed.operation)
         and _names(rule.get("apiGroups"), kind.group)
         and _names(rule.get("apiVersions"), kind.version)
         and any(_is_resource(each, deed) for each in rule.get("resources") or ())
         and (not names or deed.name in names)
     )
-
-
-def _is_scope(scope: str, deed: AdmissionAttributes) -> bool:
-    return scope == "*" or (scope == "Namespaced") == deed.served.namespaced
 
 
 def _is_resource(text: str, deed: AdmissionAttributes) -> bool:
@@ -253,12 +254,3 @@ def _names(given: Sequence[str] | None, wanted: str) -> bool:
 
 def _labels(obj: KubeObject | None) -> Mapping[str, str]:
     return (obj["metadata"].get("labels") or {}) if obj is not None else {}
-
-
-def _denial(deed: AdmissionAttributes, who: str, decision: Decision) -> api_errors.StatusError:
-    served, message = deed.served, f"{who}: {decision.message}"
-    error = api_errors.forbidden(served.kind.group, served.plural, deed.name, message)
-    error.reason = decision.reason
-    error.code = _CODES.get(decision.reason, 422)
-    error.details["causes"] = [{"message": message}]
-    return error

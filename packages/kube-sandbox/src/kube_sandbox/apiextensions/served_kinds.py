@@ -68,7 +68,15 @@ def _served(
 ) -> Served:
     names = crd["status"]["acceptedNames"]
     subresources = version.get("subresources") or {}
-    scale = _scale(subresources)
+    paths = subresources.get("scale")
+    if paths is None:
+        scale: ScalePaths | None = None
+    else:
+        scale = ScalePaths(
+            paths["specReplicasPath"],
+            paths["statusReplicasPath"],
+            paths.get("labelSelectorPath", ""),
+        )
     strategy = CustomStrategy(
         kind=known.kind,
         namespaced=known.namespaced,
@@ -95,15 +103,6 @@ def _served(
         list_kind=names.get("listKind", ""),
         selectable=tuple(each["jsonPath"] for each in version.get("selectableFields") or ()),
         deprecation=_deprecation(crd, version),
-    )
-
-
-def _scale(subresources: KubeObject) -> ScalePaths | None:
-    paths = subresources.get("scale")
-    if paths is None:
-        return None
-    return ScalePaths(
-        paths["specReplicasPath"], paths["statusReplicasPath"], paths.get("labelSelectorPath", "")
     )
 
 

@@ -74,13 +74,37 @@ class KeyFiles:
 def ensure_keys(folder: Path, now: datetime) -> KeyFiles:
     """Make what is missing in a folder, renew what ends soon, and say where it is."""
     keys = KeyFiles(folder)
-    sealed = _sealed(keys)
+    # Until when each pair is good, by what tells it from others.
+    try:
+        found = json.loads(keys.seal.read_bytes())
+    except (OSError, ValueError):
+        sealed: dict[str, str] = {}
+    else:
+        sealed = found if isinstance(found, dict) else {}
     has_authority = _is_valid(sealed, keys.pairs()[0], now, _LIFE + _RENEW_BEFORE)
     has_certificate = _is_valid(sealed, keys.pairs()[1], now, _RENEW_BEFORE)
     if has_authority and has_certificate and keys.token_key.exists():
         return keys
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _issue_certificates(keys, sealed if has_authority else {}, now)
+    authority, server = keys.pairs()
+    ends: dict[str, str] = {}
+    if has_authority:
+        ends[_fingerprint(*authority)] = sealed[_fingerprint(*authority)]
+    else:
+        end = now + _AUTHORITY_LIFE
+        certificate, key = key_generation.authority(now, end)
+        write_private(keys.authority_key, key)
+        write_private(keys.authority, certificate)
+        ends[_fingerprint(*authority)] = format_time(end)
+    end = now + _LIFE
+    signer = (keys.authority.read_bytes(), keys.authority_key.read_bytes())
+    certificate, key = key_generation.server_certificate(signer, now, end)
+    write_private(keys.key, key)
+    write_private(keys.certificate, certificate)
+    ends[_fingerprint(*server)] = format_time(end)
+    if not keys.token_key.exists():
+        write_private(keys.token_key, key_generation.signing_key())
+    write_private(keys.seal, json.dumps(ends, indent=1).encode())
     return keys
 
 
@@ -98,36 +122,6 @@ def kubeconfig(url: str, authority: bytes, token: str, context: str) -> str:
         "users": [{"name": "admin", "user": {"token": token}}],
     }
     return json.dumps(content, indent=2) + "\n"
-
-
-def _issue_certificates(keys: KeyFiles, sealed: dict[str, str], now: datetime) -> None:
-    """Make a certificate, and an authority unless the seal has a good one; then seal both."""
-    authority, server = keys.pairs()
-    ends = {each: end for each, end in sealed.items() if each == _fingerprint(*authority)}
-    if not ends:
-        end = now + _AUTHORITY_LIFE
-        certificate, key = key_generation.authority(now, end)
-        write_private(keys.authority_key, key)
-        write_private(keys.authority, certificate)
-        ends[_fingerprint(*authority)] = format_time(end)
-    end = now + _LIFE
-    signer = (keys.authority.read_bytes(), keys.authority_key.read_bytes())
-    certificate, key = key_generation.server_certificate(signer, now, end)
-    write_private(keys.key, key)
-    write_private(keys.certificate, certificate)
-    ends[_fingerprint(*server)] = format_time(end)
-    if not keys.token_key.exists():
-        write_private(keys.token_key, key_generation.signing_key())
-    write_private(keys.seal, json.dumps(ends, indent=1).encode())
-
-
-def _sealed(keys: KeyFiles) -> dict[str, str]:
-    """Return until when each pair is good, by what tells it from others."""
-    try:
-        found = json.loads(keys.seal.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _is_valid(

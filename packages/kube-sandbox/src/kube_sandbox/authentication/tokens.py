@@ -71,7 +71,13 @@ class TokenIssuer:
         spec = request.get("spec") or {}
         seconds = spec.get("expirationSeconds")
         seconds = _USUAL if seconds is None else seconds
-        _check_duration(seconds)
+        errors: list[FieldError] = []
+        if seconds < _SHORTEST:
+            errors = [_bad_duration(seconds, "may not specify a duration less than 10 minutes")]
+        elif seconds > _LONGEST:
+            errors = [_bad_duration(seconds, "may not specify a duration larger than 2^32 seconds")]
+        if errors:
+            raise api_errors.invalid(_GROUP, _KIND, "", errors)
         bound = self._bound(spec.get("boundObjectRef"), home)
         audiences = spec.get("audiences") or list(self.audiences)
         claims = self._claims(home, audiences, now, now + timedelta(seconds=seconds))
@@ -108,7 +114,30 @@ class TokenIssuer:
         self, token: str, now: datetime, audiences: Iterable[str] = ()
     ) -> tuple[UserInfo, list[str]] | None:
         """Return whose a token is and for which of the audiences, `None` if it is none of ours."""
-        claims = self._verified(token)
+        # What a token says, `None` if it is none of ours.
+        known = self._read.get(token)
+        if known is not None:
+            claims: Claims | None = known
+        else:
+            # What stands in a token, whoever signed it.
+            match token.split("."):
+                case [_, content, _]:
+                    try:
+                        found = orjson.loads(urlsafe_b64decode(content + "=" * (-len(content) % 4)))
+                    except ValueError:
+                        claims = None
+                    else:
+                        claims = found if isinstance(found, dict) else None
+                case _:
+                    claims = None
+            if claims is None or claims.get("iss") != self._issuer:
+                claims = None
+            else:
+                if not self._signer.is_own(token):
+                    raise TokenError("go-jose/go-jose: error in cryptographic primitive")
+                if len(self._read) >= _CACHE_SIZE:
+                    self._read.clear()
+                self._read[token] = claims
         if claims is None:
             return None
         wanted = tuple(audiences) or self.audiences
@@ -117,7 +146,14 @@ class TokenIssuer:
             told = f"{_listed(claims.get('aud', ()))} is invalid for the target audiences"
             raise TokenError(f"token audiences {told} {_listed(wanted)}")
         self._check(claims, now)
-        return _asker(claims), common
+        about = claims["kubernetes.io"]
+        namespace = about["namespace"]
+        extra = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)} if claims.get("jti") else {}
+        for part in ("pod", "node"):
+            for key, value in about.get(part, {}).items():
+                extra[f"{_EXTRA}{part}-{key}"] = (value,)
+        groups = (*account_groups(namespace), "system:authenticated")
+        return UserInfo(claims["sub"], groups, about["serviceaccount"]["uid"], extra), common
 
     def keys(self) -> Mapping[str, Any]:
         """Return the public key as it is told at /openid/v1/jwks."""
@@ -152,21 +188,6 @@ class TokenIssuer:
             "sub": f"system:serviceaccount:{home['namespace']}:{home['name']}",
         }
 
-    def _verified(self, token: str) -> Claims | None:
-        """Return what a token says, `None` if it is none of ours; raise if it is forged."""
-        known = self._read.get(token)
-        if known is not None:
-            return known
-        claims = _unverified_claims(token)
-        if claims is None or claims.get("iss") != self._issuer:
-            return None
-        if not self._signer.is_own(token):
-            raise TokenError("go-jose/go-jose: error in cryptographic primitive")
-        if len(self._read) >= _CACHE_SIZE:
-            self._read.clear()
-        self._read[token] = claims
-        return claims
-
     def _check(self, claims: Claims, now: datetime) -> None:
         """Refuse a token whose time is over or whose account or object is gone."""
         if now > _moment(claims["exp"]) + _LEEWAY:
@@ -184,9 +205,6 @@ class TokenIssuer:
             raise TokenError(f"service account UID {text}")
         if _is_past_deletion(found, now):
             raise TokenError(f"service account {namespace}/{account['name']} has been deleted")
-        self._check_bound(about, now)
-
-    def _check_bound(self, about: Mapping[str, Any], now: datetime) -> None:
         for part, plural in (("secret", "secrets"), ("pod", "pods"), ("node", "nodes")):
             ref = about.get(part)
             if ref is None or (part == "node" and "pod" in about):
@@ -251,29 +269,8 @@ def _check_names(said: Mapping[str, Any], home: Mapping[str, str]) -> None:
         raise api_errors.conflict(_GROUP, _KIND, home["name"], why)
 
 
-def _check_duration(seconds: int) -> None:
-    errors: list[FieldError] = []
-    if seconds < _SHORTEST:
-        errors = [_bad_duration(seconds, "may not specify a duration less than 10 minutes")]
-    elif seconds > _LONGEST:
-        errors = [_bad_duration(seconds, "may not specify a duration larger than 2^32 seconds")]
-    if errors:
-        raise api_errors.invalid(_GROUP, _KIND, "", errors)
-
-
 def _bad_duration(seconds: int, text: str) -> FieldError:
     return field_errors.invalid("spec.expirationSeconds", seconds, text)
-
-
-def _asker(claims: Claims) -> UserInfo:
-    about = claims["kubernetes.io"]
-    namespace = about["namespace"]
-    extra = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)} if claims.get("jti") else {}
-    for part in ("pod", "node"):
-        for key, value in about.get(part, {}).items():
-            extra[f"{_EXTRA}{part}-{key}"] = (value,)
-    groups = (*account_groups(namespace), "system:authenticated")
-    return UserInfo(claims["sub"], groups, about["serviceaccount"]["uid"], extra)
 
 
 def account_groups(namespace: str) -> tuple[str, str]:
@@ -292,16 +289,3 @@ def _moment(seconds: float) -> datetime:
 
 def _listed(texts: Iterable[str]) -> str:
     return f"[{' '.join(map(quote, texts))}]"
-
-
-def _unverified_claims(token: str) -> Claims | None:
-    """Return what stands in a token, whoever signed it; `None` if it is no token."""
-    match token.split("."):
-        case [_, content, _]:
-            try:
-                found = orjson.loads(urlsafe_b64decode(content + "=" * (-len(content) % 4)))
-            except ValueError:
-                return None
-            return found if isinstance(found, dict) else None
-        case _:
-            return None

@@ -40,47 +40,39 @@ def check_grant(
     old: KubeObject | None = None,
 ) -> None:
     """Refuse a role or binding that would grant more than its author has; `old` is before."""
-    if MASTERS in asker.groups or (old is not None and _is_maintenance(new, old)):
+    if MASTERS in asker.groups or (
+        old is not None and _without_upkeep(new) == _without_upkeep(old)
+    ):
         return
     if plural in ROLES:
-        _check_role(access, asker, plural, new, old)
+        metadata = new["metadata"]
+        namespace = metadata.get("namespace", "")
+        name = metadata["name"] if old is not None else ""
+        escalating = Attributes("escalate", RBAC, plural, namespace=namespace, name=name)
+        if access.decide(asker, escalating).allowed:
+            return
+        missing = _missing(access, asker, namespace, new.get("rules") or ())
+        if missing:
+            raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
+        is_gathering = any(_selectors(each) for each in (new, old or {}))
+        if is_gathering and _missing(access, asker, namespace, _EVERYTHING):
+            why = "must have cluster-admin privileges to use the aggregationRule"
+            raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), why)
     elif plural in BINDINGS:
-        _check_binding(access, asker, plural, new)
-
-
-def _check_role(
-    access: RBACAuthorizer, asker: UserInfo, plural: str, new: KubeObject, old: KubeObject | None
-) -> None:
-    metadata = new["metadata"]
-    namespace = metadata.get("namespace", "")
-    name = metadata["name"] if old is not None else ""
-    escalating = Attributes("escalate", RBAC, plural, namespace=namespace, name=name)
-    if access.decide(asker, escalating).allowed:
-        return
-    missing = _missing(access, asker, namespace, new.get("rules") or ())
-    if missing:
-        raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
-    is_gathering = any(_selectors(each) for each in (new, old or {}))
-    if is_gathering and _missing(access, asker, namespace, _EVERYTHING):
-        why = "must have cluster-admin privileges to use the aggregationRule"
-        raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), why)
-
-
-def _check_binding(access: RBACAuthorizer, asker: UserInfo, plural: str, new: KubeObject) -> None:
-    metadata, role = new["metadata"], new["roleRef"]
-    namespace = metadata.get("namespace", "")
-    roles = f"{role['kind'].lower()}s"
-    binding = Attributes(
-        "bind", role.get("apiGroup", ""), roles, namespace=namespace, name=role["name"]
-    )
-    if roles in ROLES and access.decide(asker, binding).allowed:
-        return
-    rules = access.role_rules(role, namespace)
-    if rules is None:
-        raise api_errors.not_found(RBAC, plural, role["name"])
-    missing = _missing(access, asker, namespace, rules)
-    if missing:
-        raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
+        metadata, role = new["metadata"], new["roleRef"]
+        namespace = metadata.get("namespace", "")
+        roles = f"{role['kind'].lower()}s"
+        binding = Attributes(
+            "bind", role.get("apiGroup", ""), roles, namespace=namespace, name=role["name"]
+        )
+        if roles in ROLES and access.decide(asker, binding).allowed:
+            return
+        rules = access.role_rules(role, namespace)
+        if rules is None:
+            raise api_errors.not_found(RBAC, plural, role["name"])
+        missing = _missing(access, asker, namespace, rules)
+        if missing:
+            raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
 
 
 def _missing(access: RBACAuthorizer, asker: UserInfo, namespace: str, rules: Iterable[Rule]) -> str:
@@ -90,7 +82,15 @@ def _missing(access: RBACAuthorizer, asker: UserInfo, namespace: str, rules: Ite
     lacking = [each for each in wanted if not any(_covers(own, each) for own in held)]
     if not lacking:
         return ""
-    told = "\n".join(sorted({_format_rule(each) for each in _compact_rules(lacking)}))
+    # Join single rules that differ by verb only.
+    found: dict[object, Rule] = {}
+    for rule in lacking:
+        parts = tuple(tuple(rule.get(key, ())) for key, _ in _RULE_FIELD_NAMES[:-1])
+        key = (*parts, *rule["verbs"]) if "nonResourceURLs" in rule else parts
+        known = found.get(key)
+        verbs = [*known["verbs"], *rule["verbs"]] if known is not None else rule["verbs"]
+        found[key] = {**rule, "verbs": verbs}
+    told = "\n".join(sorted({_format_rule(each) for each in found.values()}))
     groups = _texts(asker.groups)
     text = (
         f"user {quote(asker.user)} (groups={groups}) is attempting to grant RBAC permissions "
@@ -139,18 +139,6 @@ def _has_path(own: Rule, path: str) -> bool:
     return any(covers_path(each, path) for each in own.get("nonResourceURLs") or ())
 
 
-def _compact_rules(rules: Iterable[Rule]) -> list[Rule]:
-    """Join single rules that differ by verb only; paths stay apart."""
-    found: dict[object, Rule] = {}
-    for rule in rules:
-        parts = tuple(tuple(rule.get(key, ())) for key, _ in _RULE_FIELD_NAMES[:-1])
-        key = (*parts, *rule["verbs"]) if "nonResourceURLs" in rule else parts
-        known = found.get(key)
-        verbs = [*known["verbs"], *rule["verbs"]] if known is not None else rule["verbs"]
-        found[key] = {**rule, "verbs": verbs}
-    return list(found.values())
-
-
 def _format_rule(rule: Rule) -> str:
     parts = (f"{name}:{_texts(rule[key])}" for key, name in _RULE_FIELD_NAMES if rule.get(key))
     return "{" + ", ".join(parts) + "}"
@@ -163,10 +151,6 @@ def _texts(texts: Iterable[str]) -> str:
 def _selectors(role: Mapping[str, object]) -> bool:
     rule = role.get("aggregationRule")
     return isinstance(rule, dict) and bool(rule.get("clusterRoleSelectors"))
-
-
-def _is_maintenance(new: KubeObject, old: KubeObject) -> bool:
-    return _without_upkeep(new) == _without_upkeep(old)
 
 
 def _without_upkeep(obj: KubeObject) -> KubeObject:

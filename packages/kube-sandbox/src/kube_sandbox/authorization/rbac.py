@@ -130,9 +130,24 @@ class _Policy:
                 binding = self._bindings[number]
                 rules = self.role(binding["roleRef"], place)
                 if rules is None:
-                    yield _missing_role(binding["roleRef"]), {}
+                    role = binding["roleRef"]
+                    yield api_errors.not_found(RBAC, role["kind"].lower(), role["name"]), {}
                     continue
-                source = _describe(binding, asker, place)
+                # Which binding grants something, and to whom.
+                metadata, role = binding["metadata"], binding["roleRef"]
+                keys = {("User", asker.user), *(("Group", group) for group in asker.groups)}
+                subject = next(
+                    each for each in binding["subjects"] if _subject_key(each, place) in keys
+                )
+                name = subject["name"]
+                if subject["kind"] == "ServiceAccount":
+                    name = f"{name}/{subject.get('namespace') or place}"
+                is_local = "namespace" in metadata
+                bound = metadata["name"]
+                bound = f"{bound}/{metadata['namespace']}" if is_local else bound
+                kind = "RoleBinding" if is_local else "ClusterRoleBinding"
+                what = f"{role['kind']} {quote(role['name'])}"
+                source = f"{kind} {quote(bound)} of {what} to {subject['kind']} {quote(name)}"
                 for rule in rules:
                     yield source, rule
 
@@ -236,22 +251,3 @@ def _subject_key(subject: Mapping[str, str], namespace: str) -> tuple[str, str]:
         return subject["kind"], subject["name"]
     home = subject.get("namespace") or namespace
     return "User", f"system:serviceaccount:{home}:{subject['name']}"
-
-
-def _describe(binding: KubeObject, asker: UserInfo, namespace: str) -> str:
-    """Tell which binding grants something, and to whom."""
-    metadata, role = binding["metadata"], binding["roleRef"]
-    keys = {("User", asker.user), *(("Group", group) for group in asker.groups)}
-    subject = next(each for each in binding["subjects"] if _subject_key(each, namespace) in keys)
-    name = subject["name"]
-    if subject["kind"] == "ServiceAccount":
-        name = f"{name}/{subject.get('namespace') or namespace}"
-    is_local = "namespace" in metadata
-    place = f"{metadata['name']}/{metadata['namespace']}" if is_local else metadata["name"]
-    kind = "RoleBinding" if is_local else "ClusterRoleBinding"
-    what = f"{role['kind']} {quote(role['name'])}"
-    return f"{kind} {quote(place)} of {what} to {subject['kind']} {quote(name)}"
-
-
-def _missing_role(role: Mapping[str, Any]) -> StatusError:
-    return api_errors.not_found(RBAC, role["kind"].lower(), role["name"])

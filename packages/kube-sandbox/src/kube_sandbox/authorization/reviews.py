@@ -44,23 +44,37 @@ class Reviews:
         """Answer a review of one of the kinds; `namespace` is that of the request."""
         match kind.partition(".")[0]:
             case "subjectaccessreviews":
-                return self._subject_access(body)
+                spec = _spec(body)
+                errors = [*_attribute_errors(spec), *_subject_errors(spec), *_metadata_errors(body)]
+                _refuse(errors)
+                return self._decided("SubjectAccessReview", body, _subject(spec))
             case "localsubjectaccessreviews":
                 return self._local_subject_access(body, namespace)
             case "selfsubjectaccessreviews":
-                return self._self_subject_access(body, asker)
+                _refuse([*_attribute_errors(_spec(body)), *_metadata_errors(body)])
+                return self._decided("SelfSubjectAccessReview", body, asker)
             case "selfsubjectrulesreviews":
                 return self._self_subject_rules(body, asker)
             case "selfsubjectreviews":
                 return self_subject(asker, now)
             case _:
-                return self._token(body, now)
-
-    def _subject_access(self, body: KubeObject) -> KubeObject:
-        spec = _spec(body)
-        errors = [*_attribute_errors(spec), *_subject_errors(spec), *_metadata_errors(body)]
-        _refuse(errors)
-        return self._decided("SubjectAccessReview", body, _subject(spec))
+                spec = _spec(body)
+                if not spec.get("token"):
+                    raise api_errors.bad_request(
+                        "token is required for TokenReview in authentication"
+                    )
+                verdict = self._identities.verdict(spec["token"], now, spec.get("audiences") or ())
+                if verdict.asker is None:
+                    status: KubeObject = {"user": {}, "error": verdict.error}
+                else:
+                    status = {
+                        "authenticated": True,
+                        "user": _user(verdict.asker),
+                        "audiences": list(verdict.audiences),
+                    }
+                return _review(
+                    AUTHENTICATION, "TokenReview", body, {"spec": spec, "status": status}
+                )
 
     def _local_subject_access(self, body: KubeObject, namespace: str) -> KubeObject:
         spec = _spec(body)
@@ -73,13 +87,20 @@ class Reviews:
         body = {**body, "metadata": {"namespace": namespace, **metadata}}
         errors = [*_attribute_errors(spec), *_subject_errors(spec)]
         errors += _metadata_errors(body, "must be empty except for namespace")
-        errors += _local_review_errors(spec, namespace)
+        resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+        if resource is not None and resource.get("namespace", "") != namespace:
+            path = "spec.resourceAttributes.namespace"
+            told = resource.get("namespace", "")
+            errors.append(field_errors.invalid(path, told, "must match metadata.namespace"))
+        if other is not None:
+            text = "disallowed on this kind of request"
+            errors.append(
+                field_errors.invalid(
+                    "spec.nonResourceAttributes", _internal_attributes(other), text
+                )
+            )
         _refuse(errors)
         return self._decided("LocalSubjectAccessReview", body, _subject(spec))
-
-    def _self_subject_access(self, body: KubeObject, asker: UserInfo) -> KubeObject:
-        _refuse([*_attribute_errors(_spec(body)), *_metadata_errors(body)])
-        return self._decided("SelfSubjectAccessReview", body, asker)
 
     def _self_subject_rules(self, body: KubeObject, asker: UserInfo) -> KubeObject:
         namespace = _spec(body).get("namespace", "")
@@ -99,24 +120,16 @@ class Reviews:
             status["evaluationError"] = aggregate(errors)
         return _review(AUTHORIZATION, "SelfSubjectRulesReview", {}, {"spec": {}, "status": status})
 
-    def _token(self, body: KubeObject, now: datetime) -> KubeObject:
-        spec = _spec(body)
-        if not spec.get("token"):
-            raise api_errors.bad_request("token is required for TokenReview in authentication")
-        verdict = self._identities.verdict(spec["token"], now, spec.get("audiences") or ())
-        if verdict.asker is None:
-            status: KubeObject = {"user": {}, "error": verdict.error}
-        else:
-            status = {
-                "authenticated": True,
-                "user": _user(verdict.asker),
-                "audiences": list(verdict.audiences),
-            }
-        return _review(AUTHENTICATION, "TokenReview", body, {"spec": spec, "status": status})
-
     def _decided(self, kind: str, body: KubeObject, asker: UserInfo) -> KubeObject:
         spec = _spec(body)
-        decision = self._access.decide(asker, _attributes(spec))
+        about = spec.get("resourceAttributes")
+        if about is None:
+            about = spec["nonResourceAttributes"]
+            attributes: Attributes = Attributes(about.get("verb", ""), path=about.get("path", ""))
+        else:
+            parts = ("verb", "group", "resource", "subresource", "namespace", "name")
+            attributes = Attributes(*(about.get(part, "") for part in parts))
+        decision = self._access.decide(asker, attributes)
         status: KubeObject = {"allowed": decision.allowed}
         if decision.reason:
             status["reason"] = decision.reason
@@ -155,15 +168,6 @@ def _subject(spec: Mapping[str, Any]) -> UserInfo:
     return UserInfo(spec.get("user", ""), groups, spec.get("uid", ""), extra)
 
 
-def _attributes(spec: Mapping[str, Any]) -> Attributes:
-    about = spec.get("resourceAttributes")
-    if about is None:
-        about = spec["nonResourceAttributes"]
-        return Attributes(about.get("verb", ""), path=about.get("path", ""))
-    parts = ("verb", "group", "resource", "subresource", "namespace", "name")
-    return Attributes(*(about.get(part, "") for part in parts))
-
-
 def _resource_rule(rule: Rule) -> KubeObject:
     parts = ("verbs", "apiGroups", "resources", "resourceNames")
     return {part: rule[part] for part in parts if rule.get(part)}
@@ -195,21 +199,6 @@ def _metadata_errors(body: KubeObject, text: str = "must be empty") -> list[Fiel
     if metadata.keys() <= allowed:
         return []
     return [field_errors.invalid("metadata", metadata, text)]
-
-
-def _local_review_errors(spec: Mapping[str, Any], namespace: str) -> list[FieldError]:
-    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    errors = []
-    if resource is not None and resource.get("namespace", "") != namespace:
-        path = "spec.resourceAttributes.namespace"
-        told = resource.get("namespace", "")
-        errors.append(field_errors.invalid(path, told, "must match metadata.namespace"))
-    if other is not None:
-        text = "disallowed on this kind of request"
-        errors.append(
-            field_errors.invalid("spec.nonResourceAttributes", _internal_attributes(other), text)
-        )
-    return errors
 
 
 def _internal_attributes(attributes: Mapping[str, str]) -> KubeObject:

@@ -14,7 +14,7 @@ import orjson
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.endpoints.interface import HTTPRequest
-from kube_sandbox.endpoints.request_info import Query, Target, parse_target, verb_of
+from kube_sandbox.endpoints.request_info import Query, parse_target, verb_of
 
 
 class AuditLog:
@@ -33,7 +33,13 @@ class AuditLog:
     def note(self, call: HTTPRequest, asker: UserInfo, code: int, began: datetime) -> None:
         """Write down a request that was answered."""
         target = parse_target(call.path)
-        verb = _verb(call, target)
+        if target is None:
+            verb = call.method.lower()
+        else:
+            try:
+                verb = verb_of(call.method, target, Query.parse(call.query))
+            except StatusError:
+                verb = call.method.lower()
         event: dict[str, Any] = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
@@ -46,36 +52,23 @@ class AuditLog:
             "userAgent": call.headers.get("User-Agent", ""),
         }
         if target is not None:
-            event["objectRef"] = _ref(target)
+            found = {
+                "resource": target.plural,
+                "namespace": target.namespace,
+                "name": target.name,
+                "apiGroup": target.group,
+                "apiVersion": target.version,
+                "subresource": target.subresource,
+            }
+            event["objectRef"] = {key: value for key, value in found.items() if value}
         event["responseStatus"] = {"metadata": {}, "code": code}
         event["requestReceivedTimestamp"] = _time(began)
         event["stageTimestamp"] = _time(self._clock())
         self._write(orjson.dumps(event) + b"\n")
 
 
-def _verb(call: HTTPRequest, target: Target | None) -> str:
-    if target is None:
-        return call.method.lower()
-    try:
-        return verb_of(call.method, target, Query.parse(call.query))
-    except StatusError:
-        return call.method.lower()
-
-
 def _user(asker: UserInfo) -> dict[str, Any]:
     found = {"username": asker.user, "uid": asker.uid, "groups": asker.groups}
-    return {key: value for key, value in found.items() if value}
-
-
-def _ref(target: Target) -> dict[str, str]:
-    found = {
-        "resource": target.plural,
-        "namespace": target.namespace,
-        "name": target.name,
-        "apiGroup": target.group,
-        "apiVersion": target.version,
-        "subresource": target.subresource,
-    }
     return {key: value for key, value in found.items() if value}
 
 

@@ -53,15 +53,42 @@ class BodyDecoder:
         media_type = content_type.split(";", 1)[0].strip()
         if media_type and media_type not in _ACCEPTED:
             raise api_errors.unsupported_media_type(ACCEPTED)
-        obj = _parsed(served, data, is_yaml=media_type == _YAML)
+        try:
+            obj = _loaded(data, is_yaml=media_type == _YAML)
+        except api_errors.StatusError as error:
+            parsed_why = f"couldn't get version/kind; json parse error: {error.message}"
+            raise _unrecognized(served, parsed_why, data) from error
+        if obj is None:
+            obj = {}
+        elif not isinstance(obj, dict):
+            parsed_why = (
+                f"couldn't get version/kind; json parse error: json: cannot unmarshal "
+                f"{_json_kind(obj)} into Go value of type struct "
+                '{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
+                'Kind string "json:\\"kind,omitempty\\"" }'
+            )
+            raise _unrecognized(served, parsed_why, data)
         _check_kind(served, obj, data)
         obj, mistakes = _shaped(served, obj)
         if validation == "Ignore":
             mistakes = []
         elif has_duplicates(data):
-            mistakes = _duplicate_field_error(served, data, mistakes)
+            # All mistakes of a body in which a field stands twice.
+            form = None if served.is_custom else round_trip_of(served.kind)
+            if form is not None:
+                mistakes = form.strict_errors(data)
+            else:
+                mistakes = [
+                    *(f"duplicate field {quote(each)}" for each in duplicate_fields(data)),
+                    *mistakes,
+                ]
         if mistakes and validation == "Strict":
-            raise _cannot_be_handled(served, strict_refusal(mistakes))
+            why = strict_refusal(mistakes)
+            kind = served.kind
+            subject = (
+                f"{kind.kind} in version {quote(kind.version)} cannot be handled as a {kind.kind}"
+            )
+            raise api_errors.bad_request(f"{subject}: {why}")
         served.strategy.default(obj)
         return obj, mistakes
 
@@ -131,14 +158,6 @@ def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
     return found, unknown
 
 
-def _duplicate_field_error(served: Served, data: bytes, mistakes: list[str]) -> list[str]:
-    """Return all mistakes of a body in which a field stands twice."""
-    form = None if served.is_custom else round_trip_of(served.kind)
-    if form is not None:
-        return form.strict_errors(data)
-    return [*(f"duplicate field {quote(each)}" for each in duplicate_fields(data)), *mistakes]
-
-
 def parse_apply(data: bytes) -> KubeObject:
     """Read the body of an apply: YAML, of which JSON is a part."""
     found = _loaded(data, is_yaml=True)
@@ -173,25 +192,6 @@ def _loaded(data: bytes, *, is_yaml: bool) -> Any:
     return yaml_bodies.parsed(data)
 
 
-def _parsed(served: Served, data: bytes, *, is_yaml: bool) -> KubeObject:
-    try:
-        found = _loaded(data, is_yaml=is_yaml)
-    except api_errors.StatusError as error:
-        why = f"couldn't get version/kind; json parse error: {error.message}"
-        raise _unrecognized(served, why, data) from error
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        why = (
-            f"couldn't get version/kind; json parse error: json: cannot unmarshal "
-            f"{_json_kind(found)} into Go value of type struct "
-            '{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
-            'Kind string "json:\\"kind,omitempty\\"" }'
-        )
-        raise _unrecognized(served, why, data)
-    return found
-
-
 def _check_kind(served: Served, obj: KubeObject, data: bytes) -> None:
     """Refuse an object of another kind; of a built-in one it need not be said."""
     kind = served.kind
@@ -204,21 +204,17 @@ def _check_kind(served: Served, obj: KubeObject, data: bytes) -> None:
     if version.count("/") > 1:
         raise _unrecognized(served, f"unexpected GroupVersion string: {version}", data)
     if served.is_custom:
-        _check_custom_kind(served, obj, data)
+        custom_version, expected = obj.get("apiVersion") or "", served.kind.api_version
+        if not obj.get("kind"):
+            shown = data.decode(errors="replace")
+            raise _unrecognized(served, f"Object 'Kind' is missing in '{shown}'", data)
+        if custom_version != expected:
+            raise _other_version(custom_version, expected)
         return
     given = Kind.of(version or kind.api_version, obj.get("kind") or kind.kind)
     if given != kind:
         raise _other_kind(served, given)
     obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
-
-
-def _check_custom_kind(served: Served, obj: KubeObject, data: bytes) -> None:
-    version, expected = obj.get("apiVersion") or "", served.kind.api_version
-    if not obj.get("kind"):
-        shown = data.decode(errors="replace")
-        raise _unrecognized(served, f"Object 'Kind' is missing in '{shown}'", data)
-    if version != expected:
-        raise _other_version(version, expected)
 
 
 def _other_version(given: str, expected: str) -> api_errors.StatusError:
@@ -245,25 +241,21 @@ def _other_kind(served: Served, given: Kind) -> api_errors.StatusError:
     return api_errors.bad_request(f"{subject} cannot be handled as a {kind.kind}: {why}")
 
 
-def _cannot_be_handled(served: Served, why: str) -> api_errors.StatusError:
-    kind = served.kind
-    subject = f"{kind.kind} in version {quote(kind.version)} cannot be handled as a {kind.kind}"
-    return api_errors.bad_request(f"{subject}: {why}")
-
-
 def _unrecognized(served: Served, why: str, data: bytes) -> api_errors.StatusError:
     text = f"the object provided is unrecognized (must be of type {served.kind.kind}): {why}"
-    return api_errors.bad_request(f"{text} ({_summary(data)})")
-
-
-def _summary(data: bytes) -> str:
     if not data:
-        return "<empty>"
-    if data[:1] == b"{":
-        text = data.decode(errors="replace")
-        return f"{text[:_MAX_SHOWN_LENGTH]} ..." if len(text) > _MAX_SHOWN_LENGTH else text
-    shown = data.hex()
-    return f"{shown[:_MAX_SHOWN_LENGTH]} ..." if len(shown) > _MAX_SHOWN_LENGTH else shown
+        summary = "<empty>"
+    elif data[:1] == b"{":
+        summary_text = data.decode(errors="replace")
+        summary = (
+            f"{summary_text[:_MAX_SHOWN_LENGTH]} ..."
+            if len(summary_text) > _MAX_SHOWN_LENGTH
+            else summary_text
+        )
+    else:
+        shown = data.hex()
+        summary = f"{shown[:_MAX_SHOWN_LENGTH]} ..." if len(shown) > _MAX_SHOWN_LENGTH else shown
+    return api_errors.bad_request(f"{text} ({summary})")
 
 
 def _invalid_patch(shown: str, why: str) -> api_errors.StatusError:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 import orjson
 
@@ -108,14 +107,38 @@ class APIHandler:
         target = parse_target(call.path)
         served = self._find(target) if target is not None else None
         if target is None or served is None:
-            return self._document(call, asker)
+            self._hands.access.check(asker, Attributes(call.method.lower(), path=call.path))
+            document = self._hands.documents(call)
+            if document is None:
+                raise _path_not_found(call.path)
+            return document
         with _deprecated(served):
             if served.is_custom:
                 call = replace(call, method="GET") if call.method == "HEAD" else call
-                target = _custom_target(served, target, call.method)
+                # Refuse what no verb is, in the words that custom kinds have.
+                method = call.method
+                if method in ("PUT", "PATCH") and not target.name:
+                    raise api_errors.bad_request("name must be provided")
+                if method not in _METHODS:
+                    raise api_errors.method_not_supported(served.kind.group, served.plural, "")
+                if method == "POST" and not target.subresource:
+                    target = replace(target, name="")
             request = _request(call, target, asker)
             self._hands.access.check(asker, authorization_attributes(request))
-            _check_namespace(served, request, call.path)
+            path = call.path
+            target = request.target
+            if target.namespace and not served.namespaced:
+                raise _path_not_found(path)
+            if target.subresource and target.subresource not in served.subresources:
+                if served.is_custom:
+                    raise api_errors.not_found(served.kind.group, served.plural, target.name)
+                raise _path_not_found(path)
+            if served.namespaced and not target.namespace and request.verb not in ("list", "watch"):
+                raise (
+                    _path_not_found(path)
+                    if target.name or served.is_custom
+                    else _method_not_allowed()
+                )
             found = self._dispatch(served, request)
         if served.deprecation:
             found.warnings = [served.deprecation, *found.warnings]
@@ -123,13 +146,6 @@ class APIHandler:
 
     def _find(self, target: Target) -> Served | None:
         return self._hands.registry.find(target.group, target.version, target.plural)
-
-    def _document(self, call: HTTPRequest, asker: UserInfo) -> Response:
-        self._hands.access.check(asker, Attributes(call.method.lower(), path=call.path))
-        found = self._hands.documents(call)
-        if found is None:
-            raise _path_not_found(call.path)
-        return found
 
     def _dispatch(self, served: Served, request: Request) -> Response | Stream:
         part, hands = request.target.subresource, self._hands
@@ -145,27 +161,37 @@ class APIHandler:
             case "watch":
                 return hands.watch(served, request)
             case "create":
-                return self._create(served, request)
+                errand = WriteRequest.of(
+                    served,
+                    request,
+                    write_options(request.query, "CreateOptions"),
+                    self._hands.clock(),
+                )
+                rendering = self._hands.reader.rendering(served, request)
+                with _telling(errand):
+                    obj = self._read(errand, request)
+                    written = self._hands.writer.create(errand, obj)
+                    return rendering.one(201, written.value, errand.warnings)
             case "update":
                 return self._update(served, request)
             case "patch":
-                return self._patch(served, request)
+                patch_type = request.content_type.split(";", 1)[0].strip()
+                check_patch_type(served, patch_type)
+                rendering = self._hands.reader.rendering(served, request)
+                options = write_options(request.query, "PatchOptions", patch_type)
+                errand = WriteRequest.of(served, request, options, self._hands.clock())
+                with _telling(errand):
+                    written = self.patched(errand, patch_type, request.body)
+                    code = 201 if written.is_new else 200
+                    return rendering.one(code, written.value, errand.warnings)
             case "delete":
                 return self._delete(served, request)
             case _:
-                return self._delete_many(served, request)
+                return delete_collection(
+                    hands.reader, hands.deleter, served, request, hands.clock()
+                )
 
     # Writing
-
-    def _create(self, served: Served, request: Request) -> Response:
-        errand = WriteRequest.of(
-            served, request, write_options(request.query, "CreateOptions"), self._hands.clock()
-        )
-        rendering = self._hands.reader.rendering(served, request)
-        with _telling(errand):
-            obj = self._read(errand, request)
-            written = self._hands.writer.create(errand, obj)
-            return rendering.one(201, written.value, errand.warnings)
 
     def _update(self, served: Served, request: Request) -> Response:
         rendering = self._hands.reader.rendering(served, request)
@@ -178,24 +204,18 @@ class APIHandler:
             code = 201 if written.is_new else 200
             return rendering.one(code, written.value, errand.warnings)
 
-    def _patch(self, served: Served, request: Request) -> Response:
-        patch_type = request.content_type.split(";", 1)[0].strip()
-        check_patch_type(served, patch_type)
-        rendering = self._hands.reader.rendering(served, request)
-        options = write_options(request.query, "PatchOptions", patch_type)
-        errand = WriteRequest.of(served, request, options, self._hands.clock())
-        with _telling(errand):
-            written = self.patched(errand, patch_type, request.body)
-            code = 201 if written.is_new else 200
-            return rendering.one(code, written.value, errand.warnings)
-
     def patched(self, errand: WriteRequest, patch_type: str, body: bytes) -> Written:
         """Patch an object in one of the four ways."""
         writer, checked = self._hands.writer, errand.options.validation != "Ignore"
         if patch_type == APPLY:
             return writer.apply(errand, parse_apply(body))
         writer.require(errand)  # before anything is said of the patch
-        patch = _parsed_patch(body, checked=checked)
+        try:
+            patch = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            prefix = "error decoding patch: " if checked else ""
+            why = go_syntax_error(body) or str(error)
+            raise api_errors.bad_request(f"{prefix}{why}") from error
         if patch_type == JSON_PATCH:
             return writer.patch(errand, lambda live: json_patch(live, patch, checked=checked))
         if patch_type == MERGE_PATCH:
@@ -218,27 +238,19 @@ class APIHandler:
         target, now = request.target, self._hands.clock()
         warnings = deletion.warnings(served, options)
         try:
-            self._judge_deletion(served, request)
+            if self._hands.policies.are_any:
+                place = (request.target.namespace, request.target.name)
+                live = self._hands.writer.stored.find(served, *place)
+                if live is not None:
+                    self._hands.policies.judge(
+                        AdmissionAttributes("DELETE", served, *place, "", None, live, request.asker)
+                    )
             found = self._hands.deleter.delete(served, target.namespace, target.name, options, now)
         except api_errors.StatusError as error:
             error.warnings = warnings
             raise
         code = 202 if not found.is_gone and options.orphan is False else 200
         return rendering.one(code, found.answer, warnings)
-
-    def _judge_deletion(self, served: Served, request: Request) -> None:
-        if not self._hands.policies.are_any:
-            return
-        place = (request.target.namespace, request.target.name)
-        live = self._hands.writer.stored.find(served, *place)
-        if live is not None:
-            self._hands.policies.judge(
-                AdmissionAttributes("DELETE", served, *place, "", None, live, request.asker)
-            )
-
-    def _delete_many(self, served: Served, request: Request) -> Response:
-        hands = self._hands
-        return delete_collection(hands.reader, hands.deleter, served, request, hands.clock())
 
 
 def _request(call: HTTPRequest, target: Target, asker: UserInfo) -> Request:
@@ -267,29 +279,6 @@ def _telling(errand: WriteRequest) -> Iterator[None]:
     except api_errors.StatusError as error:
         error.warnings = errand.warnings
         raise
-
-
-def _check_namespace(served: Served, request: Request, path: str) -> None:
-    target = request.target
-    if target.namespace and not served.namespaced:
-        raise _path_not_found(path)
-    if target.subresource and target.subresource not in served.subresources:
-        if served.is_custom:
-            raise api_errors.not_found(served.kind.group, served.plural, target.name)
-        raise _path_not_found(path)
-    if served.namespaced and not target.namespace and request.verb not in ("list", "watch"):
-        raise _path_not_found(path) if target.name or served.is_custom else _method_not_allowed()
-
-
-def _custom_target(served: Served, target: Target, method: str) -> Target:
-    """Refuse what no verb is, in the words that custom kinds have; a POST needs no name."""
-    if method in ("PUT", "PATCH") and not target.name:
-        raise api_errors.bad_request("name must be provided")
-    if method not in _METHODS:
-        raise api_errors.method_not_supported(served.kind.group, served.plural, "")
-    if method == "POST" and not target.subresource:
-        return replace(target, name="")
-    return target
 
 
 @contextmanager
@@ -337,12 +326,3 @@ def _check_verb(served: Served, request: Request) -> None:
 def _method_not_allowed() -> api_errors.StatusError:
     text = "the server does not allow this method on the requested resource"
     return api_errors.StatusError(405, "MethodNotAllowed", text, {})
-
-
-def _parsed_patch(body: bytes, *, checked: bool) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        prefix = "error decoding patch: " if checked else ""
-        why = go_syntax_error(body) or str(error)
-        raise api_errors.bad_request(f"{prefix}{why}") from error

@@ -4,7 +4,7 @@ Impersonation: the `Impersonate-*` headers of a request.
 Follows apiserver/pkg/endpoints/filters/impersonation.go (Kubernetes 1.35).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -39,7 +39,25 @@ def impersonated(
         raise api_errors.bad_request(f"requested [{told}] without impersonating a user")
     for wish in wishes:
         access.check(asker, wish.attributes())
-    return _impersonated_user(wishes)
+    # Who somebody becomes by all they want to be.
+    first = wishes[0]
+    is_account = first.kind == "ServiceAccount"
+    user = f"{_ACCOUNT}{first.namespace}:{first.name}" if is_account else first.name
+    groups = tuple(wish.name for wish in wishes if wish.kind == "Group")
+    if is_account and not groups:
+        groups = account_groups(first.namespace)
+    extra: dict[str, tuple[str, ...]] = {}
+    for wish in wishes:
+        if wish.kind == "UserExtra":
+            extra[wish.key] = (*extra.get(wish.key, ()), wish.name)
+    uid = next((wish.name for wish in wishes if wish.kind == "UID"), "")
+    # Add the group of all who are known, or of all who are not.
+    if user == ANONYMOUS:
+        if UNAUTHENTICATED not in groups:
+            groups = (*groups, UNAUTHENTICATED)
+    elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
+        groups = (*groups, AUTHENTICATED)
+    return UserInfo(user, groups, uid, extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +103,3 @@ def _parse_impersonation_header(header: str, value: str) -> Iterator[_Impersonat
             yield _ImpersonationRequest("ServiceAccount", name, namespace)
         else:
             yield _ImpersonationRequest("User", value)
-
-
-def _impersonated_user(wishes: Sequence[_ImpersonationRequest]) -> UserInfo:
-    """Return who somebody becomes by all they want to be."""
-    first = wishes[0]
-    is_account = first.kind == "ServiceAccount"
-    user = f"{_ACCOUNT}{first.namespace}:{first.name}" if is_account else first.name
-    groups = tuple(wish.name for wish in wishes if wish.kind == "Group")
-    if is_account and not groups:
-        groups = account_groups(first.namespace)
-    extra: dict[str, tuple[str, ...]] = {}
-    for wish in wishes:
-        if wish.kind == "UserExtra":
-            extra[wish.key] = (*extra.get(wish.key, ()), wish.name)
-    uid = next((wish.name for wish in wishes if wish.kind == "UID"), "")
-    return UserInfo(user, _with_authentication_group(user, groups), uid, extra)
-
-
-def _with_authentication_group(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """Add the group of all who are known, or of all who are not."""
-    if user == ANONYMOUS:
-        return groups if UNAUTHENTICATED in groups else (*groups, UNAUTHENTICATED)
-    is_said = AUTHENTICATED in groups or UNAUTHENTICATED in groups
-    return groups if is_said else (*groups, AUTHENTICATED)

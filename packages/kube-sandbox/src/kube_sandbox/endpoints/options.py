@@ -65,7 +65,12 @@ def write_options(query: Query, kind: str, patch_type: str = "") -> WriteOptions
         errors.append(required("fieldManager", "is required for apply patch"))
     if patch_type and patch_type != APPLY and force is not None:
         errors.append(forbidden("force", "may not be specified for non-apply patch"))
-    errors += _check_manager(manager)
+    if len(manager.encode()) > _MAX_MANAGER_LENGTH:
+        errors.append(too_long("fieldManager", _MAX_MANAGER_LENGTH))
+    for position, letter in enumerate(manager):
+        if not letter.isprintable():
+            text = f"invalid character U+{ord(letter):04X} (at position {position})"
+            errors.append(invalid("fieldManager", manager, text))
     dry_run, validation = query.all("dryRun"), query.get("fieldValidation")
     errors += _check_dry_run(dry_run)
     if validation not in _VALIDATIONS:
@@ -77,7 +82,21 @@ def write_options(query: Query, kind: str, patch_type: str = "") -> WriteOptions
 
 def delete_options(query: Query, body: bytes) -> DeleteOptions:
     """Read how to delete: from the body, or from parameters if there is none."""
-    given = _given(body) if body else _from_query(query)
+    if body:
+        given = _given(body)
+    else:
+        grace = query.get("gracePeriodSeconds")
+        try:
+            seconds = int(grace) if grace else None
+        except ValueError:
+            from_text = f'strconv.ParseInt: parsing "{grace}": invalid syntax'
+            raise bad_request(from_text) from None
+        given = {
+            "gracePeriodSeconds": seconds,
+            "orphanDependents": query.flag("orphanDependents"),
+            "propagationPolicy": query.get("propagationPolicy"),
+            "dryRun": query.all("dryRun"),
+        }
     preconditions = given.get("preconditions") or {}
     propagation, dry_run = given.get("propagationPolicy") or "", given.get("dryRun") or []
     orphan = given.get("orphanDependents")
@@ -119,32 +138,6 @@ def _given(body: bytes) -> dict[str, Any]:
             '"pkg/runtime/scheme.go:111"'
         )
     return found
-
-
-def _from_query(query: Query) -> dict[str, Any]:
-    grace = query.get("gracePeriodSeconds")
-    try:
-        seconds = int(grace) if grace else None
-    except ValueError:
-        text = f'strconv.ParseInt: parsing "{grace}": invalid syntax'
-        raise bad_request(text) from None
-    return {
-        "gracePeriodSeconds": seconds,
-        "orphanDependents": query.flag("orphanDependents"),
-        "propagationPolicy": query.get("propagationPolicy"),
-        "dryRun": query.all("dryRun"),
-    }
-
-
-def _check_manager(manager: str) -> list[FieldError]:
-    errors = []
-    if len(manager.encode()) > _MAX_MANAGER_LENGTH:
-        errors.append(too_long("fieldManager", _MAX_MANAGER_LENGTH))
-    for position, letter in enumerate(manager):
-        if not letter.isprintable():
-            text = f"invalid character U+{ord(letter):04X} (at position {position})"
-            errors.append(invalid("fieldManager", manager, text))
-    return errors
 
 
 def _check_dry_run(values: list[str]) -> list[FieldError]:

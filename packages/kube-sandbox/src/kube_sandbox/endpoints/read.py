@@ -103,7 +103,9 @@ class Reader:
         """Read which objects are meant; a name in the path is as good as one in a selector."""
         query, target = request.query, request.target
         labels = parse_labels(query.get("labelSelector"))
-        fields = _fields(served, query.get("fieldSelector"))
+        text = query.get("fieldSelector")
+        custom = CustomFields(served.namespaced, served.selectable) if served.is_custom else None
+        fields = parse_fields(text, served.kind, custom=custom)
         name = target.name or fields.name or ""
         if target.name and fields.requirements and fields.name != target.name:
             raise api_errors.bad_request("fieldSelector metadata.name doesn't match requested name")
@@ -151,8 +153,3 @@ def version_options_of(query: Query, *, watch: bool = False) -> VersionOptions:
             watch,
         )
     )
-
-
-def _fields(served: Served, text: str) -> FieldSelector:
-    custom = CustomFields(served.namespaced, served.selectable) if served.is_custom else None
-    return parse_fields(text, served.kind, custom=custom)

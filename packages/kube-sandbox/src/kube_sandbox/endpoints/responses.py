@@ -64,7 +64,13 @@ class Rendering:
         if shape is Shape.METADATA:
             raise not_a_list("PartialObjectMetadata", self._go_type("List"), is_list=True)
         if shape is Shape.OBJECT and self.form.media_type == JSON:
-            return Response(200, self._joined(records, metadata))
+            joined_served, stored = self.served, self.records
+            values = [stored.value(joined_served, each) for each in records]
+            head = orjson.dumps(self._list_head(metadata))[:-1]
+            if not joined_served.is_custom:
+                # Items of a built-in kind do not name it.
+                values = [b"{" + each[head_length(each) :] for each in values]
+            return Response(200, head + b',"items":[' + b",".join(values) + b"]}")
         objects = [self.records.load(served, each) for each in records]
         if shape is Shape.TABLE:
             shown = self._table(objects, metadata)
@@ -86,15 +92,6 @@ class Rendering:
         if shape is Shape.OBJECT:
             return dumped(self.served, obj)
         return orjson.dumps(self._shaped(obj, headers=headers))
-
-    def _joined(self, records: Iterable[Record], metadata: dict[str, Any]) -> bytes:
-        served, stored = self.served, self.records
-        values = [stored.value(served, each) for each in records]
-        head = orjson.dumps(self._list_head(metadata))[:-1]
-        if not served.is_custom:
-            # Items of a built-in kind do not name it.
-            values = [b"{" + each[head_length(each) :] for each in values]
-        return head + b',"items":[' + b",".join(values) + b"]}"
 
     def _list_head(self, metadata: dict[str, Any]) -> KubeObject:
         served = self.served

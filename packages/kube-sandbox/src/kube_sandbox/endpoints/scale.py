@@ -8,7 +8,6 @@ replicas of the object, and the version that is to be replaced.
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
-from typing import Any
 
 import orjson
 
@@ -20,7 +19,7 @@ from kube_sandbox.apiextensions.customresource import scale_subresource as custo
 from kube_sandbox.endpoints.decoding import BodyDecoder, parse_apply
 from kube_sandbox.endpoints.go_json_errors import go_syntax_error
 from kube_sandbox.endpoints.negotiation import Shape, negotiate
-from kube_sandbox.endpoints.options import APPLY, WriteOptions, write_options
+from kube_sandbox.endpoints.options import APPLY, write_options
 from kube_sandbox.endpoints.request_info import Request
 from kube_sandbox.endpoints.responses import Response
 from kube_sandbox.endpoints.write import Writer
@@ -66,7 +65,12 @@ class ScaleHandler:
         options = write_options(
             request.query, _OPTIONS[request.verb], patch_type if request.verb == "patch" else ""
         )
-        errand = WriteRequest.of(_served(served), request, options, self._clock())
+        errand = WriteRequest.of(
+            Served(_SCALE, served.plural, served.namespaced, _schema, BaseStrategy(KindOptions())),
+            request,
+            options,
+            self._clock(),
+        )
         try:
             written = self._write(served, request, errand, patch_type)
         except api_errors.StatusError as error:
@@ -81,9 +85,24 @@ class ScaleHandler:
     ) -> KubeObject:
         sent = None
         if request.verb == "update":
-            sent = self._sent(served, errand, request)
+            try:
+                sent, warnings = self._bodies.read(
+                    errand.served, request.body, request.content_type, errand.options.validation
+                )
+            except api_errors.StatusError as error:
+                if served.is_custom and error.code == 400:
+                    error.message = _UNREGISTERED  # it cannot even say what is wrong
+                raise
+            errand.warnings += warnings
+            check_identity(errand, sent)
         live = self._live(served, request)
-        before = _to_be_written(served, live)
+        # The scale of an object with its managed fields.
+        before = _scale_of(served, live, writing=True)
+        if served.scale is not None and not custom_scaling.has_replicas(live, served.scale):
+            before["spec"]["replicas"] = _UNSET
+        managed = of_scale(live["metadata"].get("managedFields"), _paths(served))
+        if managed:
+            before["metadata"]["managedFields"] = managed
         types = Types.of(errand.served.schema)
         if sent is not None:
             scale = updated(before, sent, types, errand.write)
@@ -96,19 +115,6 @@ class ScaleHandler:
         errand.warnings += whole.warnings
         return found
 
-    def _sent(self, served: Served, errand: WriteRequest, request: Request) -> KubeObject:
-        try:
-            scale, warnings = self._bodies.read(
-                errand.served, request.body, request.content_type, errand.options.validation
-            )
-        except api_errors.StatusError as error:
-            if served.is_custom and error.code == 400:
-                error.message = _UNREGISTERED  # it cannot even say what is wrong
-            raise
-        errand.warnings += warnings
-        check_identity(errand, scale)
-        return scale
-
     def _patched(
         self, errand: WriteRequest, before: KubeObject, body: bytes, patch_type: str, types: Types
     ) -> KubeObject:
@@ -118,7 +124,12 @@ class ScaleHandler:
             force = errand.options.force
             found = applied(before, config, types, errand.write, force=force)
             return self._bodies.normal(scale, found, config)
-        patch = _parsed(body, errand.options)
+        options = errand.options
+        try:
+            patch = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            prefix = "" if options.validation == "Ignore" else "error decoding patch: "
+            raise api_errors.bad_request(f"{prefix}{go_syntax_error(body) or error}") from error
         checked = errand.options.validation != "Ignore"
         strategic = None
         if patch_type == JSON_PATCH:
@@ -137,11 +148,6 @@ class ScaleHandler:
         if live is None:
             raise api_errors.not_found(served.kind.group, served.plural, target.name)
         return live
-
-
-def _served(served: Served) -> Served:
-    """Return a scale as if it were served by itself."""
-    return Served(_SCALE, served.plural, served.namespaced, _schema, BaseStrategy(KindOptions()))
 
 
 @cache
@@ -168,17 +174,6 @@ def _scale_of(served: Served, obj: KubeObject, *, writing: bool = False) -> Kube
     return scale_subresource.scale_of(obj)
 
 
-def _to_be_written(served: Served, live: KubeObject) -> KubeObject:
-    """Return the scale of an object with its managed fields."""
-    scale = _scale_of(served, live, writing=True)
-    if served.scale is not None and not custom_scaling.has_replicas(live, served.scale):
-        scale["spec"]["replicas"] = _UNSET
-    managed = of_scale(live["metadata"].get("managedFields"), _paths(served))
-    if managed:
-        scale["metadata"]["managedFields"] = managed
-    return scale
-
-
 def _with_scale(served: Served, obj: KubeObject, scale: KubeObject) -> KubeObject:
     """Return an object with what its scale says."""
     metadata, replicas = scale.get("metadata") or {}, (scale.get("spec") or {}).get("replicas", 0)
@@ -187,7 +182,12 @@ def _with_scale(served: Served, obj: KubeObject, scale: KubeObject) -> KubeObjec
         errors = scale_subresource.check_scale(scale)
         if errors:
             raise api_errors.invalid(_SCALE.group, _SCALE.kind, obj["metadata"]["name"], errors)
-        _check_uid(served, obj, metadata.get("uid"))
+        uid = metadata.get("uid")
+        actual = obj["metadata"]["uid"]
+        if uid and uid != actual:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
+            kind = f"{served.plural}/scale"
+            raise api_errors.conflict(served.kind.group, kind, obj["metadata"]["name"], why)
         obj = scale_subresource.with_scale(obj, scale)
         obj["metadata"]["resourceVersion"] = metadata.get("resourceVersion", "")
     else:
@@ -202,14 +202,6 @@ def _with_scale(served: Served, obj: KubeObject, scale: KubeObject) -> KubeObjec
     return obj
 
 
-def _check_uid(served: Served, obj: KubeObject, uid: str | None) -> None:
-    actual = obj["metadata"]["uid"]
-    if uid and uid != actual:
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
-        kind = f"{served.plural}/scale"
-        raise api_errors.conflict(served.kind.group, kind, obj["metadata"]["name"], why)
-
-
 def _paths(served: Served) -> Paths:
     """Return where each version of a kind keeps its replicas."""
     if served.scale is None:
@@ -218,14 +210,6 @@ def _paths(served: Served) -> Paths:
     versions = getattr(served.strategy, "versions", {})
     group = served.kind.group
     return {f"{group}/{each}": path for each in versions} | {served.kind.api_version: path}
-
-
-def _parsed(body: bytes, options: WriteOptions) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        prefix = "" if options.validation == "Ignore" else "error decoding patch: "
-        raise api_errors.bad_request(f"{prefix}{go_syntax_error(body) or error}") from error
 
 
 def _answer(scale: KubeObject) -> Response:

@@ -61,7 +61,10 @@ class SubresourceHandlers:
         return _answer(200, written.value)
 
     def _token(self, served: Served, request: Request) -> Response:
-        account = self._live(served, request)
+        target = request.target
+        account = self._stored.find(served, target.namespace, target.name)
+        if account is None:
+            raise api_errors.not_found(served.kind.group, served.plural, target.name)
         issued = self._tokens.issue(_body(request), account, self._clock(), self._new_uid())
         return _answer(201, issued)
 
@@ -71,13 +74,6 @@ class SubresourceHandlers:
             served.bucket, _body(request), namespace, request.asker, self._clock()
         )
         return _answer(201, answer)
-
-    def _live(self, served: Served, request: Request) -> KubeObject:
-        target = request.target
-        live = self._stored.find(served, target.namespace, target.name)
-        if live is None:
-            raise api_errors.not_found(served.kind.group, served.plural, target.name)
-        return live
 
 
 def _body(request: Request) -> Any:

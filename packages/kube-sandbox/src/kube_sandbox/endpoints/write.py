@@ -30,7 +30,6 @@ from kube_sandbox.managedfields.manager import Types, applied, restore_unchanged
 from kube_sandbox.registry import name_validation, object_meta
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.kinds import Served
-from kube_sandbox.storage.records import Record
 
 _CONFLICT_MESSAGE = (
     "the object has been modified; please apply your changes to the latest version and try again"
@@ -83,7 +82,17 @@ class Writer:
         self._let_in(errand, obj)
         if metadata.get("name") or not metadata.get("generateName"):
             return self._create(errand, obj)
-        return self._create_named(errand, obj)
+        base = obj["metadata"]["generateName"]
+        for attempt in range(_MAX_NAME_ATTEMPTS):
+            named = {**obj, "metadata": {**obj["metadata"]}}
+            name = name_validation.generated(base, self._suffix())
+            named["metadata"]["name"] = name
+            try:
+                return self._create(replace(errand, name=name), self.stored.copy(named))
+            except api_errors.StatusError as error:
+                if error.reason != "AlreadyExists" or attempt + 1 == _MAX_NAME_ATTEMPTS:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
 
     def update(self, errand: WriteRequest, obj: KubeObject) -> Written:
         """Replace an object by one that was read from a body."""
@@ -113,7 +122,9 @@ class Writer:
 
         A strategic merge patch is given too, since refusals show it.
         """
-        live = self._live(errand)
+        live = self.stored.find(errand.served, errand.namespace, errand.name)
+        if live is None:
+            raise errand.not_found()
         new = change(self.stored.copy(live))
         validation = errand.options.validation
         new, warnings = self._bodies.patched(errand.served, new, validation, strategic)
@@ -162,19 +173,6 @@ class Writer:
         self._let_in(errand, obj)
         return self._create(errand, obj, is_update=True)
 
-    def _create_named(self, errand: WriteRequest, obj: KubeObject) -> Written:
-        base = obj["metadata"]["generateName"]
-        for attempt in range(_MAX_NAME_ATTEMPTS):
-            named = {**obj, "metadata": {**obj["metadata"]}}
-            name = name_validation.generated(base, self._suffix())
-            named["metadata"]["name"] = name
-            try:
-                return self._create(replace(errand, name=name), self.stored.copy(named))
-            except api_errors.StatusError as error:
-                if error.reason != "AlreadyExists" or attempt + 1 == _MAX_NAME_ATTEMPTS:
-                    raise
-        raise AssertionError("the last attempt returns or raises")
-
     def _create(self, errand: WriteRequest, obj: KubeObject, *, is_update: bool = False) -> Written:
         served, occasion = errand.served, errand.request_context(self.stored.look)
         metadata = obj["metadata"]
@@ -195,43 +193,35 @@ class Writer:
         existing = self.stored.record(served, errand.namespace, errand.name)
         if existing is not None:
             is_generated = bool(metadata.get("generateName"))
-            raise self._exists(errand, existing, is_generated=is_generated)
+            group, plural = errand.served.kind.group, errand.served.plural
+            error = api_errors.already_exists(group, plural, errand.name)
+            if b'"deletionTimestamp":' in existing.value:
+                error.message = f"object is being deleted: {error.message}"
+            if is_generated:
+                if errand.served.storage_group is not None:
+                    group = errand.served.storage_group
+                    error = api_errors.already_exists(group, plural, errand.name)
+                error.message += _NAMES_EXHAUSTED
+                error.details["retryAfterSeconds"] = 1
+                error.headers["Retry-After"] = "1"
+            raise error
         if not errand.options.dry_run:
             metadata.pop("resourceVersion", None)
             metadata.pop("selfLink", None)
         stored = self.stored.save(served, obj, None, dry_run=errand.options.dry_run)
         return Written(stored, is_new=True)
 
-    def _exists(
-        self, errand: WriteRequest, existing: Record, *, is_generated: bool
-    ) -> api_errors.StatusError:
-        group, plural = errand.served.kind.group, errand.served.plural
-        error = api_errors.already_exists(group, plural, errand.name)
-        if b'"deletionTimestamp":' in existing.value:
-            error.message = f"object is being deleted: {error.message}"
-        if is_generated:
-            if errand.served.storage_group is not None:
-                group = errand.served.storage_group
-                error = api_errors.already_exists(group, plural, errand.name)
-            error.message += _NAMES_EXHAUSTED
-            error.details["retryAfterSeconds"] = 1
-            error.headers["Retry-After"] = "1"
-        return error
-
     # An object that is there
-
-    def _live(self, errand: WriteRequest) -> KubeObject:
-        live = self.stored.find(errand.served, errand.namespace, errand.name)
-        if live is None:
-            raise errand.not_found()
-        return live
 
     def replace(self, errand: WriteRequest, new: KubeObject, live: KubeObject) -> Written:
         """Put a changed object in the place of the one that is there."""
         served, occasion = errand.served, errand.request_context(self.stored.look)
         self._check_version(errand, new, live)
         metadata, former = new["metadata"], live["metadata"]
-        _keep_generation(metadata, former)
+        if "generation" in former:
+            metadata["generation"] = former["generation"]
+        else:
+            metadata.pop("generation", None)
         self._admission.mutate(errand.admission_attributes("UPDATE", new, live))
         served.strategy.prepare_update(new, live, errand.subresource, occasion)
         _keep_identity(metadata, former)
@@ -247,7 +237,14 @@ class Writer:
         errand.warnings += served.strategy.warnings(new, live)
         self._admission.update(served, new, live, errand.asker)
         errand.warnings += self._admission.judge(errand.admission_attributes("UPDATE", new, live))
-        if _is_finished(served, new, former):
+        # Whether the last finalizer is gone of an object that is to be deleted.
+        if new["metadata"].get("finalizers") or "deletionTimestamp" not in former:
+            is_finished = False
+        elif served.bucket == "namespaces" and new.get("spec", {}).get("finalizers"):
+            is_finished = False  # a namespace has others in its spec: until it is empty
+        else:
+            is_finished = not former.get("deletionGracePeriodSeconds")
+        if is_finished:
             # What is told of it is how it was.
             self.stored.remove(served, live, dry_run=errand.options.dry_run)
             return Written(new)
@@ -294,13 +291,6 @@ def _types(served: Served) -> Types:
     return Types.of(served.schema, custom=served.is_custom)
 
 
-def _keep_generation(metadata: KubeObject, former: KubeObject) -> None:
-    if "generation" in former:
-        metadata["generation"] = former["generation"]
-    else:
-        metadata.pop("generation", None)
-
-
 def _keep_identity(metadata: KubeObject, former: KubeObject) -> None:
     """Put back what no update can change."""
     metadata.setdefault("uid", former["uid"])
@@ -309,12 +299,3 @@ def _keep_identity(metadata: KubeObject, former: KubeObject) -> None:
         metadata["deletionTimestamp"] = former["deletionTimestamp"]
     if "deletionGracePeriodSeconds" in former:
         metadata.setdefault("deletionGracePeriodSeconds", former["deletionGracePeriodSeconds"])
-
-
-def _is_finished(served: Served, new: KubeObject, former: KubeObject) -> bool:
-    """Say whether the last finalizer is gone of an object that is to be deleted."""
-    if new["metadata"].get("finalizers") or "deletionTimestamp" not in former:
-        return False
-    if served.bucket == "namespaces" and new.get("spec", {}).get("finalizers"):
-        return False  # a namespace has others in its spec: until it is empty
-    return not former.get("deletionGracePeriodSeconds")

@@ -44,7 +44,13 @@ class WatchStream:
             lines = watch.take()
             if lines or watch.is_over:
                 return lines
-            await self._wait(watch)
+            timer = self._loop.call_at(watch.due, self._woken.set)
+            try:
+                await self._woken.wait()
+            finally:
+                timer.cancel()
+            if self._loop.time() >= watch.due:
+                watch.tick(self._loop.time())
 
     def close(self) -> None:
         """End the watch."""
@@ -55,15 +61,6 @@ class WatchStream:
         watch = self._begin()
         watch.wake = self._woken.set
         return watch
-
-    async def _wait(self, watch: Watch) -> None:
-        timer = self._loop.call_at(watch.due, self._woken.set)
-        try:
-            await self._woken.wait()
-        finally:
-            timer.cancel()
-        if self._loop.time() >= watch.due:
-            watch.tick(self._loop.time())
 
 
 class OpenWatches:

@@ -55,7 +55,17 @@ def read(entries: Sequence[Entry] | None, *, is_foreign: bool = False) -> Manage
     known: dict[Identity, Entry] = {}
     for place, entry in enumerate(entries or ()):
         operation, version = entry.get("operation"), entry.get("apiVersion", "")
-        _check(entry, place)
+        if entry.get("operation") not in (APPLY, UPDATE):
+            raise MalformedEntryError("operation must be `Apply` or `Update`")
+        if not entry.get("apiVersion"):
+            raise MalformedEntryError("apiVersion must not be empty")
+        kind = entry.get("fieldsType", "")
+        if not kind:
+            raise MalformedEntryError(f"missing fieldsType in managed fields entry {place}")
+        if kind != _TYPE:
+            raise MalformedEntryError(
+                f'invalid fieldsType "{kind}" in managed fields entry {place}'
+            )
         identity = Identity(
             entry.get("manager", ""),
             str(operation),
@@ -72,18 +82,6 @@ def read(entries: Sequence[Entry] | None, *, is_foreign: bool = False) -> Manage
     return Managed(owners, times, known)
 
 
-def _check(entry: Entry, place: int) -> None:
-    if entry.get("operation") not in (APPLY, UPDATE):
-        raise MalformedEntryError("operation must be `Apply` or `Update`")
-    if not entry.get("apiVersion"):
-        raise MalformedEntryError("apiVersion must not be empty")
-    kind = entry.get("fieldsType", "")
-    if not kind:
-        raise MalformedEntryError(f"missing fieldsType in managed fields entry {place}")
-    if kind != _TYPE:
-        raise MalformedEntryError(f'invalid fieldsType "{kind}" in managed fields entry {place}')
-
-
 def encode_entries(managed: Managed) -> list[Entry]:
     """Return the entries, in their order."""
     found = [_entry(managed, identity, owned) for identity, owned in managed.owners.items()]
@@ -94,8 +92,14 @@ def encode_entries(managed: Managed) -> list[Entry]:
 def _entry(managed: Managed, identity: Identity, owned: Owned) -> Entry:
     time = managed.times.get(identity)
     before = managed.entries.get(identity)
-    if before is not None and before.get("time") == time and _is_unchanged(before, owned):
-        return before
+    if before is not None and before.get("time") == time:
+        if before["apiVersion"] != owned.version:
+            is_unchanged = False
+        else:
+            fields = before.get("fieldsV1")
+            is_unchanged = fields is owned.fields or fields == owned.fields
+        if is_unchanged:
+            return before
     found: Entry = {
         "manager": identity.manager,
         "operation": identity.operation,
@@ -106,13 +110,6 @@ def _entry(managed: Managed, identity: Identity, owned: Owned) -> Entry:
         "subresource": identity.subresource,
     }
     return {key: value for key, value in found.items() if value or key == "fieldsV1"}
-
-
-def _is_unchanged(entry: Entry, owned: Owned) -> bool:
-    if entry["apiVersion"] != owned.version:
-        return False
-    fields = entry.get("fieldsV1")
-    return fields is owned.fields or fields == owned.fields
 
 
 def _order(entry: Entry) -> tuple[str, str, str, str, str]:

@@ -265,30 +265,27 @@ def _parsed(fields: dict[str, Any]) -> FieldSet | None:
         if key == SELF:
             found[SELF] = {}
             continue
-        step = _canonical(key)
+        # A step as it is written here, or `None` if nobody knows what it is.
+        if len(key) < 2:
+            raise MalformedFieldsError("key must be 2 characters long:")
+        if key[1] != ":":
+            raise MalformedFieldsError(f"missing colon: {key}")
+        prefix, rest = key[0], key[2:]
+        if prefix == "f":
+            step: str | None = key
+        elif prefix not in _PREFIXES:
+            step = None
+        else:
+            try:
+                value = orjson.loads(rest)
+            except orjson.JSONDecodeError as error:
+                raise MalformedFieldsError(f"parsing key as path element: {error}") from None
+            if (prefix == "k" and not isinstance(value, dict)) or (
+                prefix == "i" and type(value) is not int
+            ):
+                raise MalformedFieldsError(f"parsing key as path element: {rest}")
+            step = f"{prefix}:{json_text(value)}"
         if step is not None:
             below = _parsed(node) if isinstance(node, dict) else {}
             found[step] = {} if below is None else below
     return None if not found or found.keys() == {SELF} else found
-
-
-def _canonical(key: str) -> str | None:
-    """Return a step as it is written here, or `None` if nobody knows what it is."""
-    if len(key) < 2:
-        raise MalformedFieldsError("key must be 2 characters long:")
-    if key[1] != ":":
-        raise MalformedFieldsError(f"missing colon: {key}")
-    prefix, rest = key[0], key[2:]
-    if prefix == "f":
-        return key
-    if prefix not in _PREFIXES:
-        return None
-    try:
-        value = orjson.loads(rest)
-    except orjson.JSONDecodeError as error:
-        raise MalformedFieldsError(f"parsing key as path element: {error}") from None
-    if (prefix == "k" and not isinstance(value, dict)) or (
-        prefix == "i" and type(value) is not int
-    ):
-        raise MalformedFieldsError(f"parsing key as path element: {rest}")
-    return f"{prefix}:{json_text(value)}"

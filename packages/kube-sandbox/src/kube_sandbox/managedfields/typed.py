@@ -96,7 +96,14 @@ def _applied(value: Any, atom: Atom | None) -> FieldSet | None:
     if type(value) is dict and atom.map is not None:
         return None if atom.map.is_atomic or not value else _applied_map(value, atom.map)
     if type(value) is list and atom.list is not None:
-        return None if atom.list.is_atomic else _applied_list(value, atom.list)
+        if atom.list.is_atomic:
+            return None
+        kind = atom.list
+        found: FieldSet = {}
+        for step, items in steps_of(value, kind).items():
+            below = _applied(items[0], kind.element) if len(items) == 1 else None
+            found[step] = {SELF: {}, **below} if below else {}
+        return found
     return None
 
 
@@ -115,14 +122,6 @@ def _applied_map(value: KubeObject, kind: MapType) -> FieldSet:
             found[f"f:{key}"] = {SELF: {}, **below} if below else {}
         elif below:
             found[f"f:{key}"] = below
-    return found
-
-
-def _applied_list(value: list[Any], kind: ListType) -> FieldSet:
-    found: FieldSet = {}
-    for step, items in steps_of(value, kind).items():
-        below = _applied(items[0], kind.element) if len(items) == 1 else None
-        found[step] = {SELF: {}, **below} if below else {}
     return found
 
 

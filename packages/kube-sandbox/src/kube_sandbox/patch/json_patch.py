@@ -82,17 +82,15 @@ def operations_of(body: Any, *, checked: bool) -> tuple[list[dict[str, Any]], li
             goal = "handlers.jsonPatchOp" if checked else "jsonpatch.Operation"
             raise _undecodable(each, goal, checked)
         if checked:
-            _check_texts(each or {})
+            for name, value in (each or {}).items():
+                if name in _TEXTS and value is not None and not isinstance(value, str):
+                    text = f"json: cannot unmarshal {json_type(value)} into Go struct field"
+                    raise bad_request(
+                        f"error decoding patch: {text} jsonPatchOp.{name} of type string"
+                    )
             unknown = [name for name in each or () if name not in _FIELDS]
             said += [f'json patch unknown field "[{index}].{name}"' for name in unknown]
     return [each or {} for each in body], said
-
-
-def _check_texts(operation: Mapping[str, Any]) -> None:
-    for name, value in operation.items():
-        if name in _TEXTS and value is not None and not isinstance(value, str):
-            text = f"json: cannot unmarshal {json_type(value)} into Go struct field"
-            raise bad_request(f"error decoding patch: {text} jsonPatchOp.{name} of type string")
 
 
 def _undecodable(value: Any, goal: str, checked: bool) -> StatusError:

@@ -71,16 +71,15 @@ def partition_items(items: Items, named: Items, key: str) -> tuple[Items, Items]
             raise invalid_item_type(dict, item)
         if key not in item:
             raise missing_merge_key(item, key)
-    values = _values(named, key) if items else set()
+    if items:
+        for index, item in enumerate(named):
+            if not isinstance(item, dict):
+                raise internal_patch_error(f"value for key {index} is not a map")
+        values = {scalar(item[key]) for item in named if key in item}
+    else:
+        values = set()
     ours = [each for each in items if scalar(each[key]) in values]
     return ours, [each for each in items if scalar(each[key]) not in values]
-
-
-def _values(items: Items, key: str) -> set[Any]:
-    for index, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise internal_patch_error(f"value for key {index} is not a map")
-    return {scalar(item[key]) for item in items if key in item}
 
 
 class Order:

@@ -134,7 +134,16 @@ def parse_schedule(text: str) -> Schedule:
             # The library fails here in the manner of Go, and Kubernetes passes it on.
             reason = "runtime error: slice bounds out of range [:-1]"
             raise ScheduleError(f"invalid schedule format: {reason}")
-        zone, text = _parse_zone(setting.partition("=")[2]), rest.strip()
+        name = setting.partition("=")[2]
+        if name in ("", "UTC"):
+            parse_zone: tzinfo = UTC
+        else:
+            try:
+                parse_zone = zoneinfo.ZoneInfo(name)
+            except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+                reason = f"unknown time zone {name}"
+                raise ScheduleError(f"provided bad location {name}: {reason}") from None
+        zone, text = parse_zone, rest.strip()
     if text.startswith(_EVERY):
         return ConstantDelay(_parse_delay(text))
     if text.startswith("@") and text not in _DESCRIPTORS:
@@ -147,16 +156,6 @@ def parse_schedule(text: str) -> Schedule:
         )
     minutes, hours, days, months, weekdays = map(_parse_field, parts, _FIELDS)
     return FieldSchedule(minutes.numbers, hours.numbers, days, months.numbers, weekdays, zone)
-
-
-def _parse_zone(name: str) -> tzinfo:
-    if name in ("", "UTC"):
-        return UTC
-    try:
-        return zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        reason = f"unknown time zone {name}"
-        raise ScheduleError(f"provided bad location {name}: {reason}") from None
 
 
 def _parse_delay(text: str) -> timedelta:

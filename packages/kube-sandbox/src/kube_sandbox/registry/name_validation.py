@@ -188,7 +188,11 @@ def qualified_name(text: str) -> list[str]:
     found = []
     name = parts[-1]
     if len(parts) == 2:
-        found = _validate_prefix(parts[0])
+        prefix = parts[0]
+        if not prefix:
+            found = ["prefix part must be non-empty"]
+        else:
+            found = [f"prefix part {_in_bytes(each)}" for each in dns_subdomain(prefix)]
     if not name:
         found.append("name part must be non-empty")
     elif _size(name) > MAX_LABEL_LENGTH:
@@ -196,12 +200,6 @@ def qualified_name(text: str) -> list[str]:
     if not _matches(name, _KEY):
         found.append(f"name part {_pattern_message(_KEY)}")
     return found
-
-
-def _validate_prefix(prefix: str) -> list[str]:
-    if not prefix:
-        return ["prefix part must be non-empty"]
-    return [f"prefix part {_in_bytes(each)}" for each in dns_subdomain(prefix)]
 
 
 def _in_bytes(message: str) -> str:

@@ -75,32 +75,38 @@ def common_update(new: KubeObject, old: KubeObject, namespaced: bool) -> Errors:
 
 
 def _checked(meta: Mapping[str, Any], namespaced: bool, rule: NameRule, field: str) -> Errors:
-    found = _names(meta, rule, field) + _namespace(meta, namespaced, field)
-    if meta.get("generation", 0) < 0:
-        found.append(invalid(f"{field}.generation", meta["generation"], _NEGATIVE))
-    found += _lists(meta, field) + _finalizers(meta, field)
-    return found + managed_fields(meta.get("managedFields", ()), f"{field}.managedFields")
-
-
-def _names(meta: Mapping[str, Any], rule: NameRule, field: str) -> Errors:
-    found = []
+    found: Errors = []
+    names = []
     prefix, name = meta.get("generateName", ""), meta.get("name", "")
     if prefix:
-        found = [invalid(f"{field}.generateName", prefix, each) for each in rule(prefix, True)]
+        names = [invalid(f"{field}.generateName", prefix, each) for each in rule(prefix, True)]
     if not name:
-        found.append(required(f"{field}.name", "name or generateName is required"))
-        return found
-    return found + [invalid(f"{field}.name", name, each) for each in rule(name, False)]
-
-
-def _namespace(meta: Mapping[str, Any], namespaced: bool, field: str) -> Errors:
+        names.append(required(f"{field}.name", "name or generateName is required"))
+        found += names
+    else:
+        found += names + [invalid(f"{field}.name", name, each) for each in rule(name, False)]
     namespace = meta.get("namespace", "")
     where = f"{field}.namespace"
     if not namespaced:
-        return [forbidden(where, "not allowed on this type")] if namespace else []
-    if not namespace:
-        return [required(where)]
-    return [invalid(where, namespace, each) for each in name_is_label(namespace, False)]
+        found += [forbidden(where, "not allowed on this type")] if namespace else []
+    elif not namespace:
+        found.append(required(where))
+    else:
+        found += [invalid(where, namespace, each) for each in name_is_label(namespace, False)]
+    if meta.get("generation", 0) < 0:
+        found.append(invalid(f"{field}.generation", meta["generation"], _NEGATIVE))
+    found += _lists(meta, field)
+    values = meta.get("finalizers")
+    if values:
+        where = f"{field}.finalizers"
+        finalizers = [
+            invalid(where, value, each) for value in values for each in qualified_name(value)
+        ]
+        if _ORPHAN in values and _FOREGROUND in values:
+            told = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
+            finalizers.append(invalid(where, list(values), told))
+        found += finalizers
+    return found + managed_fields(meta.get("managedFields", ()), f"{field}.managedFields")
 
 
 def _lists(meta: Mapping[str, Any], field: str) -> Errors:
@@ -140,7 +146,20 @@ def owner_references(owners: Iterable[Mapping[str, Any]], field: str) -> Errors:
     found: Errors = []
     controller = ""
     for owner in owners:
-        found += _owner(owner, field)
+        version = owner.get("apiVersion", "")
+        kind = owner.get("kind", "")
+        # More than one slash is no group and version at all; the kind is lost with it.
+        malformed = version.count("/") > 1
+        if malformed or not version.rpartition("/")[2]:
+            found.append(invalid(f"{field}.apiVersion", version, "version must not be empty"))
+        if not kind:
+            found.append(invalid(f"{field}.kind", kind, "must not be empty"))
+        for key in ("name", "uid"):
+            if not owner.get(key):
+                found.append(invalid(f"{field}.{key}", "", "must not be empty"))
+        if (version, kind) == ("v1", "Event"):
+            told = "/v1, Kind=Event is disallowed from being an owner"
+            found.append(invalid(field, _format_owners([owner])[0], told))
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
@@ -163,37 +182,6 @@ def _format_owners(owners: Iterable[Mapping[str, Any]]) -> list[orjson.Fragment]
         orjson.Fragment(orjson.dumps({key: owner[key] for key in fields if key in owner}))
         for owner in owners
     ]
-
-
-def _owner(owner: Mapping[str, Any], field: str) -> Errors:
-    version = owner.get("apiVersion", "")
-    kind = owner.get("kind", "")
-    found: Errors = []
-    # More than one slash is no group and version at all; the kind is lost with it.
-    malformed = version.count("/") > 1
-    if malformed or not version.rpartition("/")[2]:
-        found.append(invalid(f"{field}.apiVersion", version, "version must not be empty"))
-    if not kind:
-        found.append(invalid(f"{field}.kind", kind, "must not be empty"))
-    for key in ("name", "uid"):
-        if not owner.get(key):
-            found.append(invalid(f"{field}.{key}", "", "must not be empty"))
-    if (version, kind) == ("v1", "Event"):
-        told = "/v1, Kind=Event is disallowed from being an owner"
-        found.append(invalid(field, _format_owners([owner])[0], told))
-    return found
-
-
-def _finalizers(meta: Mapping[str, Any], field: str) -> Errors:
-    values = meta.get("finalizers")
-    if not values:
-        return []
-    where = f"{field}.finalizers"
-    found = [invalid(where, value, each) for value in values for each in qualified_name(value)]
-    if _ORPHAN in values and _FOREGROUND in values:
-        told = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
-        found.append(invalid(where, list(values), told))
-    return found
 
 
 def _known_finalizers(meta: Mapping[str, Any], field: str) -> Errors:
@@ -249,7 +237,16 @@ def validate_object_meta_update(new: KubeObject, old: KubeObject) -> Errors:
     meta, before = new["metadata"], old["metadata"]
     found: Errors = []
     if before.get("deletionTimestamp") is not None:
-        found += _new_finalizers(meta, before)
+        added = sorted(set(meta.get("finalizers", ())) - set(before.get("finalizers", ())))
+        if added:
+            listed = ", ".join(f'"{each}"' for each in added)
+            found.append(
+                forbidden(
+                    "metadata.finalizers",
+                    "no new finalizers can be added if the object is being deleted, "
+                    f"found new finalizers []string{{{listed}}}",
+                )
+            )
     if not meta.get("resourceVersion"):
         told = invalid("metadata.resourceVersion", "", "must be specified for an update")
         found.append(told)
@@ -267,20 +264,6 @@ def validate_object_meta_update(new: KubeObject, old: KubeObject) -> Errors:
 def validate_update(new: KubeObject, old: KubeObject) -> Errors:
     """Return the same for an object of the API server's own groups."""
     return validate_object_meta_update(new, old) + _known_finalizers(new["metadata"], "metadata")
-
-
-def _new_finalizers(meta: Mapping[str, Any], before: Mapping[str, Any]) -> Errors:
-    added = sorted(set(meta.get("finalizers", ())) - set(before.get("finalizers", ())))
-    if not added:
-        return []
-    listed = ", ".join(f'"{each}"' for each in added)
-    return [
-        forbidden(
-            "metadata.finalizers",
-            "no new finalizers can be added if the object is being deleted, "
-            f"found new finalizers []string{{{listed}}}",
-        )
-    ]
 
 
 def label_selector(

@@ -50,7 +50,15 @@ def read(path: Path, history: History | None = None) -> Store:
 def save(store: Path, path: Path) -> Store:
     """Write what a store on disk holds to a snapshot, and return it; others may use the store."""
     found = _read(store)
-    _check_replaceable(path)
+    # Refuse to write over what is no snapshot: a name is easily mistyped.
+    try:
+        _check_is_snapshot(path)
+    except StoreError as error:
+        raise InvalidError(
+            "snapshot-unusable",
+            f"'{path}' is there already, and is no snapshot: {error.why}",
+            hint="name another file",
+        ) from error
     with _named(path, _NOT_WRITABLE):
         write(found, path)
     return found
@@ -110,18 +118,6 @@ def _has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def _check_replaceable(path: Path) -> None:
-    """Refuse to write over what is no snapshot: a name is easily mistyped."""
-    try:
-        _check_is_snapshot(path)
-    except StoreError as error:
-        raise InvalidError(
-            "snapshot-unusable",
-            f"'{path}' is there already, and is no snapshot: {error.why}",
-            hint="name another file",
-        ) from error
-
-
 def _check_is_snapshot(path: Path) -> None:
     """Refuse a file that is something else; one that is empty or not there is nothing."""
     with store_error(path):
@@ -147,7 +143,18 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _replace(store: Store, path: Path) -> None:
     with store_error(path):
-        draft = _draft(store, path)
+        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            draft = Path(file.name)
+        try:
+            connection = connect(draft, *_FAST)
+            try:
+                write_rows(connection, _rows(store), store.version)
+            finally:
+                connection.close()
+            _sync(draft)
+        except BaseException:
+            draft.unlink()
+            raise
         # The log of an older file must not be taken for this one's.
         for beside in ("-wal", "-shm", "-journal"):
             path.with_name(path.name + beside).unlink(missing_ok=True)
@@ -160,22 +167,6 @@ def _rows(store: Store) -> Iterator[Row]:
     # In the order of keys, so that pages are filled one after the other.
     for record, bucket in sorted(found, key=lambda each: each[0].version):
         yield row(bucket, record, store.stored(bucket, record))
-
-
-def _draft(store: Store, path: Path) -> Path:
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        draft = Path(file.name)
-    try:
-        connection = connect(draft, *_FAST)
-        try:
-            write_rows(connection, _rows(store), store.version)
-        finally:
-            connection.close()
-        _sync(draft)
-    except BaseException:
-        draft.unlink()
-        raise
-    return draft
 
 
 def _sync(path: Path) -> None:

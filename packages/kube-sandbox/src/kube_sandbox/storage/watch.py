@@ -156,26 +156,23 @@ class Watch:
         if asked.send_initial_events:
             require_version(self._store, version)
             self._from = self._store.version
-            return self._initial()
+            watched = self._watched
+            # The list is taken now, the rest as the client reads.
+            records = self._store.list(watched.bucket, watched.namespace)
+            end = [self._bookmark(is_end=True)] if watched.allow_bookmarks else []
+
+            def events() -> Iterator[Event]:
+                for record in records:
+                    if watched.has(record):
+                        yield ChangeType.ADDED, record
+                yield from end
+
+            return events()
         if version == 0:
             self._from = self._store.version
             return iter(())
         changes = self._store.since(bucket, version)
         return (event for change in changes if (event := _event(change, has)) is not None)
-
-    def _initial(self) -> Iterator[Event]:
-        watched = self._watched
-        # The list is taken now, the rest as the client reads.
-        records = self._store.list(watched.bucket, watched.namespace)
-        end = [self._bookmark(is_end=True)] if watched.allow_bookmarks else []
-
-        def events() -> Iterator[Event]:
-            for record in records:
-                if watched.has(record):
-                    yield ChangeType.ADDED, record
-            yield from end
-
-        return events()
 
     def _hear(self, change: Change) -> None:
         if self.is_over or change.version <= self._from:
@@ -227,11 +224,9 @@ def _event(change: Change, has: Callable[[Record | None], bool]) -> Event | None
     if change.type is ChangeType.DELETED:
         return ChangeType.DELETED, change.record
     # It is there, but does not match any more: told as it was, with the version of the change.
-    return ChangeType.DELETED, _as_of(change.before, change.version)
-
-
-def _as_of(record: Record, version: int) -> Record:
-    """Return a record that says another version of itself."""
+    # A record that says another version of itself.
+    record = change.before
+    version = change.version
     written = b'"resourceVersion":"%d"' % record.version
     if record.value.count(written) == 1:
         value = record.value.replace(written, b'"resourceVersion":"%d"' % version)
@@ -240,7 +235,7 @@ def _as_of(record: Record, version: int) -> Record:
         parsed = orjson.loads(record.value)
         parsed["metadata"]["resourceVersion"] = str(version)
         value = orjson.dumps(parsed)
-    return replace(record, version=version, value=value)
+    return ChangeType.DELETED, replace(record, version=version, value=value)
 
 
 def _anonymous_record(value: bytes) -> Record:

@@ -136,38 +136,28 @@ class _RuleEvaluation:
         if value is None:
             return
         if tree.rules:
-            self._ask_here(tree, value, old, path, ties)
+            has_old = old is not ABSENT and old is not None
+            known: dict[str, Any] = {"self": value}
+            if has_old and any(rule.uses_old for rule in tree.rules):
+                known["oldSelf"] = old
+            for rule in tree.rules:
+                if rule.problem:
+                    told = f"rule compile error: {rule.problem}"
+                    self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
+                if rule.program is None or (rule.uses_old and not has_old and not rule.is_optional):
+                    continue
+                if not self._holds(rule, tree, known, path):
+                    self._tell(rule, tree, known, path, ties)
         if isinstance(value, list):
-            self._ask_items(tree, value, old, path, ties)
+            if tree.items is None:
+                return
+            before = counterparts(value, old, tree.schema)
+            for index, part in enumerate(value):
+                was = ABSENT if before is None else before[index]
+                self.ask(tree.items, part, was, f"{path}[{index}]", ties.index(part, was))
         elif isinstance(value, dict):
             for key, below, where in _below(tree, value, path):
                 self.ask(below, value[key], old_counterpart(old, key), where, ties.key(key))
-
-    def _ask_items(
-        self, tree: RuleTree, value: list[Any], old: Any, path: str, ties: _NestedCorrelation
-    ) -> None:
-        if tree.items is None:
-            return
-        before = counterparts(value, old, tree.schema)
-        for index, part in enumerate(value):
-            was = ABSENT if before is None else before[index]
-            self.ask(tree.items, part, was, f"{path}[{index}]", ties.index(part, was))
-
-    def _ask_here(
-        self, tree: RuleTree, value: Any, old: Any, path: str, ties: _NestedCorrelation
-    ) -> None:
-        has_old = old is not ABSENT and old is not None
-        known: dict[str, Any] = {"self": value}
-        if has_old and any(rule.uses_old for rule in tree.rules):
-            known["oldSelf"] = old
-        for rule in tree.rules:
-            if rule.problem:
-                told = f"rule compile error: {rule.problem}"
-                self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
-            if rule.program is None or (rule.uses_old and not has_old and not rule.is_optional):
-                continue
-            if not self._holds(rule, tree, known, path):
-                self._tell(rule, tree, known, path, ties)
 
     def _holds(self, rule: Rule, tree: RuleTree, known: dict[str, Any], path: str) -> bool:
         if rule.program is None:
@@ -201,23 +191,42 @@ class _RuleEvaluation:
         ties: _NestedCorrelation,
     ) -> None:
         where = child(path, rule.field_path) if rule.field_path else path or NOWHERE
-        told = self._message(rule, tree, known) or rule.complaint
-        error = _error(rule.reason, where, tree.kind, known["self"], told)
+        if rule.message_program is None:
+            message = ""
+        else:
+            try:
+                text = rule.message_program.value(_rule_variables(rule, tree, known), self._budget)
+            except ExpressionError:
+                message = ""
+            else:
+                message_told = text.strip() if isinstance(text, str) else ""
+                message = (
+                    ""
+                    if len(message_told.encode()) > _MAX_MESSAGE_LENGTH or "\n" in message_told
+                    else message_told
+                )
+        told = message or rule.complaint
+        reason = rule.reason
+        value = known["self"]
+        is_shown = tree.kind not in ("object", "array")
+        match reason:
+            case "FieldValueForbidden":
+                error: FieldError = forbidden(where, told)
+            case "FieldValueRequired":
+                error = required(where, told)
+            case "FieldValueDuplicate":
+                error = (
+                    duplicate(where, value) if is_shown else FieldError(ErrorType.DUPLICATE, where)
+                )
+            case _:
+                if is_shown:
+                    error = invalid(where, format_number(value), told)
+                else:
+                    error = FieldError(ErrorType.INVALID, where, detail=told)
         if not rule.uses_old and ties.is_same():
             self.verdict.warnings.append(str(error))
         else:
             self.verdict.errors.append(error)
-
-    def _message(self, rule: Rule, tree: RuleTree, known: dict[str, Any]) -> str:
-        """Work out a message; an empty one if that fails."""
-        if rule.message_program is None:
-            return ""
-        try:
-            text = rule.message_program.value(_rule_variables(rule, tree, known), self._budget)
-        except ExpressionError:
-            return ""
-        told = text.strip() if isinstance(text, str) else ""
-        return "" if len(told.encode()) > _MAX_MESSAGE_LENGTH or "\n" in told else told
 
 
 def _rule_variables(rule: Rule, tree: RuleTree, known: dict[str, Any]) -> dict[str, Any]:
@@ -235,18 +244,3 @@ def _below(tree: RuleTree, value: dict[str, Any], path: str) -> Iterator[tuple[s
     for key, below in tree.fields.items():
         if key in value:
             yield key, below, child(path, key)
-
-
-def _error(reason: str, path: str, kind: str, value: Any, told: str) -> FieldError:
-    is_shown = kind not in ("object", "array")
-    match reason:
-        case "FieldValueForbidden":
-            return forbidden(path, told)
-        case "FieldValueRequired":
-            return required(path, told)
-        case "FieldValueDuplicate":
-            return duplicate(path, value) if is_shown else FieldError(ErrorType.DUPLICATE, path)
-        case _:
-            if is_shown:
-                return invalid(path, format_number(value), told)
-            return FieldError(ErrorType.INVALID, path, detail=told)

@@ -215,7 +215,22 @@ class CustomStrategy:
     ) -> None:
         """Put back what this write may not reach, and count the generation."""
         if subresource == "status":
-            _with_status_of(new, old)
+            # Make a new object of the old one with the new one's status and managers.
+            status, managers = new.get("status", ABSENT), new["metadata"].get("managedFields")
+            metadata = {**old["metadata"]}
+            metadata.pop("managedFields", None)
+            if managers is not None:
+                metadata["managedFields"] = managers
+            # Whoever writes this may have been looked up before: only what is inside may change.
+            new["metadata"].clear()
+            new["metadata"].update(metadata)
+            for key in [key for key in new if key != "metadata"]:
+                del new[key]
+            new.update(
+                {key: part for key, part in old.items() if key not in ("metadata", "status")}
+            )
+            if status is not ABSENT:
+                new["status"] = status
             return
         if self.has_status:
             restore_field(new, old, "status")
@@ -245,8 +260,28 @@ class CustomStrategy:
         if wrong := self._check_kind(new):
             return wrong
         found = object_meta.validate_object_meta_update(new, old)
-        found += self._check_status(new, old) if subresource == "status" else self._check(new, old)
-        found += self._check_items(new, old)
+        if subresource == "status":
+            status: Errors = []
+            checker = self.version.status_checker
+            if "status" in new and checker is not None:
+                flaws = checker.flaws(new["status"], old.get("status"))
+                status = as_field_errors(flaws, "status")
+            if self.scale is not None:
+                status += check_scale(new, self.scale, status_only=True)
+            found += status
+        else:
+            version = self.version
+            check: Errors = as_field_errors(version.checker.flaws(new, old))
+            if self.scale is not None:
+                check += check_scale(new, self.scale)
+            if version.embedded is not None:
+                check += check_embedded(new, version.embedded, "", here=False)
+            found += check
+        # What stands twice, unless something did before.
+        unique = self.version.unique
+        if unique is not None:
+            items_found = check_unique_items(new, unique, "")
+            found += [] if not items_found or check_unique_items(old, unique, "") else items_found
         verdict = self._ask(new, old, found)
         self._forgiven = (new, verdict.warnings)
         return found + verdict.errors
@@ -258,33 +293,6 @@ class CustomStrategy:
             for key, value in wanted.items()
             if obj.get(key) != value
         ]
-
-    def _check(self, new: KubeObject, old: KubeObject) -> Errors:
-        version = self.version
-        found: Errors = as_field_errors(version.checker.flaws(new, old))
-        if self.scale is not None:
-            found += check_scale(new, self.scale)
-        if version.embedded is not None:
-            found += check_embedded(new, version.embedded, "", here=False)
-        return found
-
-    def _check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        found: Errors = []
-        checker = self.version.status_checker
-        if "status" in new and checker is not None:
-            flaws = checker.flaws(new["status"], old.get("status"))
-            found = as_field_errors(flaws, "status")
-        if self.scale is not None:
-            found += check_scale(new, self.scale, status_only=True)
-        return found
-
-    def _check_items(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Tell what stands twice, unless something did before."""
-        unique = self.version.unique
-        if unique is None:
-            return []
-        found = check_unique_items(new, unique, "")
-        return [] if not found or check_unique_items(old, unique, "") else found
 
     def _ask(self, new: KubeObject, old: KubeObject | None, found: Errors) -> Verdict:
         rules = self.version.rules
@@ -321,23 +329,6 @@ class CustomStrategy:
 
 def _without_metadata(obj: KubeObject) -> KubeObject:
     return {key: part for key, part in obj.items() if key != "metadata"}
-
-
-def _with_status_of(new: KubeObject, old: KubeObject) -> None:
-    """Make a new object of the old one with the new one's status and managers."""
-    status, managers = new.get("status", ABSENT), new["metadata"].get("managedFields")
-    metadata = {**old["metadata"]}
-    metadata.pop("managedFields", None)
-    if managers is not None:
-        metadata["managedFields"] = managers
-    # Whoever writes this may have been looked up before: only what is inside may change.
-    new["metadata"].clear()
-    new["metadata"].update(metadata)
-    for key in [key for key in new if key != "metadata"]:
-        del new[key]
-    new.update({key: part for key, part in old.items() if key not in ("metadata", "status")})
-    if status is not ABSENT:
-        new["status"] = status
 
 
 def _finalizer_warning(name: str) -> list[str]:

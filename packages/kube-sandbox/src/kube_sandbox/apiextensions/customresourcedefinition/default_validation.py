@@ -37,7 +37,29 @@ def _check(schema: Schema, path: str, *, is_root: bool, is_meta: bool) -> Iterat
     embedded = schema.get(_EMBEDDED) is True
     is_meta = is_meta and not embedded
     if schema.get("default") is not None:
-        yield from _check_default(schema, f"{path}.default", is_meta, is_root or embedded)
+        default_path = f"{path}.default"
+        is_object = is_root or embedded
+        value: Any = schema["default"]
+        if not is_meta:
+            pruned = deepcopy(value)
+            prune_unknown_fields(pruned, Reader(schema))
+            if not is_equal(pruned, value):
+                yield invalid(default_path, value, "must not have unknown fields")
+        found = [] if is_meta else check_embedded(value, schema, default_path)
+        found = found or as_field_errors(
+            SchemaValidator(_of_any_type(schema), every_format=True).flaws(value), default_path
+        )
+        if found:
+            yield from found
+        else:
+            rules = rule_tree(schema, is_root=is_object)
+            if rules is not None:
+                errors = rule_evaluation.evaluate_rules(
+                    rules, value, value, path=default_path
+                ).errors
+                yield from (
+                    errors or rule_evaluation.evaluate_rules(rules, value, path=default_path).errors
+                )
     items = schema.get("items")
     if items is not None:
         yield from _check(items, f"{path}.items", is_root=False, is_meta=is_meta)
@@ -45,29 +67,6 @@ def _check(schema: Schema, path: str, *, is_root: bool, is_meta: bool) -> Iterat
         inside = is_meta or (embedded and name in _META_FIELDS)
         where = f"{path}.properties[{name}]"
         yield from _check(part, where, is_root=False, is_meta=inside)
-
-
-def _check_default(
-    schema: Schema, path: str, is_meta: bool, is_object: bool
-) -> Iterator[FieldError]:
-    value: Any = schema["default"]
-    if not is_meta:
-        pruned = deepcopy(value)
-        prune_unknown_fields(pruned, Reader(schema))
-        if not is_equal(pruned, value):
-            yield invalid(path, value, "must not have unknown fields")
-    found = [] if is_meta else check_embedded(value, schema, path)
-    found = found or as_field_errors(
-        SchemaValidator(_of_any_type(schema), every_format=True).flaws(value), path
-    )
-    if found:
-        yield from found
-        return
-    rules = rule_tree(schema, is_root=is_object)
-    if rules is None:
-        return
-    errors = rule_evaluation.evaluate_rules(rules, value, value, path=path).errors
-    yield from errors or rule_evaluation.evaluate_rules(rules, value, path=path).errors
 
 
 def _of_any_type(schema: Schema) -> Schema:

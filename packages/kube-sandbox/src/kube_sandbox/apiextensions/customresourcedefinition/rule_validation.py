@@ -46,7 +46,11 @@ def check_rule_texts(schema: Schema, path: str) -> Iterator[FieldError]:
             yield invalid(f"{where}.fieldPath", blamed, _NOT_EMPTY)
         if _has_lines(blamed):
             yield invalid(f"{where}.fieldPath", blamed, _ONE_LINE)
-        if not _is_resolvable_path(blamed, schema):
+        if unsupported(schema):
+            continue
+        try:
+            follow(blamed, schema)
+        except BadPath:
             yield invalid(f"{where}.fieldPath", blamed, "must be a valid path")
 
 
@@ -69,16 +73,6 @@ def _check_message(rule: dict[str, Any], where: str) -> Iterator[FieldError]:
 
 def _has_lines(text: str) -> bool:
     return "\n" in text or "\r" in text
-
-
-def _is_resolvable_path(path: str, schema: Schema) -> bool:
-    if unsupported(schema):
-        return True
-    try:
-        follow(path, schema)
-    except BadPath:
-        return False
-    return True
 
 
 def has_type(schema: Schema) -> bool:
@@ -124,23 +118,17 @@ def check_rules(schema: Schema, place: RuleLocation, bill: CostBudget) -> Iterat
     for index, (rule, raw) in enumerate(zip(compiled, schema[RULES], strict=True)):
         where = f"{place.path}.{RULES}[{index}]"
         yield from bill.add(f"{where}.rule", multiplied(rule.cost, repeats), "rule")
-        yield from _check_expressions(rule, raw, where, bill)
+        shown = format_internal(internal_rule(raw))
+        if rule.problem:
+            yield invalid(f"{where}.rule", shown, rule.problem)
+        if rule.message_problem:
+            yield invalid(f"{where}.messageExpression", shown, rule.message_problem)
+        elif rule.message_program is not None:
+            path = f"{where}.messageExpression"
+            yield from bill.add(path, rule.message_cost, "messageExpression")
         if rule.uses_old and place.untied:
             told = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
             yield invalid(f"{where}.rule", rule.text, f"{told} {place.untied}")
         elif not rule.uses_old and raw.get("optionalOldSelf") is not None:
             told = "may not be set if oldSelf is not used in rule"
             yield invalid(f"{where}.optionalOldSelf", raw["optionalOldSelf"], told)
-
-
-def _check_expressions(
-    rule: "compilation.Rule", raw: dict[str, Any], where: str, bill: CostBudget
-) -> Iterator[FieldError]:
-    shown = format_internal(internal_rule(raw))
-    if rule.problem:
-        yield invalid(f"{where}.rule", shown, rule.problem)
-    if rule.message_problem:
-        yield invalid(f"{where}.messageExpression", shown, rule.message_problem)
-    elif rule.message_program is not None:
-        path = f"{where}.messageExpression"
-        yield from bill.add(path, rule.message_cost, "messageExpression")

@@ -48,7 +48,28 @@ def check_schema(
     schema: Schema, path: str, *, has_status: bool, is_unchanged: bool = False
 ) -> Errors:
     """Return what is wrong with a schema; `is_unchanged` if it is stored already."""
-    found = _check_root(schema, path) if has_status else []
+    if has_status:
+        beside = "if the status subresource is enabled"
+        for key, name in INTERNAL_NAMES.items():
+            if key not in schema:
+                continue
+            if key == "type" and schema["type"] != "object":
+                told = f'only "object" is allowed as the type at the root of the schema {beside}'
+                found = [invalid(f"{path}.type", schema["type"], told)]
+                break
+            if name not in _AT_ROOT:
+                told = f"fields are allowed at the root of the schema {beside}"
+                listed = " ".join(_AT_ROOT)
+                found = [
+                    invalid(
+                        path, format_internal(internal_schema(schema)), f"only [{listed}] {told}"
+                    )
+                ]
+                break
+        else:
+            found = []
+    else:
+        found = []
     if schema.get("nullable"):
         found.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     why = unsupported(schema)
@@ -63,23 +84,6 @@ def check_schema(
     if not found and why:
         found.append(invalid(path, "", why))
     return found
-
-
-def _check_root(schema: Schema, path: str) -> Errors:
-    beside = "if the status subresource is enabled"
-    for key, name in INTERNAL_NAMES.items():
-        if key not in schema:
-            continue
-        if key == "type" and schema["type"] != "object":
-            told = f'only "object" is allowed as the type at the root of the schema {beside}'
-            return [invalid(f"{path}.type", schema["type"], told)]
-        if name not in _AT_ROOT:
-            told = f"fields are allowed at the root of the schema {beside}"
-            listed = " ".join(_AT_ROOT)
-            return [
-                invalid(path, format_internal(internal_schema(schema)), f"only [{listed}] {told}")
-            ]
-    return []
 
 
 @dataclass(frozen=True, slots=True)

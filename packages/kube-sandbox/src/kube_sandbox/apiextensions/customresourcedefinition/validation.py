@@ -7,7 +7,7 @@ columns, selectable fields) stands once beside the versions. That shows in the p
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -93,7 +93,14 @@ def _same_name(spec: KubeObject, before: KubeObject, key: str) -> Errors:
 def _check_other_fields(crd: KubeObject, old: KubeObject | None) -> Iterator[FieldError]:
     yield from _check_names(crd["status"]["acceptedNames"], "status.acceptedNames")
     yield from _check_stored(crd)
-    yield from _check_approval(crd, old)
+    if is_protected(crd["spec"]["group"]):
+        state, why = approval(crd)
+        if old is None or approval(old)[0] != state:
+            path = f"metadata.annotations[{APPROVAL}]"
+            if state == "Missing":
+                yield required(path, why)
+            elif state == "Invalid":
+                yield invalid(path, crd["metadata"]["annotations"][APPROVAL], why)
     was_kept = old is not None and old["spec"].get("preserveUnknownFields")
     if crd["spec"].get("preserveUnknownFields") and _has_defaults(crd["spec"]):
         told = "must be false in order to use defaults in the schema"
@@ -144,19 +151,6 @@ def approval(crd: KubeObject) -> tuple[str, str]:
     return "Invalid", f'{needed} with either a URL or a reason starting with "unapproved", {_SEE}'
 
 
-def _check_approval(crd: KubeObject, old: KubeObject | None) -> Iterator[FieldError]:
-    if not is_protected(crd["spec"]["group"]):
-        return
-    state, why = approval(crd)
-    if old is not None and approval(old)[0] == state:
-        return
-    path = f"metadata.annotations[{APPROVAL}]"
-    if state == "Missing":
-        yield required(path, why)
-    elif state == "Invalid":
-        yield invalid(path, crd["metadata"]["annotations"][APPROVAL], why)
-
-
 def _shared(versions: list[KubeObject]) -> dict[str, Any]:
     """Return what all versions have alike, by the name it has beside them."""
     return {
@@ -180,12 +174,22 @@ def _check_spec(spec: KubeObject, before: KubeObject | None) -> Iterator[FieldEr
     versions: list[KubeObject] = spec["versions"] or []
     shared = _shared(versions)
     own = [{k: v for k, v in each.items() if _SHARED.get(k) not in shared} for each in versions]
-    yield from _check_group(spec["group"])
+    group = spec["group"]
+    wrong = dns_subdomain(group)
+    if not group:
+        yield required("spec.group")
+    elif wrong:
+        yield invalid("spec.group", group, ",".join(wrong))
+    elif "." not in group:
+        yield invalid("spec.group", group, "should be a domain with at least one dot")
     if not spec["scope"]:
         yield required("spec.scope")
     elif spec["scope"] not in _SCOPES:
         yield not_supported("spec.scope", spec["scope"], _SCOPES)
-    yield from _check_schemas_given(own, shared)
+    if schema_of(shared.get("validation")) is None:
+        for index, version in enumerate(own):
+            if schema_of(version.get("schema")) is None:
+                yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
     # Without a schema of its own, a version has the subresources that all share.
     has_status = any("status" in (each.get("subresources") or {}) for each in versions)
     for index, version in enumerate(own):
@@ -200,26 +204,6 @@ def _check_spec(spec: KubeObject, before: KubeObject | None) -> Iterator[FieldEr
     stored = _stored_schema(before, versions[0]["name"]) if versions else None
     yield from check_version_fields(shared, "spec", "validation", has_status, stored)
     yield from check_conversion(spec)
-
-
-def _check_group(group: str) -> Iterator[FieldError]:
-    wrong = dns_subdomain(group)
-    if not group:
-        yield required("spec.group")
-    elif wrong:
-        yield invalid("spec.group", group, ",".join(wrong))
-    elif "." not in group:
-        yield invalid("spec.group", group, "should be a domain with at least one dot")
-
-
-def _check_schemas_given(
-    versions: list[KubeObject], shared: Mapping[str, Any]
-) -> Iterator[FieldError]:
-    if schema_of(shared.get("validation")) is not None:
-        return
-    for index, version in enumerate(versions):
-        if schema_of(version.get("schema")) is None:
-            yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
 
 
 def _check_versions(
@@ -243,29 +227,28 @@ def _check_version(
 ) -> Iterator[FieldError]:
     if wrong := dns_1035_label(version["name"]):
         yield invalid(f"{path}.name", version["name"], ",".join(wrong))
-    for told in _check_warning_text(version):
-        yield invalid(f"{path}.deprecationWarning", version["deprecationWarning"], told)
-    yield from check_version_fields(version, path, "schema", has_status, before)
-
-
-def _check_warning_text(version: KubeObject) -> list[str]:
     warning = version.get("deprecationWarning")
     if warning is None:
-        return []
-    if not version.get("deprecated"):
-        return ["can only be set for deprecated versions"]
-    found = []
-    if len(warning.encode()) > _MAX_WARNING_LENGTH:
-        found.append("must be <= 256 characters long")
-    if not warning:
-        found.append("must not be an empty string")
-    for index, letter in enumerate(warning):
-        if not letter.isprintable():
-            at = len(warning[:index].encode())
-            told = "must only contain printable UTF-8 characters; non-printable character found"
-            found.append(f"{told} at index {at}")
-            break
-    return found
+        warning_text: list[str] = []
+    elif not version.get("deprecated"):
+        warning_text = ["can only be set for deprecated versions"]
+    else:
+        warning_text = []
+        if len(warning.encode()) > _MAX_WARNING_LENGTH:
+            warning_text.append("must be <= 256 characters long")
+        if not warning:
+            warning_text.append("must not be an empty string")
+        for index, letter in enumerate(warning):
+            if not letter.isprintable():
+                at = len(warning[:index].encode())
+                warning_told = (
+                    "must only contain printable UTF-8 characters; non-printable character found"
+                )
+                warning_text.append(f"{warning_told} at index {at}")
+                break
+    for told in warning_text:
+        yield invalid(f"{path}.deprecationWarning", version["deprecationWarning"], told)
+    yield from check_version_fields(version, path, "schema", has_status, before)
 
 
 def _check_names(names: KubeObject, path: str) -> Errors:

@@ -47,7 +47,20 @@ def check_version_fields(
         yield from check_schema(schema, where, has_status=has_status, is_unchanged=same)
     yield from _check_subresources(parts.get("subresources"), f"{path}.subresources")
     for index, column in enumerate(parts.get("additionalPrinterColumns") or ()):
-        yield from _check_column(column, f"{path}.additionalPrinterColumns[{index}]")
+        column_path = f"{path}.additionalPrinterColumns[{index}]"
+        if not column["name"]:
+            yield required(f"{column_path}.name")
+        column_told = f"must be one of {','.join(_COLUMN_TYPES)}"
+        if not column["type"]:
+            yield required(f"{column_path}.type", column_told)
+        elif column["type"] not in _COLUMN_TYPES:
+            yield invalid(f"{column_path}.type", column["type"], column_told)
+        form = column.get("format")
+        if form and form not in _COLUMN_FORMATS:
+            yield invalid(
+                f"{column_path}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}"
+            )
+        yield from _check_path(column["jsonPath"], f"{column_path}.JSONPath")
     selectable = parts.get("selectableFields")
     if selectable:
         where = f"{path}.selectableFields"
@@ -87,20 +100,6 @@ def _check_subresources(value: KubeObject | None, path: str) -> Iterator[FieldEr
             place = " or ".join(root.rstrip(".") for root in roots)
             either = "either " if len(roots) > 1 else ""
             yield invalid(where, text, f"should be a json path under {either}{place}")
-
-
-def _check_column(column: KubeObject, path: str) -> Iterator[FieldError]:
-    if not column["name"]:
-        yield required(f"{path}.name")
-    told = f"must be one of {','.join(_COLUMN_TYPES)}"
-    if not column["type"]:
-        yield required(f"{path}.type", told)
-    elif column["type"] not in _COLUMN_TYPES:
-        yield invalid(f"{path}.type", column["type"], told)
-    form = column.get("format")
-    if form and form not in _COLUMN_FORMATS:
-        yield invalid(f"{path}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}")
-    yield from _check_path(column["jsonPath"], f"{path}.JSONPath")
 
 
 def _check_selectable(
@@ -150,25 +149,23 @@ def check_conversion(spec: KubeObject) -> Iterator[FieldError]:
         elif ("url" in client) == ("service" in client):
             told = "exactly one of url or service is required"
             yield required(f"{path}.webhookClientConfig", told)
-        yield from _check_reviews(versions or [], f"{path}.conversionReviewVersions")
+        reviews_versions = versions or []
+        reviews_path = f"{path}.conversionReviewVersions"
+        if not reviews_versions:
+            yield required(reviews_path)
+        else:
+            for index, version in enumerate(reviews_versions):
+                if version in reviews_versions[:index]:
+                    yield invalid(f"{reviews_path}[{index}]", version, "duplicate version")
+                    continue
+                for reviews_told in dns_1035_label(version):
+                    yield invalid(f"{reviews_path}[{index}]", version, reviews_told)
+            if not set(reviews_versions) & set(_REVIEW_VERSIONS):
+                reviews_told = f"must include at least one of {', '.join(_REVIEW_VERSIONS)}"
+                yield invalid(reviews_path, reviews_versions, reviews_told)
         return
     told = "should not be set when strategy is not set to Webhook"
     if client is not None:
         yield forbidden(f"{path}.webhookClientConfig", told)
     if versions:
         yield forbidden(f"{path}.conversionReviewVersions", told)
-
-
-def _check_reviews(versions: list[str], path: str) -> Iterator[FieldError]:
-    if not versions:
-        yield required(path)
-        return
-    for index, version in enumerate(versions):
-        if version in versions[:index]:
-            yield invalid(f"{path}[{index}]", version, "duplicate version")
-            continue
-        for told in dns_1035_label(version):
-            yield invalid(f"{path}[{index}]", version, told)
-    if not set(versions) & set(_REVIEW_VERSIONS):
-        told = f"must include at least one of {', '.join(_REVIEW_VERSIONS)}"
-        yield invalid(path, versions, told)

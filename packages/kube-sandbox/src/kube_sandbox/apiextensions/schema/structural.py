@@ -100,7 +100,11 @@ def _check(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
         yield forbidden(f"{path}.additionalProperties", "must not be used at the root")
     if isinstance(others, dict):
         yield from _check(others, "field", f"{path}.additionalProperties")
-    yield from _check_extensions(schema, path)
+    if schema.get(_BOTH):
+        for key in (_PRESERVE_UNKNOWN, _EMBEDDED):
+            if schema.get(key):
+                told = "must be false if x-kubernetes-int-or-string is true"
+                yield invalid(f"{path}.{key}", True, told)
     first = (schema.get("allOf") or [{}])[0]
     yield from _check_values(
         schema,
@@ -109,20 +113,6 @@ def _check(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
         skip_any=is_int_or_string_union(schema.get("anyOf")),
         skip_first=is_int_or_string_union(first.get("anyOf")),
     )
-    yield from _check_type(schema, kind, level, path)
-    yield from _check_metadata(schema, level, path)
-
-
-def _check_extensions(schema: Schema, path: str) -> Iterator[FieldError]:
-    if not schema.get(_BOTH):
-        return
-    for key in (_PRESERVE_UNKNOWN, _EMBEDDED):
-        if schema.get(key):
-            told = "must be false if x-kubernetes-int-or-string is true"
-            yield invalid(f"{path}.{key}", True, told)
-
-
-def _check_type(schema: Schema, kind: str, level: str, path: str) -> Iterator[FieldError]:
     embedded = schema.get(_EMBEDDED)
     if embedded and kind != "object":
         told = "must be object if x-kubernetes-embedded-resource is true"
@@ -140,6 +130,7 @@ def _check_type(schema: Schema, kind: str, level: str, path: str) -> Iterator[Fi
             "x-kubernetes-preserve-unknown-fields"
         )
         yield required(f"{path}.properties", told)
+    yield from _check_metadata(schema, level, path)
 
 
 def _check_metadata(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
@@ -184,7 +175,23 @@ def _check_values(
     if schema.get("not") is not None:
         yield from _check_below(schema["not"], f"{path}.not", level)
     if schema.get("pattern"):
-        wrong = _pattern_error(schema["pattern"])
+        pattern = schema["pattern"]
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            re2.compile(pattern, options=options)
+        except re2.error as error:
+            # Tell an error of the library for regular expressions as Go's sister library does.
+            pattern_told = str(
+                error.args[0].decode() if isinstance(error.args[0], bytes) else error
+            )
+            what, _, where = pattern_told.partition(": ")
+            for theirs, ours in _GO_ERRORS:
+                if what == theirs:
+                    what = ours
+            wrong = f"error parsing regexp: {what}: `{where}`"
+        else:
+            wrong = ""
         if wrong:
             told = f"must be a valid regular expression, but isn't: {wrong}"
             yield invalid(f"{path}.pattern", schema["pattern"], told)
@@ -218,27 +225,6 @@ _GO_ERRORS = (
     ("invalid perl operator", "invalid or unsupported Perl syntax"),
     ("invalid named capture group", "invalid named capture"),
 )
-
-
-def _pattern_error(pattern: str) -> str:
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        re2.compile(pattern, options=options)
-    except re2.error as error:
-        return _go_regexp_error(
-            str(error.args[0].decode() if isinstance(error.args[0], bytes) else error)
-        )
-    return ""
-
-
-def _go_regexp_error(told: str) -> str:
-    """Tell an error of the library for regular expressions as Go's sister library does."""
-    what, _, where = told.partition(": ")
-    for theirs, ours in _GO_ERRORS:
-        if what == theirs:
-            what = ours
-    return f"error parsing regexp: {what}: `{where}`"
 
 
 def _complete(

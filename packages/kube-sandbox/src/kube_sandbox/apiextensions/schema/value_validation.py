@@ -156,14 +156,11 @@ class SchemaValidator:
         elif kind is list:
             counted += 2 + (sum(map(self._items.count, value)) if self._items else 0)
         elif kind is dict:
-            counted += 1 + sum(part.count(value[key]) for key, part in self._parts(value))
+            parts = [(key, part) for key, part in self._fields.items() if key in value]
+            if isinstance(self._others, SchemaValidator):
+                parts += [(key, self._others) for key in value if key not in self._fields]
+            counted += 1 + sum(part.count(value[key]) for key, part in parts)
         return counted
-
-    def _parts(self, value: dict[str, Any]) -> list[tuple[str, "SchemaValidator"]]:
-        parts = [(key, part) for key, part in self._fields.items() if key in value]
-        if isinstance(self._others, SchemaValidator):
-            parts += [(key, self._others) for key in value if key not in self._fields]
-        return parts
 
     def _forgiving(self, value: Any, path: str, found: list[Violation], old: Any) -> None:
         if old is ABSENT:
@@ -215,7 +212,16 @@ class SchemaValidator:
         if self._sizes:
             self._check_size(len(value), path, found, "Properties")
         if self._others is not None:
-            self._check_others(value, path, found, old)
+            others = self._others
+            for key, others_part in value.items():
+                if key in self._fields:
+                    continue
+                if others is False:
+                    found.append(forbidden_violation(path, key))
+                elif isinstance(others, SchemaValidator) and type(others_part) is not others.exact:
+                    others._forgiving(
+                        others_part, f"{path}.{key}", found, old_counterpart(old, key)
+                    )
         for key, checker in self._fields.items():
             part = value.get(key, ABSENT)
             if part is ABSENT or type(part) is checker.exact:
@@ -226,18 +232,6 @@ class SchemaValidator:
             else:
                 checker._forgiving(part, where, found, old_counterpart(old, key))
         found += [required_violation(f"{path}.{key}") for key in self._required if key not in value]
-
-    def _check_others(
-        self, value: dict[str, Any], path: str, found: list[Violation], old: Any
-    ) -> None:
-        others = self._others
-        for key, part in value.items():
-            if key in self._fields:
-                continue
-            if others is False:
-                found.append(forbidden_violation(path, key))
-            elif isinstance(others, SchemaValidator) and type(part) is not others.exact:
-                others._forgiving(part, f"{path}.{key}", found, old_counterpart(old, key))
 
 
 class _Alternatives:
@@ -265,7 +259,15 @@ class _Alternatives:
                 found.append(combination_violation(path, "validate at least one schema (anyOf)"))
                 found += tried[_best_match(self._any, value)]
         if self._one:
-            self._check_one(value, path, found)
+            tried = _attempt(self._one, value, path)
+            fitting = sum(not flaws for flaws in tried)
+            if fitting != 1:
+                told = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
+                found.append(
+                    combination_violation(path, f"validate one and only one schema (oneOf). {told}")
+                )
+                if not fitting:
+                    found += tried[_best_match(self._one, value)]
         if self._all:
             tried = _attempt(self._all, value, path)
             found += [flaw for flaws in tried for flaw in flaws]
@@ -274,18 +276,6 @@ class _Alternatives:
                 found.append(combination_violation(path, f"validate all the schemas (allOf){none}"))
         if self._not is not None and not self._not.flaws(value):
             found.append(combination_violation(path, "not validate the schema (not)"))
-
-    def _check_one(self, value: Any, path: str, found: list[Violation]) -> None:
-        tried = _attempt(self._one, value, path)
-        fitting = sum(not flaws for flaws in tried)
-        if fitting == 1:
-            return
-        told = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
-        found.append(
-            combination_violation(path, f"validate one and only one schema (oneOf). {told}")
-        )
-        if not fitting:
-            found += tried[_best_match(self._one, value)]
 
     def count(self, value: Any) -> int:
         counted = sum(each.count(value) for each in self._all)

@@ -88,13 +88,12 @@ def as_field_errors(flaws: Iterable[Violation], prefix: str = "") -> list[FieldE
     """Tell flaws of the value at a path, each only once."""
     told: dict[str, FieldError] = {}
     for flaw in flaws:
-        found = FieldError(flaw.sort, _field_path(flaw.path, prefix), flaw.value, flaw.detail)
+        path = flaw.path
+        if path in (None, "", "."):
+            field_path = prefix or NOWHERE
+        else:
+            below = path.removeprefix(".") if path else ""
+            field_path = f"{prefix}.{below}" if prefix else below
+        found = FieldError(flaw.sort, field_path, flaw.value, flaw.detail)
         told.setdefault(str(found), found)
     return list(told.values())
-
-
-def _field_path(path: str | None, prefix: str) -> str:
-    if path in (None, "", "."):
-        return prefix or NOWHERE
-    below = path.removeprefix(".") if path else ""
-    return f"{prefix}.{below}" if prefix else below
