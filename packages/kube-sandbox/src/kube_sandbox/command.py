@@ -130,7 +130,10 @@ async def _serve(arguments: argparse.Namespace) -> None:
         loop.add_signal_handler(number, ended.set)
     loop.add_signal_handler(signal.SIGUSR1, server.store.compact, 0)
     if arguments.guarded:
-        loop.add_reader(sys.stdin, ended.set)
+        try:
+            loop.add_reader(sys.stdin, ended.set)
+        except PermissionError:
+            ended.set()  # a file or /dev/null, which nobody holds open: it has ended already
     # Last, because the reader may send a signal or close standard input at once.
     sys.stdout.write(f"{kubeconfig}\n")
     sys.stdout.flush()

@@ -126,7 +126,11 @@ class APIServerComponents:
                 self._deleter,
                 BodyDecoder(),
                 self._access,
-                self._identify,
+                lambda headers: impersonated(
+                    self._identities.asker(headers.get("Authorization", ""), now()),
+                    headers.items(),
+                    self._access,
+                ),
                 self._watch,
                 documents.find,
                 specials.table(),
@@ -165,19 +169,18 @@ class APIServerComponents:
         duties = ControllerManagerOptions(verbs.place, verbs.namespaced, workloads, authority)
         if authority:
             self._store.listen(NamespaceInitializer(verbs, authority, _call_soon).heard)
-            self._keep_tokens(verbs, authority)
+            around = TokenSurroundings(
+                self._stored.look,
+                self._objects,
+                lambda account, secret: self._tokens.issue_for(account, secret, now(), new_uid()),
+                authority,
+            )
+            tokens = TokenSecretController(verbs, around, _call_soon)
+            self._store.listen(tokens.heard)
+            tokens.open()
         found = ControllerManager(self._store, verbs, duties)
         self._definitions.serves = found.served
         return found
-
-    def _keep_tokens(self, verbs: StoreClient, authority: str) -> None:
-        def issue(account: KubeObject, secret: KubeObject) -> str:
-            return self._tokens.issue_for(account, secret, now(), new_uid())
-
-        around = TokenSurroundings(self._stored.look, self._objects, issue, authority)
-        keeper = TokenSecretController(verbs, around, _call_soon)
-        self._store.listen(keeper.heard)
-        keeper.open()
 
     def answer(self, call: HTTPRequest) -> Response | Stream:
         """Answer a request."""
@@ -187,10 +190,6 @@ class APIServerComponents:
     async def reached(self, version: int) -> None:
         """Return when a version is there, or when it was waited for long enough."""
         await wait_for_version(self._store, version)
-
-    def _identify(self, headers: Mapping[str, str]) -> UserInfo:
-        asker = self._identities.asker(headers.get("Authorization", ""), now())
-        return impersonated(asker, headers.items(), self._access)
 
     def _watch(self, served: Served, request: Request) -> WatchStream:
         asked = version_options_of(request.query, watch=True)

@@ -34,6 +34,13 @@ def test_wrong_flags_are_an_error(tmp_path: Path) -> None:
     assert raised.value.code == "sandbox-ended"
 
 
+def test_a_guarded_process_without_an_input_ends_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kube_sandbox", str(tmp_path), "--ephemeral", "--guarded"]
+    null = subprocess.DEVNULL
+    done = subprocess.run(command, stdin=null, capture_output=True, check=False, timeout=30)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 async def test_a_server_closes_when_its_block_ends(tmp_path: Path) -> None:
     options = ServerOptions(tmp_path, ephemeral=True, workloads=WorkloadSettings(step=0.0))
     async with SandboxServer(options) as server:

@@ -238,14 +238,12 @@ def _applies(rule: KubeObject, deed: AdmissionAttributes) -> bool:
         and _names(rule.get("operations"), deed.operation)
         and _names(rule.get("apiGroups"), kind.group)
         and _names(rule.get("apiVersions"), kind.version)
-        and any(_is_resource(each, deed) for each in rule.get("resources") or ())
+        and any(
+            plural in ("*", deed.served.plural) and part in ("*", deed.subresource)
+            for plural, _, part in (each.partition("/") for each in rule.get("resources") or ())
+        )
         and (not names or deed.name in names)
     )
-
-
-def _is_resource(text: str, deed: AdmissionAttributes) -> bool:
-    plural, _, part = text.partition("/")
-    return plural in ("*", deed.served.plural) and part in ("*", deed.subresource)
 
 
 def _names(given: Sequence[str] | None, wanted: str) -> bool:

@@ -6,7 +6,7 @@ of them and may be read in another. A definition serves nothing before it is est
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from kube_objects.crds import kinds_of_crd
 from kube_objects.refs import Kind, KubeObject
@@ -39,7 +39,10 @@ def served_of(crd: KubeObject) -> list[Served]:
     if not is_established(crd):
         return []
     versions: Mapping[str, KubeObject] = {each["name"]: each for each in crd["spec"]["versions"]}
-    compiled = {name: Version(_schema(each)) for name, each in versions.items()}
+    compiled = {
+        name: Version((each.get("schema") or {}).get("openAPIV3Schema") or {})
+        for name, each in versions.items()
+    }
     storage = next(name for name, each in versions.items() if each["storage"])
     return [
         _served(crd, known, versions[known.kind.version], compiled, storage)
@@ -53,10 +56,6 @@ def is_terminating(crd: KubeObject) -> bool:
         each["type"] == "Terminating" and each["status"] == "True"
         for each in crd["status"]["conditions"] or ()
     )
-
-
-def _schema(version: KubeObject) -> KubeObject:
-    return (version.get("schema") or {}).get("openAPIV3Schema") or {}
 
 
 def _served(
@@ -95,7 +94,11 @@ def _served(
         short_names=tuple(names.get("shortNames", ())),
         categories=tuple(names.get("categories", ())),
         verbs=_LAST_VERBS if is_terminating(crd) else _VERBS,
-        subresources=dict(_subresources(known.kind, subresources)),
+        subresources={
+            name: Subresource(name, kind, _SUBRESOURCE_VERBS)
+            for name, kind in (("status", known.kind), ("scale", _SCALE))
+            if name in subresources
+        },
         columns=_columns(version),
         storage_version=storage,
         is_custom=True,
@@ -104,12 +107,6 @@ def _served(
         selectable=tuple(each["jsonPath"] for each in version.get("selectableFields") or ()),
         deprecation=_deprecation(crd, version),
     )
-
-
-def _subresources(kind: Kind, subresources: KubeObject) -> Iterator[tuple[str, Subresource]]:
-    for name, served in (("status", kind), ("scale", _SCALE)):
-        if name in subresources:
-            yield name, Subresource(name, served, _SUBRESOURCE_VERBS)
 
 
 def _columns(version: KubeObject) -> tuple[Column, ...]:

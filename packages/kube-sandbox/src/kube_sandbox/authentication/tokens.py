@@ -245,15 +245,12 @@ class TokenIssuer:
             )
             raise api_errors.conflict("", kind, name, why)
         claim: Claims = {kind.lower(): {"name": name, "uid": uid}}
-        return claim | (self._node_of(found) if kind == "Pod" else {})
-
-    def _node_of(self, pod: KubeObject) -> Claims:
-        name = pod["spec"].get("nodeName")
-        if not name:
-            return {}
-        node = self._find("nodes", "", name)
-        uid = {"uid": node["metadata"]["uid"]} if node is not None else {}
-        return {"node": {"name": name, **uid}}
+        node_name = found["spec"].get("nodeName") if kind == "Pod" else None
+        if node_name:
+            node = self._find("nodes", "", node_name)
+            node_uid = {"uid": node["metadata"]["uid"]} if node is not None else {}
+            claim["node"] = {"name": node_name, **node_uid}
+        return claim
 
 
 def _check_names(said: Mapping[str, Any], home: Mapping[str, str]) -> None:

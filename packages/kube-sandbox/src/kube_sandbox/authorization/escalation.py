@@ -121,7 +121,10 @@ def _covers(own: Rule, single: Rule) -> bool:
         and _has_all(own.get("apiGroups"), single.get("apiGroups"))
         and all(_has_resource(own, each) for each in single.get("resources") or ())
         and (not names or (bool(wanted) and set(wanted) <= set(names)))
-        and all(_has_path(own, each) for each in single.get("nonResourceURLs") or ())
+        and all(
+            any(covers_path(allowed, path) for allowed in own.get("nonResourceURLs") or ())
+            for path in single.get("nonResourceURLs") or ()
+        )
     )
 
 
@@ -133,10 +136,6 @@ def _has_resource(own: Rule, resource: str) -> bool:
     resources = own.get("resources") or ()
     _, slash, part = resource.partition("/")
     return "*" in resources or resource in resources or bool(slash and f"*/{part}" in resources)
-
-
-def _has_path(own: Rule, path: str) -> bool:
-    return any(covers_path(each, path) for each in own.get("nonResourceURLs") or ())
 
 
 def _format_rule(rule: Rule) -> str:

@@ -111,7 +111,12 @@ class _Policy:
         self._granted: dict[tuple[str, tuple[str, ...], str], list[_Grant]] = {}
         for kind in ("clusterrolebindings", "rolebindings"):
             for binding in self._objects(f"{kind}.{RBAC}"):
-                self._add(binding)
+                number = len(self._bindings)
+                self._bindings.append(binding)
+                namespace = binding["metadata"].get("namespace", "")
+                for subject in binding.get("subjects") or ():
+                    key = (namespace, *_subject_key(subject, namespace))
+                    self._named.setdefault(key, []).append(number)
 
     def granted(self, asker: UserInfo, namespace: str) -> Sequence[_Grant]:
         """Return every rule with the binding it comes from, or what is missing."""
@@ -169,14 +174,6 @@ class _Policy:
             for each in self._objects(f"roles.{RBAC}")
         }
 
-    def _add(self, binding: KubeObject) -> None:
-        number = len(self._bindings)
-        self._bindings.append(binding)
-        namespace = binding["metadata"].get("namespace", "")
-        for subject in binding.get("subjects") or ():
-            key = (namespace, *_subject_key(subject, namespace))
-            self._named.setdefault(key, []).append(number)
-
 
 def forbidden(asker: UserInfo, attributes: Attributes, reason: str) -> StatusError:
     """Say that somebody may not do something."""
@@ -225,19 +222,17 @@ def _allows(rule: Rule, wanted: Attributes) -> bool:
     names = rule.get("resourceNames")
     return (
         _rule_contains(rule.get("apiGroups"), wanted.group)
-        and any(_matches(each, wanted) for each in rule.get("resources") or ())
+        and any(
+            allowed in ("*", wanted.parted_resource)
+            or (bool(wanted.subresource) and allowed == f"*/{wanted.subresource}")
+            for allowed in rule.get("resources") or ()
+        )
         and (not names or wanted.name in names)
     )
 
 
 def _rule_contains(allowed: Iterable[str] | None, wanted: str) -> bool:
     return any(each in ("*", wanted) for each in allowed or ())
-
-
-def _matches(allowed: str, wanted: Attributes) -> bool:
-    if allowed in ("*", wanted.parted_resource):
-        return True
-    return bool(wanted.subresource) and allowed == f"*/{wanted.subresource}"
 
 
 def covers_path(allowed: str, path: str) -> bool:

@@ -14,12 +14,13 @@ from kube_objects.times import format_time
 from kube_sandbox import api_errors
 from kube_sandbox.authentication.authenticator import Authenticator
 from kube_sandbox.authentication.user_info import UserInfo
-from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer, Rule, aggregate
+from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer, aggregate
 from kube_sandbox.registry import field_errors
 from kube_sandbox.registry.field_errors import FieldError
 
 AUTHORIZATION = "authorization.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
+_RESOURCE_RULE_PARTS = ("verbs", "apiGroups", "resources", "resourceNames")
 
 
 class Reviews:
@@ -108,7 +109,11 @@ class Reviews:
             raise api_errors.bad_request("no namespace on request")
         rules, errors = self._access.rules(asker, namespace)
         status: KubeObject = {
-            "resourceRules": [_resource_rule(each) for each in rules if each.get("resources")],
+            "resourceRules": [
+                {part: rule[part] for part in _RESOURCE_RULE_PARTS if rule.get(part)}
+                for rule in rules
+                if rule.get("resources")
+            ],
             "nonResourceRules": [
                 {"verbs": each["verbs"], "nonResourceURLs": each["nonResourceURLs"]}
                 for each in rules
@@ -166,11 +171,6 @@ def _subject(spec: Mapping[str, Any]) -> UserInfo:
     extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
     groups = tuple(spec.get("groups") or ())
     return UserInfo(spec.get("user", ""), groups, spec.get("uid", ""), extra)
-
-
-def _resource_rule(rule: Rule) -> KubeObject:
-    parts = ("verbs", "apiGroups", "resources", "resourceNames")
-    return {part: rule[part] for part in parts if rule.get(part)}
 
 
 def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:

@@ -54,7 +54,13 @@ class StoreClient:
     def _by_bucket(self) -> dict[str, Served]:
         if self._generation != self._registry.generation:
             self._generation = self._registry.generation
-            self._known = {each.bucket: each for each in self._registry if _is_stored(each)}
+            # Events are served in two groups, and are stored as the core one has them.
+            self._known = {
+                each.bucket: each
+                for each in self._registry
+                if each.storage_group in (None, each.kind.group)
+                and each.storage_version in ("", each.kind.version)
+            }
         return self._known
 
     def _errand(
@@ -149,12 +155,6 @@ class StoreClient:
         saved = stored.save(errand.served, changed, live, dry_run=False)
         if not finalizers and not saved["metadata"].get("finalizers"):
             stored.remove(errand.served, saved, dry_run=False)
-
-
-def _is_stored(served: Served) -> bool:
-    # Events are served in two groups, and are stored as the core one has them.
-    is_own = served.storage_group in (None, served.kind.group)
-    return is_own and served.storage_version in ("", served.kind.version)
 
 
 def _check_uid(bucket: str, obj: KubeObject, live: KubeObject) -> None:

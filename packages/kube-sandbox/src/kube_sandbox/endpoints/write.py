@@ -224,7 +224,13 @@ class Writer:
             metadata.pop("generation", None)
         self._admission.mutate(errand.admission_attributes("UPDATE", new, live))
         served.strategy.prepare_update(new, live, errand.subresource, occasion)
-        _keep_identity(metadata, former)
+        # No update changes these.
+        metadata.setdefault("uid", former["uid"])
+        metadata["creationTimestamp"] = former["creationTimestamp"]
+        if "deletionTimestamp" in former:
+            metadata["deletionTimestamp"] = former["deletionTimestamp"]
+        if "deletionGracePeriodSeconds" in former:
+            metadata.setdefault("deletionGracePeriodSeconds", former["deletionGracePeriodSeconds"])
         new = restore_unchanged_times(live, new)
         errors = [
             *object_meta.common_update(new, live, served.namespaced),
@@ -289,13 +295,3 @@ class Writer:
 
 def _types(served: Served) -> Types:
     return Types.of(served.schema, custom=served.is_custom)
-
-
-def _keep_identity(metadata: KubeObject, former: KubeObject) -> None:
-    """Put back what no update can change."""
-    metadata.setdefault("uid", former["uid"])
-    metadata["creationTimestamp"] = former["creationTimestamp"]
-    if "deletionTimestamp" in former:
-        metadata["deletionTimestamp"] = former["deletionTimestamp"]
-    if "deletionGracePeriodSeconds" in former:
-        metadata.setdefault("deletionGracePeriodSeconds", former["deletionGracePeriodSeconds"])

@@ -162,7 +162,11 @@ class _Connection(asyncio.Protocol):
         except VersionNotReachedError as error:
             self._run(self._serve_later(call, head, error.version), head)
             return
-        self._give(found, head)
+        if isinstance(found, Response):
+            self._send(found, head)
+            self._end(head)
+        else:
+            self._run(self._send_stream(found, head), head)
 
     async def _serve_later(self, call: HTTPRequest, head: Head, version: int) -> None:
         await self._service.reached(version)
@@ -174,13 +178,6 @@ class _Connection(asyncio.Protocol):
             self._send(found, head)
         else:
             await self._send_stream(found, head)
-
-    def _give(self, found: Response | Stream, head: Head) -> None:
-        if isinstance(found, Response):
-            self._send(found, head)
-            self._end(head)
-        else:
-            self._run(self._send_stream(found, head), head)
 
     def _run(self, work: Coroutine[None, None, None], head: Head) -> None:
         """Do something that takes its time; other requests of this client wait meanwhile."""

@@ -85,7 +85,15 @@ def read(entries: Sequence[Entry] | None, *, is_foreign: bool = False) -> Manage
 def encode_entries(managed: Managed) -> list[Entry]:
     """Return the entries, in their order."""
     found = [_entry(managed, identity, owned) for identity, owned in managed.owners.items()]
-    found.sort(key=_order)
+    found.sort(
+        key=lambda entry: (
+            entry["operation"],
+            entry.get("time") or "",
+            entry.get("manager", ""),
+            entry["apiVersion"],
+            entry.get("subresource", ""),
+        )
+    )
     return found
 
 
@@ -110,16 +118,6 @@ def _entry(managed: Managed, identity: Identity, owned: Owned) -> Entry:
         "subresource": identity.subresource,
     }
     return {key: value for key, value in found.items() if value or key == "fieldsV1"}
-
-
-def _order(entry: Entry) -> tuple[str, str, str, str, str]:
-    return (
-        entry["operation"],
-        entry.get("time") or "",
-        entry.get("manager", ""),
-        entry["apiVersion"],
-        entry.get("subresource", ""),
-    )
 
 
 def identity_text(identity: Identity) -> str:

@@ -211,10 +211,6 @@ def _text(operation: Mapping[str, Any], name: str) -> str:
     return found
 
 
-def _add(document: _Document, operation: Mapping[str, Any]) -> None:
-    _put(*document.holder(_text(operation, "path")), operation.get("value"))
-
-
 def _remove(document: _Document, operation: Mapping[str, Any]) -> None:
     _take(*document.holder(_text(operation, "path")))
 
@@ -261,7 +257,9 @@ def _same(one: Any, other: Any) -> bool:
 
 
 _OPERATIONS: Mapping[str, Callable[[_Document, Mapping[str, Any]], None]] = {
-    "add": _add,
+    "add": lambda document, operation: _put(
+        *document.holder(_text(operation, "path")), operation.get("value")
+    ),
     "remove": _remove,
     "replace": _replace,
     "move": _move,

@@ -8,7 +8,6 @@ server's to the letter, down to lengths that one rule counts in characters and a
 
 import re
 from collections.abc import Callable
-from functools import cache
 
 Rule = Callable[[str], list[str]]
 # The second argument: the text is the beginning of a name, something is appended to it.
@@ -104,13 +103,8 @@ def pattern_error(words: str, pattern: str, *examples: str) -> str:
     return f"{words} ({opening}regex used for validation is '{pattern}')"
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
 def _matches(text: str, pattern: str) -> bool:
-    return _compiled(pattern).fullmatch(text) is not None
+    return re.fullmatch(pattern, text) is not None  # `re` keeps what it has compiled
 
 
 def _pattern_message(pattern: str) -> str:

@@ -6,7 +6,6 @@ Around them stand those that are the same for all kinds: `common_create` is aske
 had nothing to say, `common_update` before it; an error that both find is told by both.
 """
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -220,16 +219,12 @@ def field_manager(name: str, field: str) -> Errors:
     at = 0
     for letter in name:
         if not letter.isprintable():
-            told = f"invalid character {_code_point(letter)} (at position {at})"
+            # Go's %#U shows the character itself only if it can be printed.
+            shown = f" '{letter}'" if letter == " " else ""
+            told = f"invalid character U+{ord(letter):04X}{shown} (at position {at})"
             found.append(invalid(field, name, told))
         at += len(letter.encode())
     return found
-
-
-def _code_point(letter: str) -> str:
-    # Go's %#U shows the character itself only if it can be printed, which it cannot be here.
-    shown = f" '{letter}'" if unicodedata.category(letter) == "Zs" and letter == " " else ""
-    return f"U+{ord(letter):04X}{shown}"
 
 
 def validate_object_meta_update(new: KubeObject, old: KubeObject) -> Errors:

@@ -17,7 +17,6 @@ from kube_objects.errors import InvalidError
 from kube_sandbox.storage.journal import Journal, Lock
 from kube_sandbox.storage.store import History, Store
 from kube_sandbox.storage.store_file import (
-    Row,
     StoreError,
     connect,
     connect_to_read,
@@ -148,7 +147,13 @@ def _replace(store: Store, path: Path) -> None:
         try:
             connection = connect(draft, *_FAST)
             try:
-                write_rows(connection, _rows(store), store.version)
+                found = [
+                    (record, bucket) for bucket in store.buckets() for record in store.list(bucket)
+                ]
+                # In the order of keys, so that pages are filled one after the other.
+                found.sort(key=lambda each: each[0].version)
+                rows = (row(bucket, each, store.stored(bucket, each)) for each, bucket in found)
+                write_rows(connection, rows, store.version)
             finally:
                 connection.close()
             _sync(draft)
@@ -160,13 +165,6 @@ def _replace(store: Store, path: Path) -> None:
             path.with_name(path.name + beside).unlink(missing_ok=True)
         draft.replace(path)
         _sync(path.parent)
-
-
-def _rows(store: Store) -> Iterator[Row]:
-    found = [(record, bucket) for bucket in store.buckets() for record in store.list(bucket)]
-    # In the order of keys, so that pages are filled one after the other.
-    for record, bucket in sorted(found, key=lambda each: each[0].version):
-        yield row(bucket, record, store.stored(bucket, record))
 
 
 def _sync(path: Path) -> None:

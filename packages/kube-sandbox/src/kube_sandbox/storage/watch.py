@@ -131,7 +131,9 @@ class Watch:
         lines: list[bytes] = []
         size = 0
         while size < most and (event := self._next()) is not None:
-            line = self._line(*event)
+            type_, record = event
+            shown = record.value if type_ == _ERROR else self._watched.render(record)
+            line = b'{"type":"%b","object":%b}\n' % (type_.encode(), shown)
             lines.append(line)
             size += len(line)
         return b"".join(lines)
@@ -194,10 +196,6 @@ class Watch:
             if isinstance(event[0], ChangeType):
                 self._weight -= len(event[1].value)
         return event
-
-    def _line(self, type_: str, record: Record) -> bytes:
-        shown = record.value if type_ == _ERROR else self._watched.render(record)
-        return b'{"type":"%b","object":%b}\n' % (type_.encode(), shown)
 
     def _bookmark(self, *, is_end: bool) -> Event:
         version = self._store.version

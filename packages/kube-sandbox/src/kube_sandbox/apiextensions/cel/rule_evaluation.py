@@ -9,7 +9,6 @@ but for comparisons of long lists. Who exceeds a bound is told so in the API ser
 nothing more is asked.
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -156,8 +155,12 @@ class _RuleEvaluation:
                 was = ABSENT if before is None else before[index]
                 self.ask(tree.items, part, was, f"{path}[{index}]", ties.index(part, was))
         elif isinstance(value, dict):
-            for key, below, where in _below(tree, value, path):
-                self.ask(below, value[key], old_counterpart(old, key), where, ties.key(key))
+            parts = [(key, below, child(path, key)) for key, below in tree.fields.items()]
+            if tree.others is not None:
+                parts = [(key, tree.others, f"{path}[{key}]") for key in value] + parts
+            for key, below, where in parts:
+                if key in value:
+                    self.ask(below, value[key], old_counterpart(old, key), where, ties.key(key))
 
     def _holds(self, rule: Rule, tree: RuleTree, known: dict[str, Any], path: str) -> bool:
         if rule.program is None:
@@ -235,12 +238,3 @@ def _rule_variables(rule: Rule, tree: RuleTree, known: dict[str, Any]) -> dict[s
     # What is inside an optional is not converted any more.
     old = OptionalValue(tree.view.value(known["oldSelf"])) if "oldSelf" in known else NONE
     return {**known, "oldSelf": old}
-
-
-def _below(tree: RuleTree, value: dict[str, Any], path: str) -> Iterator[tuple[str, RuleTree, str]]:
-    if tree.others is not None:
-        for key in value:
-            yield key, tree.others, f"{path}[{key}]"
-    for key, below in tree.fields.items():
-        if key in value:
-            yield key, below, child(path, key)

@@ -75,10 +75,6 @@ def _schemas_by_name(value: Any, spot: DecodePosition) -> Any:
     return omitting(map_of(SCHEMA))(value, spot)
 
 
-def _any_list(value: Any, spot: DecodePosition) -> Any:
-    return omitting(lambda found, _: whole_numbers(found))(value, spot)
-
-
 _RULE_TEXTS: dict[str, Read] = dict.fromkeys(("message", "messageExpression", "fieldPath"), text)
 _RULE = Struct(
     "ValidationRule",
@@ -107,7 +103,7 @@ _SCHEMA_FIELDS: dict[str, tuple[str, Read]] = {
     "minItems": ("MinItems", integer()),
     "uniqueItems": ("UniqueItems", flag),
     "multipleOf": ("MultipleOf", number),
-    "enum": ("Enum", _any_list),
+    "enum": ("Enum", omitting(lambda found, _: whole_numbers(found))),
     "maxProperties": ("MaxProperties", integer()),
     "minProperties": ("MinProperties", integer()),
     "required": ("Required", texts),

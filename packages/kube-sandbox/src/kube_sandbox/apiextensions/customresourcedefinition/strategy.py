@@ -128,15 +128,14 @@ def _store_current(crd: KubeObject) -> None:
 
 
 def _unknown_formats(crd: KubeObject) -> Iterator[str]:
-    schemas = [_schema_of(each) for each in crd["spec"]["versions"] or ()]
+    schemas: list[Schema] = [
+        (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        for version in crd["spec"]["versions"] or ()
+    ]
     # A schema that all versions have is looked at once.
     different = schemas[:1] if all(each == schemas[0] for each in schemas) else schemas
     for schema in different:
         yield from _formats(schema)
-
-
-def _schema_of(version: KubeObject) -> Schema:
-    return (version.get("schema") or {}).get("openAPIV3Schema") or {}
 
 
 def _formats(schema: Schema) -> Iterator[str]:

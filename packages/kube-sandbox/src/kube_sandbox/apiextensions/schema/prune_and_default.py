@@ -134,7 +134,10 @@ class _SchemaWalk:
                         self.unknown.append(_path((trail, key)))
                         del value[key]
         if self.coerces:
-            self._drop_nulls(value, reader)
+            for key in [key for key, part in value.items() if part is None]:
+                known = reader.properties.get(key, reader.others)
+                if known is not None and not known.nullable and key not in reader.defaults:
+                    del value[key]
             if reader.embedded and trail is not None and mode is not _Mode.FREE:
                 self._read_metadata(value, trail)
         if self.defaults and reader.defaults:
@@ -144,14 +147,6 @@ class _SchemaWalk:
                 ):
                     value[name] = default if type(default) in _SCALARS else deepcopy(default)
         self._below(value, reader, mode, trail)
-
-    def _drop_nulls(self, value: KubeObject, reader: Reader) -> None:
-        if None not in value.values():
-            return
-        for key in [key for key, part in value.items() if part is None]:
-            known = reader.properties.get(key, reader.others)
-            if known is not None and not known.nullable and key not in reader.defaults:
-                del value[key]
 
     def _below(self, value: KubeObject, reader: Reader, mode: _Mode, trail: _PathSegments) -> None:
         inner = _Mode.FREE if mode is _Mode.FREE else _Mode.PRUNE

@@ -146,18 +146,15 @@ def _check_metadata(schema: Schema, level: str, path: str) -> Iterator[FieldErro
     where = f"{path}.properties[metadata]"
     if is_whole and metadata.get("type", "") != "object":
         yield invalid(f"{where}.type", metadata.get("type", ""), "must be object")
-    if level == "root" and not _names_only(metadata):
+    names_only = _fields(metadata).keys() <= {"name", "generateName"} and metadata.keys() <= {
+        *("type", "default", "properties", "externalDocs", "example")
+    }
+    if level == "root" and not names_only:
         told = (
             "must not specify anything other than name and generateName, "
             "but metadata is implicitly specified"
         )
         yield forbidden(where, told)
-
-
-def _names_only(metadata: Schema) -> bool:
-    if not _fields(metadata).keys() <= {"name", "generateName"}:
-        return False
-    return metadata.keys() <= {"type", "default", "properties", "externalDocs", "example"}
 
 
 def _check_values(
