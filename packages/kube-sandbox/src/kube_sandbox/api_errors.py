@@ -77,7 +77,7 @@ def format_field_value(value: Any) -> str:
 
 
 class StatusError(Exception):
-    """A request is refused; `details` are those of a Status."""
+    """A request is rejected; `details` are those of a Status."""
 
     def __init__(
         self,
@@ -136,47 +136,47 @@ def success(details: Mapping[str, Any]) -> KubeObject:
 
 
 def not_found(group: str, plural: str, name: str) -> StatusError:
-    """Say that there is no such object."""
+    """Return 404 NotFound: there is no such object."""
     text = f"{qualified(group, plural)} {quote(name)} not found"
     return StatusError(404, "NotFound", text, _details(name, group, plural))
 
 
 def no_such_path() -> StatusError:
-    """Say that nothing is served at a path; a real API server says so in plain text."""
+    """Return 404 for a path at which nothing is served; a real API server answers in plain text."""
     return StatusError(404, "", "404 page not found")
 
 
 def already_exists(group: str, plural: str, name: str) -> StatusError:
-    """Say that there is an object of that name."""
+    """Return 409 AlreadyExists."""
     text = f"{qualified(group, plural)} {quote(name)} already exists"
     return StatusError(409, "AlreadyExists", text, _details(name, group, plural))
 
 
 def conflict(group: str, plural: str, name: str, why: str) -> StatusError:
-    """Say that an object is not what the request takes it for."""
+    """Return 409 Conflict: the object has changed, or a precondition does not hold."""
     text = f"Operation cannot be fulfilled on {qualified(group, plural)} {quote(name)}: {why}"
     return StatusError(409, "Conflict", text, _details(name, group, plural))
 
 
 def apply_conflict(message: str, causes: Sequence[Mapping[str, str]]) -> StatusError:
-    """Say that fields belong to other managers."""
+    """Return 409 Conflict of an apply: fields belong to other managers."""
     return StatusError(409, "Conflict", message, {"causes": [dict(each) for each in causes]})
 
 
 def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> StatusError:
-    """Say what is wrong with an object."""
+    """Return 422 Invalid with a cause for each field error."""
     found = list(errors)
     # The same error twice is told once, as the API server's aggregate does.
     texts = list(dict.fromkeys(map(str, found)))
-    told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    detail = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     text = f"{qualified(group, kind)} {quote(name)} is invalid"
-    message = f"{text}: {told}" if texts else text
+    message = f"{text}: {detail}" if texts else text
     causes = [each.cause() for each in found]
     return StatusError(422, "Invalid", message, _details(name, group, kind, causes=causes or None))
 
 
 def forbidden(group: str, plural: str, name: str, why: str) -> StatusError:
-    """Say that something may not be done."""
+    """Return 403 Forbidden."""
     subject = qualified(group, plural)
     if not subject:
         text = f"forbidden: {why}"
@@ -188,45 +188,45 @@ def forbidden(group: str, plural: str, name: str, why: str) -> StatusError:
 
 
 def unauthorized() -> StatusError:
-    """Say that nobody knows who asks."""
+    """Return 401 Unauthorized."""
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
 def bad_request(message: str) -> StatusError:
-    """Say that a request makes no sense."""
+    """Return 400 BadRequest."""
     return StatusError(400, "BadRequest", message)
 
 
 def expired(message: str) -> StatusError:
-    """Say that a version is too long ago."""
+    """Return 410 Expired: the resource version has been compacted."""
     return StatusError(410, "Expired", message)
 
 
 def method_not_supported(group: str, plural: str, action: str) -> StatusError:
-    """Say that a resource cannot do that."""
+    """Return 405 MethodNotAllowed."""
     text = f"{action} is not supported on resources of kind {quote(qualified(group, plural))}"
     return StatusError(405, "MethodNotAllowed", text, _details("", group, plural))
 
 
 def unsupported_media_type(accepted: Iterable[str]) -> StatusError:
-    """Say that a body is in no form that is understood."""
-    told = ", ".join(accepted)
+    """Return 415 UnsupportedMediaType: the content type of the body is unknown."""
+    message = ", ".join(accepted)
     text = "the body of the request was in an unknown format - accepted media types include: "
-    return StatusError(415, "UnsupportedMediaType", text + told)
+    return StatusError(415, "UnsupportedMediaType", text + message)
 
 
 def not_acceptable(accepted: Iterable[str]) -> StatusError:
-    """Say that an answer can be given in none of the forms that are asked for."""
+    """Return 406 NotAcceptable: no accepted media type can be produced."""
     text = f"only the following media types are accepted: {', '.join(accepted)}"
     return StatusError(406, "NotAcceptable", text)
 
 
 def too_large(message: str) -> StatusError:
-    """Say that a body is too large."""
+    """Return 413 RequestEntityTooLarge."""
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
 
 
 def internal_error(message: str) -> StatusError:
-    """Say that the mistake is ours."""
+    """Return 500 InternalError."""
     text = f"Internal error occurred: {message}"
     return StatusError(500, "InternalError", text, {"causes": [{"message": message}]})

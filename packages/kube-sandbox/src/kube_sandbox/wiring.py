@@ -141,7 +141,7 @@ class APIServerComponents:
         )
 
     def create_bootstrap_objects(self, port: int) -> None:
-        """Make what every cluster has, as far as it is not there."""
+        """Create what every cluster has, as far as it is not there."""
         time = format_time(now())
         for obj in bootstrap_objects(port):
             served = self._registry.of_kind(Kind.of(obj["apiVersion"], obj["kind"]))
@@ -231,8 +231,10 @@ class APIServerComponents:
         assert served is not None, "it is built in"
         metadata = quota["metadata"]
         place = (metadata["namespace"], metadata["name"], "status")
-        errand = WriteRequest(served, *place, WriteOptions(), "kube-apiserver", _SYSTEM_USER, now())
-        self._writer.update(errand, quota)
+        write_request = WriteRequest(
+            served, *place, WriteOptions(), "kube-apiserver", _SYSTEM_USER, now()
+        )
+        self._writer.update(write_request, quota)
 
     def _heard(self, change: Change) -> None:
         if change.bucket.endswith(RBAC):

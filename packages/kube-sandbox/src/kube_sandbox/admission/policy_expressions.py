@@ -36,8 +36,8 @@ class _Expression:
         try:
             return self.program.value(known)
         except ExpressionError as error:
-            told = f"expression '{self.text}' resulted in error: {error.message}"
-            raise ExpressionError("policy", told) from error
+            message = f"expression '{self.text}' resulted in error: {error.message}"
+            raise ExpressionError("policy", message) from error
 
 
 class Compiled:
@@ -74,17 +74,17 @@ class Compiled:
                 continue
             if not holds:
                 # How a broken rule words its complaint.
-                told: Any = ""
+                text: Any = ""
                 if message is not None:
                     try:
-                        told = message.value(known)
+                        text = message.value(known)
                     except ExpressionError:
-                        told = ""
-                told = told.strip() if isinstance(told, str) else ""
-                if "\n" in told or len(told.encode()) > _MAX_MESSAGE_LENGTH:
-                    told = ""
+                        text = ""
+                text = text.strip() if isinstance(text, str) else ""
+                if "\n" in text or len(text.encode()) > _MAX_MESSAGE_LENGTH:
+                    text = ""
                 message_text = (
-                    told
+                    text
                     or raw.get("message", "").strip()
                     or f"failed expression: {raw['expression'].strip()}"
                 )
@@ -95,7 +95,7 @@ class Compiled:
             yield error.message, "Invalid"
 
     def _is_meant(self, known: Mapping[str, Any]) -> bool:
-        """Say whether all conditions hold; one that does not counts more than one that fails."""
+        """Return whether all conditions hold; one that does not counts more than one that fails."""
         failure: ExpressionError | None = None
         for condition in self._conditions:
             try:

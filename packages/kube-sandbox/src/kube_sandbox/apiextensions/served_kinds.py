@@ -51,7 +51,7 @@ def served_of(crd: KubeObject) -> list[Served]:
 
 
 def is_terminating(crd: KubeObject) -> bool:
-    """Say whether objects of the kinds can only be read and deleted any more."""
+    """Return whether objects of the kinds can only be read and deleted any more."""
     return any(
         each["type"] == "Terminating" and each["status"] == "True"
         for each in crd["status"]["conditions"] or ()
@@ -132,7 +132,7 @@ def _deprecation(crd: KubeObject, version: KubeObject) -> str:
     if version.get("deprecationWarning"):
         return str(version["deprecationWarning"])
     group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
-    told = f"{group}/{version['name']} {kind} is deprecated"
+    message = f"{group}/{version['name']} {kind} is deprecated"
     newer = [
         each["name"]
         for each in crd["spec"]["versions"]
@@ -140,7 +140,7 @@ def _deprecation(crd: KubeObject, version: KubeObject) -> str:
         and not each.get("deprecated")
         and _rank(each["name"]) > _rank(version["name"])
     ]
-    return f"{told}; use {group}/{max(newer, key=_rank)} {kind}" if newer else told
+    return f"{message}; use {group}/{max(newer, key=_rank)} {kind}" if newer else message
 
 
 _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")

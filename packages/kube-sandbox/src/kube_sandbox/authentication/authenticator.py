@@ -29,11 +29,11 @@ class Authenticator:
 
     def __init__(self, known: Mapping[str, UserInfo], tokens: TokenIssuer) -> None:
         # By hash, so that the time a look-up takes tells nothing about a token.
-        self._known = {_sha256(token): asker for token, asker in known.items()}
+        self._known = {_sha256(token): user for token, user in known.items()}
         self._tokens = tokens
 
     def asker(self, authorization: str, now: datetime) -> UserInfo:
-        """Return who sent a header `Authorization`; refuse whoever is not known."""
+        """Return who sent a header `Authorization`; reject whoever is not known."""
         scheme, _, rest = authorization.partition(" ")
         token = rest.partition(" ")[0]
         found = self.verdict(token, now).asker if scheme.lower() == "bearer" and token else None

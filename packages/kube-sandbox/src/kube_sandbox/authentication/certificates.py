@@ -72,7 +72,7 @@ class KeyFiles:
 
 
 def ensure_keys(folder: Path, now: datetime) -> KeyFiles:
-    """Make what is missing in a folder, renew what ends soon, and say where it is."""
+    """Create what is missing in a folder, renew what ends soon, and say where it is."""
     keys = KeyFiles(folder)
     # Until when each pair is good, by what tells it from others.
     try:

@@ -31,7 +31,7 @@ Pair = tuple[bytes, bytes]  # a certificate and its key, both in PEM
 
 
 def authority(now: datetime, end: datetime) -> Pair:
-    """Make an authority that signs itself."""
+    """Create an authority that signs itself."""
     key = generate_private_key(SECP256R1())
     name = _name("kube-sandbox-ca")
     usage = x509.KeyUsage(
@@ -54,7 +54,7 @@ def authority(now: datetime, end: datetime) -> Pair:
 
 
 def server_certificate(signer: Pair, now: datetime, end: datetime) -> Pair:
-    """Make a certificate for a server on loopback."""
+    """Create a certificate for a server on loopback."""
     key = generate_private_key(SECP256R1())
     issuer = x509.load_pem_x509_certificate(signer[0])
     issuer_key = load_pem_private_key(signer[1], None)
@@ -77,7 +77,7 @@ def server_certificate(signer: Pair, now: datetime, end: datetime) -> Pair:
 
 
 def signing_key() -> bytes:
-    """Make a key to sign tokens with, in PEM."""
+    """Create a key to sign tokens with, in PEM."""
     return _pem(generate_private_key(SECP256R1()))
 
 

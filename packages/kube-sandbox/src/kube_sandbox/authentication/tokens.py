@@ -143,8 +143,8 @@ class TokenIssuer:
         wanted = tuple(audiences) or self.audiences
         common = [each for each in claims.get("aud", ()) if each in wanted]
         if not common:
-            told = f"{_listed(claims.get('aud', ()))} is invalid for the target audiences"
-            raise TokenError(f"token audiences {told} {_listed(wanted)}")
+            message = f"{_listed(claims.get('aud', ()))} is invalid for the target audiences"
+            raise TokenError(f"token audiences {message} {_listed(wanted)}")
         self._check(claims, now)
         about = claims["kubernetes.io"]
         namespace = about["namespace"]
@@ -189,7 +189,7 @@ class TokenIssuer:
         }
 
     def _check(self, claims: Claims, now: datetime) -> None:
-        """Refuse a token whose time is over or whose account or object is gone."""
+        """Reject a token whose time is over or whose account or object is gone."""
         if now > _moment(claims["exp"]) + _LEEWAY:
             raise TokenError("service account token has expired")
         if now + _LEEWAY < _moment(claims["nbf"]):

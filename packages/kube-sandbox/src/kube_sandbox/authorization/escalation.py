@@ -34,28 +34,26 @@ _RULE_FIELD_NAMES = (
 
 def check_grant(
     access: RBACAuthorizer,
-    asker: UserInfo,
+    user: UserInfo,
     plural: str,
     new: KubeObject,
     old: KubeObject | None = None,
 ) -> None:
-    """Refuse a role or binding that would grant more than its author has; `old` is before."""
-    if MASTERS in asker.groups or (
-        old is not None and _without_upkeep(new) == _without_upkeep(old)
-    ):
+    """Reject a role or binding that would grant more than its author has; `old` is before."""
+    if MASTERS in user.groups or (old is not None and _without_upkeep(new) == _without_upkeep(old)):
         return
     if plural in ROLES:
         metadata = new["metadata"]
         namespace = metadata.get("namespace", "")
         name = metadata["name"] if old is not None else ""
         escalating = Attributes("escalate", RBAC, plural, namespace=namespace, name=name)
-        if access.decide(asker, escalating).allowed:
+        if access.decide(user, escalating).allowed:
             return
-        missing = _missing(access, asker, namespace, new.get("rules") or ())
+        missing = _missing(access, user, namespace, new.get("rules") or ())
         if missing:
             raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
         is_gathering = any(_selectors(each) for each in (new, old or {}))
-        if is_gathering and _missing(access, asker, namespace, _EVERYTHING):
+        if is_gathering and _missing(access, user, namespace, _EVERYTHING):
             why = "must have cluster-admin privileges to use the aggregationRule"
             raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), why)
     elif plural in BINDINGS:
@@ -65,19 +63,19 @@ def check_grant(
         binding = Attributes(
             "bind", role.get("apiGroup", ""), roles, namespace=namespace, name=role["name"]
         )
-        if roles in ROLES and access.decide(asker, binding).allowed:
+        if roles in ROLES and access.decide(user, binding).allowed:
             return
         rules = access.role_rules(role, namespace)
         if rules is None:
             raise api_errors.not_found(RBAC, plural, role["name"])
-        missing = _missing(access, asker, namespace, rules)
+        missing = _missing(access, user, namespace, rules)
         if missing:
             raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
 
 
-def _missing(access: RBACAuthorizer, asker: UserInfo, namespace: str, rules: Iterable[Rule]) -> str:
-    """Tell which rules somebody does not hold; empty if they hold all."""
-    held, errors = access.rules(asker, namespace)
+def _missing(access: RBACAuthorizer, user: UserInfo, namespace: str, rules: Iterable[Rule]) -> str:
+    """Return which rules somebody does not hold; empty if they hold all."""
+    held, errors = access.rules(user, namespace)
     wanted = (single for rule in rules for single in _single_rules(rule))
     lacking = [each for each in wanted if not any(_covers(own, each) for own in held)]
     if not lacking:
@@ -90,11 +88,11 @@ def _missing(access: RBACAuthorizer, asker: UserInfo, namespace: str, rules: Ite
         known = found.get(key)
         verbs = [*known["verbs"], *rule["verbs"]] if known is not None else rule["verbs"]
         found[key] = {**rule, "verbs": verbs}
-    told = "\n".join(sorted({_format_rule(each) for each in found.values()}))
-    groups = _texts(asker.groups)
+    message = "\n".join(sorted({_format_rule(each) for each in found.values()}))
+    groups = _texts(user.groups)
     text = (
-        f"user {quote(asker.user)} (groups={groups}) is attempting to grant RBAC permissions "
-        f"not currently held:\n{told}"
+        f"user {quote(user.user)} (groups={groups}) is attempting to grant RBAC permissions "
+        f"not currently held:\n{message}"
     )
     return f"{text}; resolution errors: [{' '.join(errors)}]" if errors else text
 

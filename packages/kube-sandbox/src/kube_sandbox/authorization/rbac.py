@@ -62,28 +62,28 @@ class RBACAuthorizer:
         """Look at the objects anew: one of the group has changed."""
         self._policy = None
 
-    def decide(self, asker: UserInfo, attributes: Attributes) -> Decision:
-        """Say whether something is allowed."""
-        if MASTERS in asker.groups:
+    def decide(self, user: UserInfo, attributes: Attributes) -> Decision:
+        """Return whether something is allowed."""
+        if MASTERS in user.groups:
             return Decision(True)
         errors = []
-        for source, rule in self._policy_now().granted(asker, attributes.namespace):
+        for source, rule in self._policy_now().granted(user, attributes.namespace):
             if isinstance(source, StatusError):
                 errors.append(source.message)
             elif _allows(rule, attributes):
                 return Decision(True, f"RBAC: allowed by {source}")
         return Decision(False, f"RBAC: {aggregate(errors)}" if errors else "")
 
-    def check(self, asker: UserInfo, attributes: Attributes) -> None:
-        """Refuse what is not allowed."""
-        decision = self.decide(asker, attributes)
+    def check(self, user: UserInfo, attributes: Attributes) -> None:
+        """Reject what is not allowed."""
+        decision = self.decide(user, attributes)
         if not decision.allowed:
-            raise forbidden(asker, attributes, decision.reason)
+            raise forbidden(user, attributes, decision.reason)
 
-    def rules(self, asker: UserInfo, namespace: str) -> tuple[list[Rule], list[str]]:
+    def rules(self, user: UserInfo, namespace: str) -> tuple[list[Rule], list[str]]:
         """Return all that is granted to somebody in a namespace, and which roles are missing."""
         rules, errors = [], []
-        for source, rule in self._policy_now().granted(asker, namespace):
+        for source, rule in self._policy_now().granted(user, namespace):
             if isinstance(source, StatusError):
                 errors.append(source.message)
             else:
@@ -118,18 +118,18 @@ class _Policy:
                     key = (namespace, *_subject_key(subject, namespace))
                     self._named.setdefault(key, []).append(number)
 
-    def granted(self, asker: UserInfo, namespace: str) -> Sequence[_Grant]:
+    def granted(self, user: UserInfo, namespace: str) -> Sequence[_Grant]:
         """Return every rule with the binding it comes from, or what is missing."""
-        key = (asker.user, asker.groups, namespace)
+        key = (user.user, user.groups, namespace)
         if key not in self._granted:
             if len(self._granted) >= _CACHE_SIZE:
                 self._granted.clear()
-            self._granted[key] = list(self._grants(asker, namespace))
+            self._granted[key] = list(self._grants(user, namespace))
         return self._granted[key]
 
-    def _grants(self, asker: UserInfo, namespace: str) -> Iterator[_Grant]:
+    def _grants(self, user: UserInfo, namespace: str) -> Iterator[_Grant]:
         for place in ("", namespace) if namespace else ("",):
-            subjects = [("User", asker.user), *(("Group", group) for group in asker.groups)]
+            subjects = [("User", user.user), *(("Group", group) for group in user.groups)]
             found = {n for each in subjects for n in self._named.get((place, *each), ())}
             for number in sorted(found):
                 binding = self._bindings[number]
@@ -140,7 +140,7 @@ class _Policy:
                     continue
                 # Which binding grants something, and to whom.
                 metadata, role = binding["metadata"], binding["roleRef"]
-                keys = {("User", asker.user), *(("Group", group) for group in asker.groups)}
+                keys = {("User", user.user), *(("Group", group) for group in user.groups)}
                 subject = next(
                     each for each in binding["subjects"] if _subject_key(each, place) in keys
                 )
@@ -175,9 +175,9 @@ class _Policy:
         }
 
 
-def forbidden(asker: UserInfo, attributes: Attributes, reason: str) -> StatusError:
-    """Say that somebody may not do something."""
-    who = f"User {quote(asker.user)} cannot {attributes.verb}"
+def forbidden(user: UserInfo, attributes: Attributes, reason: str) -> StatusError:
+    """Return the error that somebody may not do something."""
+    who = f"User {quote(user.user)} cannot {attributes.verb}"
     if not attributes.resource:
         text = f"{who} path {quote(attributes.path)}"
     else:
@@ -236,7 +236,7 @@ def _rule_contains(allowed: Iterable[str] | None, wanted: str) -> bool:
 
 
 def covers_path(allowed: str, path: str) -> bool:
-    """Say whether a path, or all that begin as it does, are among those allowed."""
+    """Return whether a path, or all that begin as it does, are among those allowed."""
     return allowed == path or (allowed.endswith("*") and path.startswith(allowed.rstrip("*")))
 
 

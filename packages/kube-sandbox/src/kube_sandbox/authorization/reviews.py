@@ -40,7 +40,7 @@ class Reviews:
         self._identities = identities
 
     def answer(
-        self, kind: str, body: KubeObject, namespace: str, asker: UserInfo, now: datetime
+        self, kind: str, body: KubeObject, namespace: str, user: UserInfo, now: datetime
     ) -> KubeObject:
         """Answer a review of one of the kinds; `namespace` is that of the request."""
         match kind.partition(".")[0]:
@@ -53,11 +53,11 @@ class Reviews:
                 return self._local_subject_access(body, namespace)
             case "selfsubjectaccessreviews":
                 _refuse([*_attribute_errors(_spec(body)), *_metadata_errors(body)])
-                return self._decided("SelfSubjectAccessReview", body, asker)
+                return self._decided("SelfSubjectAccessReview", body, user)
             case "selfsubjectrulesreviews":
-                return self._self_subject_rules(body, asker)
+                return self._self_subject_rules(body, user)
             case "selfsubjectreviews":
-                return self_subject(asker, now)
+                return self_subject(user, now)
             case _:
                 spec = _spec(body)
                 if not spec.get("token"):
@@ -91,8 +91,8 @@ class Reviews:
         resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
         if resource is not None and resource.get("namespace", "") != namespace:
             path = "spec.resourceAttributes.namespace"
-            told = resource.get("namespace", "")
-            errors.append(field_errors.invalid(path, told, "must match metadata.namespace"))
+            message = resource.get("namespace", "")
+            errors.append(field_errors.invalid(path, message, "must match metadata.namespace"))
         if other is not None:
             text = "disallowed on this kind of request"
             errors.append(
@@ -103,11 +103,11 @@ class Reviews:
         _refuse(errors)
         return self._decided("LocalSubjectAccessReview", body, _subject(spec))
 
-    def _self_subject_rules(self, body: KubeObject, asker: UserInfo) -> KubeObject:
+    def _self_subject_rules(self, body: KubeObject, user: UserInfo) -> KubeObject:
         namespace = _spec(body).get("namespace", "")
         if not namespace:
             raise api_errors.bad_request("no namespace on request")
-        rules, errors = self._access.rules(asker, namespace)
+        rules, errors = self._access.rules(user, namespace)
         status: KubeObject = {
             "resourceRules": [
                 {part: rule[part] for part in _RESOURCE_RULE_PARTS if rule.get(part)}
@@ -125,7 +125,7 @@ class Reviews:
             status["evaluationError"] = aggregate(errors)
         return _review(AUTHORIZATION, "SelfSubjectRulesReview", {}, {"spec": {}, "status": status})
 
-    def _decided(self, kind: str, body: KubeObject, asker: UserInfo) -> KubeObject:
+    def _decided(self, kind: str, body: KubeObject, user: UserInfo) -> KubeObject:
         spec = _spec(body)
         about = spec.get("resourceAttributes")
         if about is None:
@@ -134,18 +134,18 @@ class Reviews:
         else:
             parts = ("verb", "group", "resource", "subresource", "namespace", "name")
             attributes = Attributes(*(about.get(part, "") for part in parts))
-        decision = self._access.decide(asker, attributes)
+        decision = self._access.decide(user, attributes)
         status: KubeObject = {"allowed": decision.allowed}
         if decision.reason:
             status["reason"] = decision.reason
         return _review(AUTHORIZATION, kind, body, {"spec": spec, "status": status})
 
 
-def self_subject(asker: UserInfo, now: datetime) -> KubeObject:
+def self_subject(user: UserInfo, now: datetime) -> KubeObject:
     """Tell somebody who they are."""
     body = {"metadata": {"creationTimestamp": format_time(now)}}
-    told = {"status": {"userInfo": _user(asker)}}
-    return _review(AUTHENTICATION, "SelfSubjectReview", body, told)
+    message = {"status": {"userInfo": _user(user)}}
+    return _review(AUTHENTICATION, "SelfSubjectReview", body, message)
 
 
 def _review(group: str, kind: str, body: KubeObject, content: KubeObject) -> KubeObject:
@@ -157,14 +157,14 @@ def _spec(body: KubeObject) -> dict[str, Any]:
     return body.get("spec") or {}
 
 
-def _user(asker: UserInfo) -> KubeObject:
-    told: KubeObject = {
-        "username": asker.user,
-        "uid": asker.uid,
-        "groups": list(asker.groups),
-        "extra": {key: list(values) for key, values in asker.extra.items()},
+def _user(user: UserInfo) -> KubeObject:
+    message: KubeObject = {
+        "username": user.user,
+        "uid": user.uid,
+        "groups": list(user.groups),
+        "extra": {key: list(values) for key, values in user.extra.items()},
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in message.items() if value}
 
 
 def _subject(spec: Mapping[str, Any]) -> UserInfo:

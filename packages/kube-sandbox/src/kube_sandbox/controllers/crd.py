@@ -155,7 +155,7 @@ class CRDController:
     def _write(self, crd: KubeObject) -> None:
         served = self._registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert served is not None, "the kind of definitions is always served"
-        errand = WriteRequest(
+        write_request = WriteRequest(
             served,
             "",
             crd["metadata"]["name"],
@@ -166,7 +166,7 @@ class CRDController:
             self._clock(),
         )
         try:
-            self._writer.update(errand, self._stored.copy(crd))
+            self._writer.update(write_request, self._stored.copy(crd))
         except StatusError as error:
             if error.code not in (404, 409):  # somebody was quicker; their write calls again
                 raise

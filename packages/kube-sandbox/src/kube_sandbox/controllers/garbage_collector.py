@@ -65,12 +65,12 @@ class Node:
 
     @property
     def is_waiting(self) -> bool:
-        """Say whether it is being deleted and waits for its dependents."""
+        """Return whether it is being deleted and waits for its dependents."""
         return self.is_deleting and FOREGROUND in self.finalizers
 
     @property
     def is_orphaning(self) -> bool:
-        """Say whether it is being deleted and leaves its dependents behind."""
+        """Return whether it is being deleted and leaves its dependents behind."""
         return self.is_deleting and ORPHAN in self.finalizers
 
 
@@ -254,7 +254,7 @@ class Graph:
 
     @staticmethod
     def _is_held(owner: Node, dependent: Node) -> bool:
-        """Say whether a reference can mean the owner, which may be in another namespace."""
+        """Return whether a reference can mean the owner, which may be in another namespace."""
         return not owner.namespace or owner.namespace == dependent.namespace
 
     def _judge(self, node: Node) -> list[Step]:

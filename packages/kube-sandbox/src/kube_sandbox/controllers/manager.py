@@ -189,8 +189,8 @@ class ControllerManager:
                 target = Target(node.namespace, node.name, node.uid, step.propagation)
                 self._actor.delete(node.bucket, target)
             case garbage_collector.ReportInvalidOwner():
-                if (told := (node.uid, step.owner.uid)) not in self._complaints:
-                    self._complaints.add(told)
+                if (message := (node.uid, step.owner.uid)) not in self._complaints:
+                    self._complaints.add(message)
                     node = step.node
                     place = {"namespace": node.namespace} if node.namespace else {}
                     about = {
@@ -301,7 +301,7 @@ class ControllerManager:
         error: StatusError,
         now: datetime,
     ) -> None:
-        """Say that an object cannot be made: in events, and in the status of its owner."""
+        """Record a rejected write: in Events, and in the status of the owner."""
         causes = error.details.get("causes") or ()
         if any(each.get("reason") == "NamespaceTerminating" for each in causes):
             return

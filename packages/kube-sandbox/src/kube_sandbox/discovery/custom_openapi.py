@@ -126,7 +126,7 @@ def model_name(kind: Kind) -> str:
 
 def _schemas(served: Served, common: SharedDefinitions, selectable: Iterable[str]) -> Json:
     kind = served.kind
-    told = {"group": kind.group, "version": kind.version}
+    message = {"group": kind.group, "version": kind.version}
     fields = [{"fieldPath": each.removeprefix(".")} for each in selectable]
     more = {"x-kubernetes-selectable-fields": fields} if fields else {}
     schema = published(served.schema, common.embedded)
@@ -135,7 +135,7 @@ def _schemas(served: Served, common: SharedDefinitions, selectable: Iterable[str
         schema["properties"] = {**schema.get("properties", {}), **common.fields}
     else:
         schema = {"type": "object"}
-    schema["x-kubernetes-group-version-kind"] = [told | {"kind": kind.kind}]
+    schema["x-kubernetes-group-version-kind"] = [message | {"kind": kind.kind}]
     items = {
         "description": f"List of {served.plural}. More info: https://git.k8s.io/community/"
         "contributors/devel/sig-architecture/api-conventions.md",
@@ -148,7 +148,7 @@ def _schemas(served: Served, common: SharedDefinitions, selectable: Iterable[str
         "type": "object",
         "required": ["items"],
         "properties": names | {"items": items, "metadata": common.list},
-        "x-kubernetes-group-version-kind": [told | {"kind": served.list_name}],
+        "x-kubernetes-group-version-kind": [message | {"kind": served.list_name}],
     }
     list_kind = Kind(kind.group, kind.version, served.list_name)
     return {model_name(kind): schema | more, model_name(list_kind): of_list | more}

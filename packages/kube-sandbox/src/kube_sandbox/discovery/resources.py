@@ -181,8 +181,8 @@ class Discovery:
 
 
 def _group(name: str, versions: Iterable[str]) -> Json:
-    told = [{"groupVersion": f"{name}/{each}", "version": each} for each in versions]
-    return {"name": name, "versions": told, "preferredVersion": told[0]}
+    message = [{"groupVersion": f"{name}/{each}", "version": each} for each in versions]
+    return {"name": name, "versions": message, "preferredVersion": message[0]}
 
 
 def _resource_list(served: list[Served]) -> Json | None:
@@ -275,12 +275,12 @@ def _is_aggregated_wanted(accept: str, path: str) -> bool:
         kind = (said.get("g"), said.get("v"), wanted)
         if has_both and kind == ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList"):
             return True
-    told = ", ".join(_ACCEPTED)
+    message = ", ".join(_ACCEPTED)
     # The list of groups and a group are told by another part of the API server than the rest.
     if path.startswith("/apis") and path.count("/") < 3:
-        text = f"only the following media types are accepted: {told}"
+        text = f"only the following media types are accepted: {message}"
     else:
-        text = f"406: Not Acceptable\n\nAvailable representations: {told}"
+        text = f"406: Not Acceptable\n\nAvailable representations: {message}"
     raise StatusError(406, "NotAcceptable", text)
 
 

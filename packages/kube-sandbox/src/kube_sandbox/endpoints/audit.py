@@ -30,7 +30,7 @@ class AuditLog:
         self._clock = clock
         self._new_id = new_id
 
-    def note(self, call: HTTPRequest, asker: UserInfo, code: int, began: datetime) -> None:
+    def note(self, call: HTTPRequest, user: UserInfo, code: int, began: datetime) -> None:
         """Write down a request that was answered."""
         target = parse_target(call.path)
         if target is None:
@@ -48,7 +48,7 @@ class AuditLog:
             "stage": "ResponseStarted" if verb == "watch" else "ResponseComplete",
             "requestURI": f"{call.path}?{call.query}" if call.query else call.path,
             "verb": verb,
-            "user": _user(asker),
+            "user": _user(user),
             "userAgent": call.headers.get("User-Agent", ""),
         }
         if target is not None:
@@ -67,8 +67,8 @@ class AuditLog:
         self._write(orjson.dumps(event) + b"\n")
 
 
-def _user(asker: UserInfo) -> dict[str, Any]:
-    found = {"username": asker.user, "uid": asker.uid, "groups": asker.groups}
+def _user(user: UserInfo) -> dict[str, Any]:
+    found = {"username": user.user, "uid": user.uid, "groups": user.groups}
     return {key: value for key, value in found.items() if value}
 
 

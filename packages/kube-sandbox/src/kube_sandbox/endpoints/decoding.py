@@ -144,7 +144,7 @@ def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
     strategy = served.strategy
     if isinstance(strategy, CustomStrategy):
         if obj.get("kind") != served.kind.kind:
-            return obj, []  # it is refused, but not for its fields
+            return obj, []  # it is rejected, but not for its fields
         unknown = strategy.decode(obj)
         return obj, [f"unknown field {quote(each)}" for each in unknown]
     form = round_trip_of(served.kind)
@@ -193,7 +193,7 @@ def _loaded(data: bytes, *, is_yaml: bool) -> Any:
 
 
 def _check_kind(served: Served, obj: KubeObject, data: bytes) -> None:
-    """Refuse an object of another kind; of a built-in one it need not be said."""
+    """Reject an object of another kind; of a built-in one it need not be said."""
     kind = served.kind
     for name in ("apiVersion", "kind"):
         if not isinstance(value := obj.get(name), str | None):
@@ -278,7 +278,7 @@ def _without_directives(patch: Any) -> Any:
 
 
 def _check_patched_kind(served: Served, obj: KubeObject) -> None:
-    """Refuse a patch that makes another kind of an object."""
+    """Reject a patch that makes another kind of an object."""
     if served.is_custom:
         return
     kind = served.kind

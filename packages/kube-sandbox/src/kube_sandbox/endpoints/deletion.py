@@ -149,7 +149,7 @@ def _name(obj: KubeObject) -> str:
 
 
 def _check(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
-    """Refuse to delete another object than the one that is meant."""
+    """Reject to delete another object than the one that is meant."""
     metadata, kind = obj["metadata"], served.kind
     uid, version = metadata["uid"], metadata["resourceVersion"]
     group = kind.group if served.storage_group is None else served.storage_group

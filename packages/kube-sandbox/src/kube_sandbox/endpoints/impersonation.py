@@ -27,7 +27,7 @@ _ACCOUNT = "system:serviceaccount:"
 def impersonated(
     asker: UserInfo, headers: Iterable[tuple[str, str]], access: RBACAuthorizer
 ) -> UserInfo:
-    """Return as whom somebody asks; refuse it to those who may not."""
+    """Return as whom somebody asks; reject it to those who may not."""
     wishes = [
         wish for name, value in headers for wish in _parse_impersonation_header(name.lower(), value)
     ]
@@ -35,8 +35,8 @@ def impersonated(
         return asker
     wishes.sort(key=lambda wish: _ORDER[wish.kind])
     if wishes[0].kind not in ("ServiceAccount", "User"):
-        told = " ".join(map(str, wishes))
-        raise api_errors.bad_request(f"requested [{told}] without impersonating a user")
+        message = " ".join(map(str, wishes))
+        raise api_errors.bad_request(f"requested [{message}] without impersonating a user")
     for wish in wishes:
         access.check(asker, wish.attributes())
     # Who somebody becomes by all they want to be.

@@ -1,7 +1,7 @@
 """
 In which form an answer is wanted: the object, its metadata alone, or a table.
 
-Only JSON is spoken (and YAML, to whoever asks for nothing else); the forms are parameters of the
+Only JSON is spoken (and YAML, to the client for nothing else); the forms are parameters of the
 media type, as in `application/json;as=Table;v=v1;g=meta.k8s.io`.
 """
 
@@ -49,8 +49,8 @@ def negotiate(accept: str, *, is_custom: bool = True, is_list: bool = False) -> 
     if not is_custom:
         types = {each.split(";", 1)[0].strip() for each in accept.split(",")}
         if types.isdisjoint({*_ANY, *ACCEPTED}):
-            told = ", ".join((*ACCEPTED, *_STREAMED) if is_list else ACCEPTED)
-            text = f"406: Not Acceptable\n\nAvailable representations: {told}"
+            message = ", ".join((*ACCEPTED, *_STREAMED) if is_list else ACCEPTED)
+            text = f"406: Not Acceptable\n\nAvailable representations: {message}"
             raise StatusError(406, "NotAcceptable", text, {})
     clauses = [[part.strip() for part in each.split(";")] for each in accept.split(",")]
     for clause in sorted(clauses, key=_quality, reverse=True):

@@ -215,8 +215,8 @@ def _fields(text: bytes) -> dict[str, Any]:
         raise _invalid_token(complaint)
     content = json.loads(text.decode(errors="replace"), parse_int=_integer, parse_float=_Number)
     if content is not None and not isinstance(content, dict):
-        told = f"json: cannot unmarshal {_type_of(content)} into Go value of type"
-        raise _invalid_token(f"{told} storage.continueToken")
+        message = f"json: cannot unmarshal {_type_of(content)} into Go value of type"
+        raise _invalid_token(f"{message} storage.continueToken")
     found: dict[str, Any] = {"v": "", "rv": 0, "start": ""}
     for given, value in (content or {}).items():
         name = given.lower()  # Go takes either case
@@ -227,8 +227,8 @@ def _fields(text: bytes) -> dict[str, Any]:
                 found[name] = value
             else:
                 number = f" {value}" if isinstance(value, _Number) and type_ is int else ""
-                told = f"json: cannot unmarshal {_type_of(value)}{number} into Go struct field"
-                raise _invalid_token(f"{told} continueToken.{name} of type {go_name}")
+                message = f"json: cannot unmarshal {_type_of(value)}{number} into Go struct field"
+                raise _invalid_token(f"{message} continueToken.{name} of type {go_name}")
     return found
 
 

@@ -38,7 +38,7 @@ class _MalformedError(Exception):
 
 
 def decoded(body: bytes) -> KubeObject:
-    """Read a body; refuse one that is malformed or of a kind nobody knows."""
+    """Read a body; reject one that is malformed or of a kind nobody knows."""
     try:
         # Take apart what is around every object: its kind, and its content.
         if not body.startswith(_MAGIC):

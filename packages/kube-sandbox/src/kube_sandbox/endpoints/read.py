@@ -40,11 +40,11 @@ class Selected:
 
     @property
     def is_all(self) -> bool:
-        """Say whether nothing but their place is asked of objects."""
+        """Return whether nothing but their place is asked of objects."""
         return not self.labels.requirements and not self.fields.requirements
 
     def matches(self, record: Record) -> bool:
-        """Say whether an object is meant."""
+        """Return whether an object is meant."""
         scope = self.scope
         if scope.namespace and record.namespace != scope.namespace:
             return False
@@ -136,8 +136,8 @@ def number_of(text: str) -> int:
     try:
         return int(text) if text else 0
     except ValueError:
-        told = f'strconv.ParseInt: parsing "{text}": invalid syntax'
-        raise api_errors.bad_request(told) from None
+        message = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+        raise api_errors.bad_request(message) from None
 
 
 def version_options_of(query: Query, *, watch: bool = False) -> VersionOptions:

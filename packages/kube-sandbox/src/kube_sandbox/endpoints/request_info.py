@@ -99,7 +99,7 @@ def _target(group: str, version: str, rest: list[str]) -> Target | None:
 
 
 def verb_of(method: str, target: Target, query: Query) -> str:
-    """Say what is to be done."""
+    """Return what is to be done."""
     if method == "GET" and query.flag("watch"):
         return "watch"
     if target.name and target.subresource and method == "POST":

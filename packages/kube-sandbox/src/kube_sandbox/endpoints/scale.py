@@ -65,36 +65,39 @@ class ScaleHandler:
         options = write_options(
             request.query, _OPTIONS[request.verb], patch_type if request.verb == "patch" else ""
         )
-        errand = WriteRequest.of(
+        write_request = WriteRequest.of(
             Served(_SCALE, served.plural, served.namespaced, _schema, BaseStrategy(KindOptions())),
             request,
             options,
             self._clock(),
         )
         try:
-            written = self._write(served, request, errand, patch_type)
+            written = self._write(served, request, write_request, patch_type)
         except api_errors.StatusError as error:
-            error.warnings = errand.warnings
+            error.warnings = write_request.warnings
             raise
         answer = _answer(_scale_of(served, written))
-        answer.warnings = errand.warnings
+        answer.warnings = write_request.warnings
         return answer
 
     def _write(
-        self, served: Served, request: Request, errand: WriteRequest, patch_type: str
+        self, served: Served, request: Request, write_request: WriteRequest, patch_type: str
     ) -> KubeObject:
         sent = None
         if request.verb == "update":
             try:
                 sent, warnings = self._bodies.read(
-                    errand.served, request.body, request.content_type, errand.options.validation
+                    write_request.served,
+                    request.body,
+                    request.content_type,
+                    write_request.options.validation,
                 )
             except api_errors.StatusError as error:
                 if served.is_custom and error.code == 400:
                     error.message = _UNREGISTERED  # it cannot even say what is wrong
                 raise
-            errand.warnings += warnings
-            check_identity(errand, sent)
+            write_request.warnings += warnings
+            check_identity(write_request, sent)
         live = self._live(served, request)
         # The scale of an object with its managed fields.
         before = _scale_of(served, live, writing=True)
@@ -103,34 +106,39 @@ class ScaleHandler:
         managed = of_scale(live["metadata"].get("managedFields"), _paths(served))
         if managed:
             before["metadata"]["managedFields"] = managed
-        types = Types.of(errand.served.schema)
+        types = Types.of(write_request.served.schema)
         if sent is not None:
-            scale = updated(before, sent, types, errand.write)
+            scale = updated(before, sent, types, write_request.write)
         else:
-            scale = self._patched(errand, before, request.body, patch_type, types)
-            check_identity(errand, scale)
+            scale = self._patched(write_request, before, request.body, patch_type, types)
+            check_identity(write_request, scale)
         new = _with_scale(served, self._writer.stored.copy(live), scale)
-        whole = WriteRequest.of(served, request, errand.options, errand.now)
+        whole = WriteRequest.of(served, request, write_request.options, write_request.now)
         found = self._writer.replace(whole, new, live).value
-        errand.warnings += whole.warnings
+        write_request.warnings += whole.warnings
         return found
 
     def _patched(
-        self, errand: WriteRequest, before: KubeObject, body: bytes, patch_type: str, types: Types
+        self,
+        write_request: WriteRequest,
+        before: KubeObject,
+        body: bytes,
+        patch_type: str,
+        types: Types,
     ) -> KubeObject:
-        scale = errand.served
+        scale = write_request.served
         if patch_type == APPLY:
             config = parse_apply(body)
-            force = errand.options.force
-            found = applied(before, config, types, errand.write, force=force)
+            force = write_request.options.force
+            found = applied(before, config, types, write_request.write, force=force)
             return self._bodies.normal(scale, found, config)
-        options = errand.options
+        options = write_request.options
         try:
             patch = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             prefix = "" if options.validation == "Ignore" else "error decoding patch: "
             raise api_errors.bad_request(f"{prefix}{go_syntax_error(body) or error}") from error
-        checked = errand.options.validation != "Ignore"
+        checked = write_request.options.validation != "Ignore"
         strategic = None
         if patch_type == JSON_PATCH:
             obj = json_patch(before, patch, checked=checked)
@@ -138,9 +146,11 @@ class ScaleHandler:
             obj = merge_patch(before, patch, checked=checked)
         else:
             obj, strategic = strategic_patch(before, patch, scale.schema), patch
-        obj, warnings = self._bodies.patched(scale, obj, errand.options.validation, strategic)
-        errand.warnings += warnings
-        return updated(before, obj, types, errand.write)
+        obj, warnings = self._bodies.patched(
+            scale, obj, write_request.options.validation, strategic
+        )
+        write_request.warnings += warnings
+        return updated(before, obj, types, write_request.write)
 
     def _live(self, served: Served, request: Request) -> KubeObject:
         target = request.target

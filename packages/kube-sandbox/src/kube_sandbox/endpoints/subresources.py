@@ -56,8 +56,8 @@ class SubresourceHandlers:
 
     def _finalize(self, served: Served, request: Request) -> Response:
         options = write_options(request.query, "UpdateOptions")
-        errand = WriteRequest.of(served, request, options, self._clock())
-        written = self._writer.update(errand, _body(request))
+        write_request = WriteRequest.of(served, request, options, self._clock())
+        written = self._writer.update(write_request, _body(request))
         return _answer(200, written.value)
 
     def _token(self, served: Served, request: Request) -> Response:

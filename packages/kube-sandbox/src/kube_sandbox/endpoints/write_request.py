@@ -86,15 +86,15 @@ class WriteRequest:
         )
 
     def not_found(self) -> api_errors.StatusError:
-        """Say that the object is not there."""
+        """Return the error that the object is not there."""
         return api_errors.not_found(self.served.kind.group, self.served.plural, self.name)
 
     def conflict(self, why: str) -> api_errors.StatusError:
-        """Say that the object is not what it was taken for."""
+        """Return the error that the object is not what it was taken for."""
         return api_errors.conflict(self.served.kind.group, self.served.plural, self.name, why)
 
     def invalid(self, errors: list[Any], obj: KubeObject) -> api_errors.StatusError:
-        """Say what is wrong with the object, which is called what it says to be."""
+        """Return what is wrong with the object, which is called what it says to be."""
         served = self.served
         kind = served.kind
         if served.is_custom and obj.get("apiVersion") and obj.get("kind"):
@@ -115,10 +115,10 @@ def _types_of_other_versions(served: Served) -> Mapping[str, Types]:
     }
 
 
-def set_namespace(errand: WriteRequest, obj: KubeObject) -> None:
+def set_namespace(write_request: WriteRequest, obj: KubeObject) -> None:
     """See to it that an object says the namespace it is sent to."""
     metadata = obj["metadata"]
-    wanted = errand.namespace if errand.served.namespaced else ""
+    wanted = write_request.namespace if write_request.served.namespaced else ""
     given = metadata.get("namespace", "")
     if given == wanted:
         return
@@ -130,23 +130,23 @@ def set_namespace(errand: WriteRequest, obj: KubeObject) -> None:
         metadata["namespace"] = wanted
 
 
-def check_identity(errand: WriteRequest, obj: KubeObject) -> None:
+def check_identity(write_request: WriteRequest, obj: KubeObject) -> None:
     """See to it that an object says where it was sent to, and no other place."""
     obj.setdefault("metadata", {})
-    set_namespace(errand, obj)
-    check_name(errand, obj)
+    set_namespace(write_request, obj)
+    check_name(write_request, obj)
 
 
-def check_name(errand: WriteRequest, obj: KubeObject) -> None:
-    """Refuse an object that has another name than it was sent to."""
+def check_name(write_request: WriteRequest, obj: KubeObject) -> None:
+    """Reject an object that has another name than it was sent to."""
     name = obj["metadata"].get("name", "")
     if not name:
-        text = f"the name of the object ({errand.name} based on URL) was undeterminable"
+        text = f"the name of the object ({write_request.name} based on URL) was undeterminable"
         raise api_errors.bad_request(f"{text}: name must be provided")
-    if name != errand.name:
-        raise api_errors.bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({errand.name})"
-        )
+    if name != write_request.name:
+        url_name = write_request.name
+        message = f"the name of the object ({name}) does not match the name on the URL ({url_name})"
+        raise api_errors.bad_request(message)
 
 
 def version_of(obj: KubeObject) -> int:
@@ -164,16 +164,16 @@ def version_of(obj: KubeObject) -> int:
 
 
 def has_version(metadata: KubeObject) -> bool:
-    """Say whether an object names a version; what is no number is none."""
+    """Return whether an object names a version; what is no number is none."""
     text = metadata.get("resourceVersion") or ""
     return text.isascii() and text.isdecimal() and int(text) > 0
 
 
-def uid_mismatch(errand: WriteRequest, wanted: str, actual: str) -> str:
-    """Say that an object is another than the one that is meant."""
+def uid_mismatch(write_request: WriteRequest, wanted: str, actual: str) -> str:
+    """Return the error that an object is another than the one that is meant."""
     text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {actual}"
-    key = storage_key(errand.served, errand.namespace, errand.name)
-    if errand.options.dry_run:
+    key = storage_key(write_request.served, write_request.namespace, write_request.name)
+    if write_request.options.dry_run:
         key = key.removeprefix("/registry")
     code = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0"
     return f"{code}, AdditionalErrorMsg: {text}"

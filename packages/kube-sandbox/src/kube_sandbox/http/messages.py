@@ -80,7 +80,7 @@ class Head:
 
     @property
     def expects(self) -> bool:
-        """Say whether the client waits for leave to send its body."""
+        """Return whether the client waits for leave to send its body."""
         return self.is_current and self.headers.get("Expect").lower() == "100-continue"
 
 

@@ -259,7 +259,7 @@ def _answered(service: Service, call: HTTPRequest) -> Response | Stream:
 
 
 def refused(error: StatusError) -> Response:
-    """Return the answer to a request that is refused."""
+    """Return the answer to a request that is rejected."""
     if error.code == 404 and not error.reason:
         return Response(404, f"{error.message}\n".encode(), _TEXT, headers=error.headers)
     body = orjson.dumps(error.status())

@@ -11,7 +11,7 @@ from kube_sandbox.managedfields.updater import Identity
 
 
 def conflict_error(owners: Mapping[Identity, FieldSet], *, is_stored: bool) -> StatusError:
-    """Say which fields belong to whom; `is_stored` says that this was noted before."""
+    """Return which fields belong to whom; `is_stored` says that this was noted before."""
     print_number = fieldset.stored_number_text if is_stored else fieldset.applied_number_text
     found = []
     for identity in sorted(owners, key=identity_text):

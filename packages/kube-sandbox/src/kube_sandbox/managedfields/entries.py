@@ -44,7 +44,7 @@ def empty_managed() -> Managed:
 
 
 def are_entries(value: Any) -> bool:
-    """Say whether somebody sent something like entries."""
+    """Return whether somebody sent something like entries."""
     return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 

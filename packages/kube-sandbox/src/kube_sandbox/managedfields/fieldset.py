@@ -41,7 +41,7 @@ def of_names(paths: Iterable[tuple[str, ...]]) -> FieldSet:
 
 
 def is_member(node: FieldSet) -> bool:
-    """Say whether the path up to a step is in the set, given what the step leads to."""
+    """Return whether the path up to a step is in the set, given what the step leads to."""
     return not node or SELF in node
 
 
@@ -143,7 +143,7 @@ def _cut(one: FieldSet, other: FieldSet, *, is_self: bool) -> FieldSet | None:
 
 
 def includes(one: FieldSet, other: FieldSet) -> bool:
-    """Say whether every path of the other set is in this one."""
+    """Return whether every path of the other set is in this one."""
     for step, node in other.items():
         mine = one.get(step)
         if mine is None:

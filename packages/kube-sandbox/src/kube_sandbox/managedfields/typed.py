@@ -41,7 +41,7 @@ class Comparison:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing differs."""
+        """Return whether nothing differs."""
         return not (self.removed or self.modified or self.added)
 
 
@@ -70,7 +70,7 @@ def step_of(item: Any, kind: ListType) -> str:
 
 
 def has_path_element(item: Any, kind: ListType) -> bool:
-    """Say whether there is a step that leads to an item."""
+    """Return whether there is a step that leads to an item."""
     if not kind.keys:
         return type(item) not in _UNSUPPORTED_ITEMS
     return type(item) is dict and any(key in item or default for key, _, default in kind.parts)
@@ -250,7 +250,7 @@ def _handler(value: Any, atom: Atom) -> str:
 
 
 def _is_surely_same(one: Any, other: Any) -> bool:
-    """Say whether two values are the same, where that can be said at once."""
+    """Return whether two values are the same, where that can be said at once."""
     if type(one) is not type(other) or one != other:
         return False
     if type(one) not in _CONTAINERS:
@@ -263,7 +263,7 @@ def _is_surely_same(one: Any, other: Any) -> bool:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Say whether two values are the same; a number is the same however it is written."""
+    """Return whether two values are the same; a number is the same however it is written."""
     if _is_surely_same(one, other):
         return True
     if type(one) is dict and type(other) is dict:

@@ -76,7 +76,7 @@ class UpdateContext:
     reset: FieldSet = field(default_factory=dict)
 
     def knows(self, version: str) -> bool:
-        """Say whether the kind is served at a version."""
+        """Return whether the kind is served at a version."""
         return version == self.version or version in self.others
 
     def type_at(self, version: str) -> Atom:

@@ -26,7 +26,7 @@ _MESSAGES = {
 
 
 def is_valid(value: Any, atom: Atom, *, may_repeat: bool) -> bool:
-    """Say whether a value fits; `may_repeat` lets several items of a list have one name."""
+    """Return whether a value fits; `may_repeat` lets several items of a list have one name."""
     if type(value) is dict:
         if atom.map is None:
             return False

@@ -3,7 +3,7 @@ JSON Patch (RFC 6902) and JSON merge patch (RFC 7386), as the API server applies
 
 Where the standards and the API server differ, this is the API server: negative indices count from
 the end, `replace` makes a key that is not there, `copy` of what is not there writes null, and every
-patch that does not fit is refused in the same words. Neither an object nor a patch is changed;
+patch that does not fit is rejected in the same words. Neither an object nor a patch is changed;
 what comes back shares their parts.
 """
 
@@ -99,7 +99,7 @@ def _undecodable(value: Any, goal: str, checked: bool) -> StatusError:
 
 
 def check_patch_type(served: Served, media_type: str) -> None:
-    """Refuse a patch in a form that a kind does not take."""
+    """Reject a patch in a form that a kind does not take."""
     if media_type in (_CUSTOM_PATCHES if served.is_custom else _PATCHES):
         return
     if served.is_custom:
@@ -246,7 +246,7 @@ def _test(document: _Document, operation: Mapping[str, Any]) -> None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Say whether two values are written alike: 1 is neither 1.0 nor true."""
+    """Return whether two values are written alike: 1 is neither 1.0 nor true."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

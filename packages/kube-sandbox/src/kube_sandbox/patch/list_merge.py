@@ -26,18 +26,18 @@ Items = list[Any]
 
 
 def internal_patch_error(text: str) -> StatusError:
-    """Refuse a patch in a way that the API server has no code for."""
+    """Reject a patch in a way that the API server has no code for."""
     return StatusError(500, "", text)
 
 
 def invalid_item_type(expected: type, actual: Any) -> StatusError:
-    """Say that a value is of another type than is wanted."""
+    """Return the error that a value is of another type than is wanted."""
     got = GO_TYPES[type(actual)]
     return internal_patch_error(f"expected a {GO_TYPES[expected]}, but received a {got}")
 
 
 def missing_merge_key(item: Mapping[str, Any], key: str) -> StatusError:
-    """Say that an item has nothing to be known by."""
+    """Return the error that an item has nothing to be known by."""
     return internal_patch_error(
         f"map: {format_value(item)} does not contain declared merge key: {key}"
     )
@@ -102,7 +102,7 @@ class Order:
         return self._places.get(self._name(item), -1)
 
     def check(self, items: Iterable[Any]) -> None:
-        """Refuse items without the key, those of the order first asked about."""
+        """Reject items without the key, those of the order first asked about."""
         for item in [*items, *self._items] if self.key else ():
             if not isinstance(item, dict):
                 raise invalid_item_type(dict, item)
@@ -150,7 +150,7 @@ def scalar(value: Any) -> Any:
 
 
 def has(item: Any, key: str, value: Any) -> bool:
-    """Say whether an item is known by a value."""
+    """Return whether an item is known by a value."""
     return key in item and bool(scalar(item[key]) == scalar(value))
 
 

@@ -140,12 +140,12 @@ def _schema(kind: Kind) -> Schema:
     return known.schema if known is not None else _ANY_SCHEMA
 
 
-def _storage_version(kind: Kind, told: str) -> str:
+def _storage_version(kind: Kind, message: str) -> str:
     """Return the version of the same group in which a built-in kind is stored; empty: this one."""
     if kind in _OF_CORE:
         return "v1"
     versions = builtin_groups().get(kind.group, ())
-    return next((each for each in versions if _hash(kind.group, each, kind.kind) == told), "")
+    return next((each for each in versions if _hash(kind.group, each, kind.kind) == message), "")
 
 
 def _hash(group: str, version: str, kind: str) -> str:

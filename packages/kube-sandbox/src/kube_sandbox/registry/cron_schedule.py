@@ -204,13 +204,13 @@ def _parse_field(text: str, bounds: _Bounds) -> _Field:
         if steps and len(ends) == 1:
             last = bounds.most
         if first < bounds.least:
-            told = f"beginning of range ({first}) below minimum ({bounds.least}): {part}"
-            raise ScheduleError(told)
+            message = f"beginning of range ({first}) below minimum ({bounds.least}): {part}"
+            raise ScheduleError(message)
         if last > bounds.most:
             raise ScheduleError(f"end of range ({last}) above maximum ({bounds.most}): {part}")
         if first > last:
-            told = f"beginning of range ({first}) beyond end of range ({last}): {part}"
-            raise ScheduleError(told)
+            message = f"beginning of range ({first}) beyond end of range ({last}): {part}"
+            raise ScheduleError(message)
         if step == 0:
             raise ScheduleError(f"step of range should be a positive number: {part}")
         numbers.update(range(first, last + 1, step))

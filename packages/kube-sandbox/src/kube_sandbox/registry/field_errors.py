@@ -51,32 +51,32 @@ def path_of(steps: Path) -> str:
 
 
 def required(field: str, detail: str = "") -> FieldError:
-    """Say that a value is missing."""
+    """Return the error that a value is missing."""
     return FieldError(ErrorType.REQUIRED, field, detail=detail)
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
-    """Say that a value is malformed."""
+    """Return the error that a value is malformed."""
     return FieldError(ErrorType.INVALID, field, value, detail)
 
 
 def type_invalid(field: str, value: Any, detail: str) -> FieldError:
-    """Say that a value is of the wrong type."""
+    """Return the error that a value is of the wrong type."""
     return FieldError(ErrorType.TYPE_INVALID, field, value, detail)
 
 
 def duplicate(field: str, value: Any) -> FieldError:
-    """Say that a value stands twice where it may only once."""
+    """Return the error that a value stands twice where it may only once."""
     return FieldError(ErrorType.DUPLICATE, field, value)
 
 
 def not_found(field: str, value: Any) -> FieldError:
-    """Say that what a value names is not there."""
+    """Return the error that what a value names is not there."""
     return FieldError(ErrorType.NOT_FOUND, field, value)
 
 
 def not_supported(field: str, value: Any, supported: Iterable[str] = ()) -> FieldError:
-    """Say that a value is none of those there are; they are named in the order given."""
+    """Return the error that a value is not supported; supported ones are named in order."""
     choices = ", ".join(map(quoted, supported))
     return FieldError(
         ErrorType.NOT_SUPPORTED, field, value, f"supported values: {choices}" if choices else ""
@@ -84,24 +84,24 @@ def not_supported(field: str, value: Any, supported: Iterable[str] = ()) -> Fiel
 
 
 def forbidden(field: str, detail: str) -> FieldError:
-    """Say that a value may not be given here."""
+    """Return the error that a value may not be given here."""
     return FieldError(ErrorType.FORBIDDEN, field, detail=detail)
 
 
 def too_long(field: str, most: int) -> FieldError:
-    """Say that a text is too long."""
+    """Return the error that a text is too long."""
     unit = "byte" if most == 1 else "bytes"
     detail = f"may not be more than {most} {unit}" if most >= 0 else "value is too long"
     return FieldError(ErrorType.TOO_LONG, field, detail=detail)
 
 
 def too_many(field: str, count: int, most: int) -> FieldError:
-    """Say that a list has too many items."""
+    """Return the error that a list has too many items."""
     unit = "item" if most == 1 else "items"
     detail = f"must have at most {most} {unit}" if most >= 0 else "has too many items"
     return FieldError(ErrorType.TOO_MANY, field, count if count >= 0 else OMITTED, detail)
 
 
 def internal(field: str, detail: str) -> FieldError:
-    """Say that something could not be checked."""
+    """Return the error that something could not be checked."""
     return FieldError(ErrorType.INTERNAL, field, detail=detail)

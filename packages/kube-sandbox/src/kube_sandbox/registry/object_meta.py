@@ -102,8 +102,8 @@ def _checked(meta: Mapping[str, Any], namespaced: bool, rule: NameRule, field: s
             invalid(where, value, each) for value in values for each in qualified_name(value)
         ]
         if _ORPHAN in values and _FOREGROUND in values:
-            told = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
-            finalizers.append(invalid(where, list(values), told))
+            message = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
+            finalizers.append(invalid(where, list(values), message))
         found += finalizers
     return found + managed_fields(meta.get("managedFields", ()), f"{field}.managedFields")
 
@@ -157,8 +157,8 @@ def owner_references(owners: Iterable[Mapping[str, Any]], field: str) -> Errors:
             if not owner.get(key):
                 found.append(invalid(f"{field}.{key}", "", "must not be empty"))
         if (version, kind) == ("v1", "Event"):
-            told = "/v1, Kind=Event is disallowed from being an owner"
-            found.append(invalid(field, _format_owners([owner])[0], told))
+            message = "/v1, Kind=Event is disallowed from being an owner"
+            found.append(invalid(field, _format_owners([owner])[0], message))
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
@@ -184,9 +184,9 @@ def _format_owners(owners: Iterable[Mapping[str, Any]]) -> list[orjson.Fragment]
 
 
 def _known_finalizers(meta: Mapping[str, Any], field: str) -> Errors:
-    told = "name is neither a standard finalizer name nor is it fully qualified"
+    message = "name is neither a standard finalizer name nor is it fully qualified"
     return [
-        invalid(f"{field}.finalizers[{index}]", value, told)
+        invalid(f"{field}.finalizers[{index}]", value, message)
         for index, value in enumerate(meta.get("finalizers", ()))
         if "/" not in value and value not in KNOWN_FINALIZERS
     ]
@@ -201,8 +201,8 @@ def managed_fields(entries: Iterable[Mapping[str, Any]], field: str) -> Errors:
         if operation not in ("Apply", "Update"):
             found.append(invalid(f"{where}.operation", operation, "must be `Apply` or `Update`"))
         if entry.get("fieldsType", "") not in ("", "FieldsV1"):
-            told = invalid(f"{where}.fieldsType", entry["fieldsType"], "must be `FieldsV1`")
-            found.append(told)
+            message = invalid(f"{where}.fieldsType", entry["fieldsType"], "must be `FieldsV1`")
+            found.append(message)
         found += field_manager(entry.get("manager", ""), f"{where}.manager")
         if len(entry.get("subresource", "")) > _MAX_SUBRESOURCE_LENGTH:
             found.append(too_long(f"{where}.subresource", _MAX_SUBRESOURCE_LENGTH))
@@ -221,8 +221,8 @@ def field_manager(name: str, field: str) -> Errors:
         if not letter.isprintable():
             # Go's %#U shows the character itself only if it can be printed.
             shown = f" '{letter}'" if letter == " " else ""
-            told = f"invalid character U+{ord(letter):04X}{shown} (at position {at})"
-            found.append(invalid(field, name, told))
+            message = f"invalid character U+{ord(letter):04X}{shown} (at position {at})"
+            found.append(invalid(field, name, message))
         at += len(letter.encode())
     return found
 
@@ -243,8 +243,8 @@ def validate_object_meta_update(new: KubeObject, old: KubeObject) -> Errors:
                 )
             )
     if not meta.get("resourceVersion"):
-        told = invalid("metadata.resourceVersion", "", "must be specified for an update")
-        found.append(told)
+        message = invalid("metadata.resourceVersion", "", "must be specified for an update")
+        found.append(message)
     if meta.get("generation", 0) < before.get("generation", 0):
         value = meta.get("generation", 0)
         found.append(invalid("metadata.generation", value, "must not be decremented"))
@@ -279,12 +279,12 @@ def _requirement(requirement: Mapping[str, Any], field: str, any_value: bool) ->
     found: Errors = []
     if operator in ("In", "NotIn"):
         if not values:
-            told = "must be specified when `operator` is 'In' or 'NotIn'"
-            found.append(required(f"{field}.values", told))
+            message = "must be specified when `operator` is 'In' or 'NotIn'"
+            found.append(required(f"{field}.values", message))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            found.append(forbidden(f"{field}.values", told))
+            message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            found.append(forbidden(f"{field}.values", message))
     else:
         found.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
     found += label_key(key, f"{field}.key")
@@ -297,11 +297,11 @@ def _requirement(requirement: Mapping[str, Any], field: str, any_value: bool) ->
 
 
 def immutable(new: Any, old: Any, field: str) -> Errors:
-    """Refuse a change."""
+    """Reject a change."""
     return [] if new == old else [invalid(field, new, IMMUTABLE)]
 
 
 def one_of(value: str, supported: Iterable[str], field: str) -> Errors:
-    """Refuse what is none of those there are."""
+    """Reject what is none of those there are."""
     choices = list(supported)
     return [] if value in choices else [not_supported(field, value, choices)]

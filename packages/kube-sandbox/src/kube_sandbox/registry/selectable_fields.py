@@ -40,7 +40,7 @@ def _source(part: str, reporter: str) -> Reader:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What can be asked of a kind: fields, and how another one is refused."""
+    """What can be asked of a kind: fields, and how another one is rejected."""
 
     readers: Mapping[str, Reader]
     has_namespace: bool = True

@@ -36,7 +36,7 @@ class Comparison(Requirement):
     is_greater: bool = True
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether labels meet it."""
+        """Return whether labels meet it."""
         value = labels.get(self.key, "")
         if not _INTEGER.fullmatch(value):
             return False
@@ -44,7 +44,7 @@ class Comparison(Requirement):
 
 
 def parse_labels(text: str) -> Selector:
-    """Read a label selector; refuse one that cannot be read, in the API server's words."""
+    """Read a label selector; reject one that cannot be read, in the API server's words."""
     try:
         found = _LabelParser(text).requirements()
     except _UnreadableError as error:
@@ -183,8 +183,8 @@ def _validate_values(key: str, values: Iterable[str], said: Sequence[str] = ()) 
             field = f"values[{index}][{key}]"
             found.append(str(invalid_field(field, value, "; ".join(complaints))))
     if found:
-        told = list(dict.fromkeys(found))
-        raise _UnreadableError(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+        message = list(dict.fromkeys(found))
+        raise _UnreadableError(message[0] if len(message) == 1 else f"[{', '.join(message)}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class FieldSelector:
         return None
 
     def matches(self, namespace: str, name: str, obj: Callable[[], KubeObject]) -> bool:
-        """Say whether an object meets every requirement; `obj` is called if it must be seen."""
+        """Return whether an object meets every requirement; `obj` is called if it must be seen."""
         known = {"metadata.name": name, "metadata.namespace": namespace}
         found: KubeObject | None = None
         for each in self.requirements:
@@ -265,8 +265,8 @@ def _unescape(value: str) -> str:
         if escaped and char not in "\\,=":
             raise _bad_escape(f"\\{char}")
         if not escaped and char in ",=":
-            told = f"invalid field selector: unescaped character in value: {ord(char)}"
-            raise bad_request(told)
+            message = f"invalid field selector: unescaped character in value: {ord(char)}"
+            raise bad_request(message)
         escaped, plain = (not escaped and char == "\\"), escaped or char != "\\"
         found += char if plain else ""
     if escaped:

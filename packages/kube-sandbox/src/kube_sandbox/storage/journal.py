@@ -162,7 +162,7 @@ class Journal:
             self._superseded.clear()
 
     def close(self) -> None:
-        """Fold the log into the file and let others use it; later changes are refused."""
+        """Fold the log into the file and let others use it; later changes are rejected."""
         try:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as error:

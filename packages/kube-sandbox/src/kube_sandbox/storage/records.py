@@ -106,7 +106,7 @@ class Bucket:
         return records
 
     def apply(self, change: Change) -> None:
-        """Make a change."""
+        """Create a change."""
         key = change.record.key
         self.stored.pop(key, None)
         index = bisect_left(self.keys, key)

@@ -53,12 +53,12 @@ def _version_error(text: str) -> FieldError | None:
     if is_number and int(text) <= _MAX_VERSION:
         return None
     why = "value out of range" if is_number else "invalid syntax"
-    told = f"strconv.ParseUint: parsing {quote(text)}: {why}"
-    return FieldError(ErrorType.INVALID, "resourceVersion", text, told)
+    message = f"strconv.ParseUint: parsing {quote(text)}: {why}"
+    return FieldError(ErrorType.INVALID, "resourceVersion", text, message)
 
 
 class VersionNotReachedError(StatusError):
-    """A version has not been reached; whoever asks may be held until it is."""
+    """A version has not been reached; the client may be held until it is."""
 
     version = 0
 
@@ -70,7 +70,7 @@ def require_version(store: Store, version: int) -> None:
 
 
 def too_large(version: int, current: int) -> VersionNotReachedError:
-    """Say that a version has not been reached in the time that a request is held."""
+    """Return the error that a version has not been reached in the time that a request is held."""
     message = f"Timeout: Too large resource version: {version}, current: {current}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     details = {"causes": [cause], "retryAfterSeconds": _RETRY_AFTER}

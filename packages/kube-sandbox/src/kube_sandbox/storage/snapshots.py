@@ -67,7 +67,7 @@ def restore(snapshot: Path, path: Path, *, replace: bool = False) -> Store:
     """
     Put what a snapshot holds in the place of a store that nobody has open, and return it.
 
-    A store that has something in it is refused, unless it is to be replaced.
+    A store that has something in it is rejected, unless it is to be replaced.
     """
     found = read(snapshot)
     path = path.resolve()
@@ -118,7 +118,7 @@ def _has_content(path: Path) -> bool:
 
 
 def _check_is_snapshot(path: Path) -> None:
-    """Refuse a file that is something else; one that is empty or not there is nothing."""
+    """Reject a file that is something else; one that is empty or not there is nothing."""
     with store_error(path):
         if not path.exists() or (path.is_file() and not _has_content(path)):
             return

@@ -51,7 +51,7 @@ class Watched:
     allow_bookmarks: bool = False
 
     def has(self, record: Record | None) -> bool:
-        """Say whether an object is one of those that are watched."""
+        """Return whether an object is one of those that are watched."""
         if record is None or (self.namespace and record.namespace != self.namespace):
             return False
         return self.matches is None or self.matches(record)

@@ -5,7 +5,7 @@ A rule sees `self`, the value at its place, and `oldSelf`, what was there before
 type. With `optionalOldSelf` the old value is an optional, and the rule is asked of new values, too.
 
 What an expression may cost is estimated only for who says how large values can be: whoever writes
-the rule has to know, whoever asks it does not.
+the rule has to know, the client it does not.
 """
 
 from dataclasses import dataclass
@@ -97,18 +97,18 @@ def compile_rules(schema: Schema, *, is_root: bool, size_at: SizeAt | None = Non
                 compiled = _rule(raw, schema, problem=asked.problem)
             else:
                 names = find_references(parse(text), scope.variables, scope.functions)
-                told = _Expression()
+                message = _Expression()
                 if raw.get("messageExpression"):
-                    told = _expression(raw["messageExpression"], scope, _MESSAGE, size_at)
+                    message = _expression(raw["messageExpression"], scope, _MESSAGE, size_at)
                 compiled = _rule(
                     raw,
                     schema,
                     program=asked.program,
                     cost=asked.cost,
                     uses_old=OLD_SELF in names.identifiers,
-                    message_program=told.program,
-                    message_problem=told.problem,
-                    message_cost=told.cost,
+                    message_program=message.program,
+                    message_problem=message.problem,
+                    message_cost=message.cost,
                 )
         compileds.append(compiled)
     return compileds
@@ -165,8 +165,8 @@ def _expression(
         cost = estimate_cost(tree, scope.profile.library, size_at) if size_at is not None else 0
         return _Expression(compile_program(tree, scope, text), cost=cost)
     except (ParseError, CheckError) as error:
-        told = error.message.replace(_TYPE_PREFIX, _TYPE_SHOWN)
-        return _Expression(problem=f"{name}compilation failed: {told}")
+        message = error.message.replace(_TYPE_PREFIX, _TYPE_SHOWN)
+        return _Expression(problem=f"{name}compilation failed: {message}")
     except BuildError as error:
         return _Expression(problem=f"{name or 'program '}instantiation failed: {error.message}")
     except ExpressionError as error:

@@ -141,8 +141,8 @@ class _RuleEvaluation:
                 known["oldSelf"] = old
             for rule in tree.rules:
                 if rule.problem:
-                    told = f"rule compile error: {rule.problem}"
-                    self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
+                    message = f"rule compile error: {rule.problem}"
+                    self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, message))
                 if rule.program is None or (rule.uses_old and not has_old and not rule.is_optional):
                     continue
                 if not self._holds(rule, tree, known, path):
@@ -172,17 +172,17 @@ class _RuleEvaluation:
         except EvaluationStopped:
             self._stop(tree, path, f"{_STOPPED_ONE}: {rule.named}")
         except ExpressionError as error:
-            told = f"{error.message} evaluating rule: {rule.named}"
+            message = f"{error.message} evaluating rule: {rule.named}"
             if error.message.startswith("no such overload"):
-                told = (
+                message = (
                     f"'{error.message}': call arguments did not match a supported operator, "
                     f"function or macro signature for rule: {rule.named}"
                 )
-            self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
+            self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, message))
             return True
 
-    def _stop(self, tree: RuleTree, path: str, told: str) -> NoReturn:
-        self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
+    def _stop(self, tree: RuleTree, path: str, message: str) -> NoReturn:
+        self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, message))
         raise _OutOfBudget from None
 
     def _tell(
@@ -208,24 +208,24 @@ class _RuleEvaluation:
                     if len(message_told.encode()) > _MAX_MESSAGE_LENGTH or "\n" in message_told
                     else message_told
                 )
-        told = message or rule.complaint
+        detail = message or rule.complaint
         reason = rule.reason
         value = known["self"]
         is_shown = tree.kind not in ("object", "array")
         match reason:
             case "FieldValueForbidden":
-                error: FieldError = forbidden(where, told)
+                error: FieldError = forbidden(where, detail)
             case "FieldValueRequired":
-                error = required(where, told)
+                error = required(where, detail)
             case "FieldValueDuplicate":
                 error = (
                     duplicate(where, value) if is_shown else FieldError(ErrorType.DUPLICATE, where)
                 )
             case _:
                 if is_shown:
-                    error = invalid(where, format_number(value), told)
+                    error = invalid(where, format_number(value), detail)
                 else:
-                    error = FieldError(ErrorType.INVALID, where, detail=told)
+                    error = FieldError(ErrorType.INVALID, where, detail=detail)
         if not rule.uses_old and ties.is_same():
             self.verdict.warnings.append(str(error))
         else:

@@ -68,8 +68,8 @@ def scale_of(obj: KubeObject, paths: ScalePaths, *, writing: bool = False) -> Ku
     except _WrongType as error:
         raise api_errors.StatusError(500, "", str(error)) from None
     if wanted is _MISSING and not writing:
-        told = f'the spec replicas field "{paths.spec_replicas}" does not exist'
-        raise api_errors.internal_error(told)
+        message = f'the spec replicas field "{paths.spec_replicas}" does not exist'
+        raise api_errors.internal_error(message)
     metadata = obj["metadata"]
     status: KubeObject = {"replicas": 0 if actual is _MISSING else actual}
     if selector is not _MISSING and selector:
@@ -85,7 +85,7 @@ def scale_of(obj: KubeObject, paths: ScalePaths, *, writing: bool = False) -> Ku
 
 
 def has_replicas(obj: KubeObject, paths: ScalePaths) -> bool:
-    """Say whether an object has the field that its scale would write."""
+    """Return whether an object has the field that its scale would write."""
     try:
         return _find(obj, paths.spec_replicas, int) is not _MISSING
     except _WrongType:
@@ -93,9 +93,9 @@ def has_replicas(obj: KubeObject, paths: ScalePaths) -> bool:
 
 
 def no_replicas(paths: ScalePaths) -> api_errors.StatusError:
-    """Say that a scale was sent without the one thing it is for."""
-    told = f'the spec replicas field "{paths.spec_replicas}" cannot be empty'
-    return api_errors.bad_request(told)
+    """Return the error that a scale was sent without the one thing it is for."""
+    message = f'the spec replicas field "{paths.spec_replicas}" cannot be empty'
+    return api_errors.bad_request(message)
 
 
 def put_replicas(obj: KubeObject, paths: ScalePaths, replicas: int) -> None:

@@ -132,12 +132,12 @@ class CustomStrategy:
 
     @property
     def creates_on_update(self) -> bool:
-        """Say that a PUT of an object that is not there creates none."""
+        """Return the error that a PUT of an object that is not there creates none."""
         return False
 
     @property
     def allows_unconditional_update(self) -> bool:
-        """Say that a PUT must name the version it means to replace."""
+        """Return the error that a PUT must name the version it means to replace."""
         return False
 
     # Reading
@@ -159,7 +159,7 @@ class CustomStrategy:
             raise self.unreadable(str(error)) from None
 
     def unreadable(self, why: str) -> api_errors.StatusError:
-        """Say that a body is no object of this kind: `strict decoding error: unknown field …`."""
+        """Return what a strictly decoded body is rejected with: `unknown field …`."""
         kind, version = self.kind.kind, self.kind.version
         return api_errors.bad_request(
             f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
@@ -204,14 +204,14 @@ class CustomStrategy:
 
     # Writing
 
-    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
+    def prepare_create(self, obj: KubeObject, context: RequestContext) -> None:
         """Drop the status if it is written elsewhere, and begin to count generations."""
         if self.has_status:
             obj.pop("status", None)
         set_generation(obj, 1)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
+        self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> None:
         """Put back what this write may not reach, and count the generation."""
         if subresource == "status":
@@ -238,7 +238,7 @@ class CustomStrategy:
         changed = not is_equal(_without_metadata(new), _without_metadata(old))
         set_generation(new, generation + 1 if changed else generation)
 
-    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
+    def validate_create(self, obj: KubeObject, context: RequestContext) -> Errors:
         """Return what is wrong with a new object."""
         if wrong := self._check_kind(obj):
             return wrong
@@ -254,7 +254,7 @@ class CustomStrategy:
         return found + self._ask(obj, None, found).errors
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
+        self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed object."""
         if wrong := self._check_kind(new):
@@ -264,8 +264,8 @@ class CustomStrategy:
             status: Errors = []
             checker = self.version.status_checker
             if "status" in new and checker is not None:
-                flaws = checker.flaws(new["status"], old.get("status"))
-                status = as_field_errors(flaws, "status")
+                violations = checker.flaws(new["status"], old.get("status"))
+                status = as_field_errors(violations, "status")
             if self.scale is not None:
                 status += check_scale(new, self.scale, status_only=True)
             found += status
@@ -317,8 +317,8 @@ class CustomStrategy:
         """Return what its author should know: odd finalizers, and errors that were forgiven."""
         before = set(old["metadata"].get("finalizers", ())) if old is not None else set()
         added = sorted(set(obj["metadata"].get("finalizers", ())) - before)
-        told = [text for each in added for text in _finalizer_warning(each)]
-        return self.ratcheted_warnings(obj) + told
+        message = [text for each in added for text in _finalizer_warning(each)]
+        return self.ratcheted_warnings(obj) + message
 
     def reset_fields(self, subresource: str) -> Fields:
         """Return what a write does not reach."""
@@ -333,12 +333,12 @@ def _without_metadata(obj: KubeObject) -> KubeObject:
 
 def _finalizer_warning(name: str) -> list[str]:
     place = f'metadata.finalizers: "{name}": '
-    told = [place + each for each in qualified_name(name)]
+    message = [place + each for each in qualified_name(name)]
     if "/" in name or name in _KNOWN_FINALIZERS:
-        return told
+        return message
     path = " including a path (/)" if "." in name else ""
     return [
-        *told,
+        *message,
         f"{place}prefer a domain-qualified finalizer name{path} to avoid accidental conflicts "
         "with other finalizer writers",
     ]

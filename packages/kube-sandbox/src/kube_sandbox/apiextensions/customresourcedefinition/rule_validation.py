@@ -64,11 +64,11 @@ def _check_message(rule: dict[str, Any], where: str) -> Iterator[FieldError]:
     elif _has_lines(message.strip()):
         yield invalid(f"{where}.message", message, _ONE_LINE)
     elif _has_lines(text) and not message.strip():
-        told = "message must be specified if rule contains line breaks"
-        yield required(f"{where}.message", told)
+        detail = "message must be specified if rule contains line breaks"
+        yield required(f"{where}.message", detail)
     if computed and not computed.strip():
-        told = "messageExpression must be non-empty if specified"
-        yield required(f"{where}.messageExpression", told)
+        detail = "messageExpression must be non-empty if specified"
+        yield required(f"{where}.messageExpression", detail)
 
 
 def _has_lines(text: str) -> bool:
@@ -76,7 +76,7 @@ def _has_lines(text: str) -> bool:
 
 
 def has_type(schema: Schema) -> bool:
-    """Say whether expressions can see values of a schema at all."""
+    """Return whether expressions can see values of a schema at all."""
     if schema.get("x-kubernetes-int-or-string"):
         return True
     kind = schema.get("type")
@@ -107,11 +107,11 @@ def check_rules(schema: Schema, place: RuleLocation, bill: CostBudget) -> Iterat
     """Yield what is wrong with the expressions of rules, and add to the bill what they cost."""
     extent = size_estimates.estimate_size(schema, is_root=place.is_root)
     if place.untied is None or extent is None:
-        told = (
+        message = (
             "internal error: failed to construct type information for x-kubernetes-validations "
             "rules: unable to convert structural schema to CEL declarations"
         )
-        yield internal(f"{place.path}.{RULES}", told)
+        yield internal(f"{place.path}.{RULES}", message)
         return
     compiled = compilation.compile_rules(schema, is_root=place.is_root, size_at=extent.at)
     repeats = extent.repetitions if place.repeats is None else place.repeats
@@ -127,8 +127,8 @@ def check_rules(schema: Schema, place: RuleLocation, bill: CostBudget) -> Iterat
             path = f"{where}.messageExpression"
             yield from bill.add(path, rule.message_cost, "messageExpression")
         if rule.uses_old and place.untied:
-            told = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
-            yield invalid(f"{where}.rule", rule.text, f"{told} {place.untied}")
+            message = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
+            yield invalid(f"{where}.rule", rule.text, f"{message} {place.untied}")
         elif not rule.uses_old and raw.get("optionalOldSelf") is not None:
-            told = "may not be set if oldSelf is not used in rule"
-            yield invalid(f"{where}.optionalOldSelf", raw["optionalOldSelf"], told)
+            message = "may not be set if oldSelf is not used in rule"
+            yield invalid(f"{where}.optionalOldSelf", raw["optionalOldSelf"], message)

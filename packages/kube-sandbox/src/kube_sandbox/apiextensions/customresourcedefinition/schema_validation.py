@@ -54,15 +54,15 @@ def check_schema(
             if key not in schema:
                 continue
             if key == "type" and schema["type"] != "object":
-                told = f'only "object" is allowed as the type at the root of the schema {beside}'
-                found = [invalid(f"{path}.type", schema["type"], told)]
+                message = f'only "object" is allowed as the type at the root of the schema {beside}'
+                found = [invalid(f"{path}.type", schema["type"], message)]
                 break
             if name not in _AT_ROOT:
-                told = f"fields are allowed at the root of the schema {beside}"
+                message = f"fields are allowed at the root of the schema {beside}"
                 listed = " ".join(_AT_ROOT)
                 found = [
                     invalid(
-                        path, format_internal(internal_schema(schema)), f"only [{listed}] {told}"
+                        path, format_internal(internal_schema(schema)), f"only [{listed}] {message}"
                     )
                 ]
                 break
@@ -186,19 +186,19 @@ def _check_keywords(schema: Schema, path: str, around: _SchemaContext) -> Iterat
         if schema.get(key) is not None:
             yield forbidden(f"{path}.{key}", f"{key} is not supported")
     if kind == "null":
-        told = "type cannot be set to null, use nullable as an alternative"
-        yield forbidden(f"{path}.type", told)
+        message = "type cannot be set to null, use nullable as an alternative"
+        yield forbidden(f"{path}.type", message)
     if isinstance(schema.get("items"), list):
         yield forbidden(f"{path}.items", "items must be a schema object and not an array")
     if around.is_meta and schema.get(_EMBEDDED):
         yield forbidden(f"{path}.{_EMBEDDED}", "must not be used inside of resource meta")
     if schema.get("uniqueItems"):
-        told = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield forbidden(f"{path}.uniqueItems", told)
+        message = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield forbidden(f"{path}.uniqueItems", message)
     others = schema.get("additionalProperties")
     if others is not None and others is not True and schema.get("properties"):
-        told = "additionalProperties and properties are mutual exclusive"
-        yield forbidden(f"{path}.additionalProperties", told)
+        message = "additionalProperties and properties are mutual exclusive"
+        yield forbidden(f"{path}.additionalProperties", message)
 
 
 def _check_other_keywords(schema: Schema, path: str) -> Iterator[FieldError]:

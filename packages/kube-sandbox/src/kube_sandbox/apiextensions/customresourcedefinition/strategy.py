@@ -33,12 +33,12 @@ class DefinitionStrategy:
 
     @property
     def creates_on_update(self) -> bool:
-        """Say that a PUT of a definition that is not there creates none."""
+        """Return the error that a PUT of a definition that is not there creates none."""
         return False
 
     @property
     def allows_unconditional_update(self) -> bool:
-        """Say that a PUT must name the version it means to replace."""
+        """Return the error that a PUT must name the version it means to replace."""
         return False
 
     def decode(self, obj: KubeObject) -> list[str]:
@@ -57,7 +57,7 @@ class DefinitionStrategy:
         return unknown
 
     def unreadable(self, why: str) -> api_errors.StatusError:
-        """Say that a body is no definition."""
+        """Return the error that a body is no definition."""
         return api_errors.bad_request(
             f'{_KIND} in version "v1" cannot be handled as a {_KIND}: {why}'
         )
@@ -77,14 +77,14 @@ class DefinitionStrategy:
         if not status["storedVersions"]:
             _store_current(obj)
 
-    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
+    def prepare_create(self, obj: KubeObject, context: RequestContext) -> None:
         """Begin with an empty status."""
         obj["status"] = empty_status()
         set_generation(obj, 1)
         _store_current(obj)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
+        self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> None:
         """Put back what this write may not reach, and count the generation."""
         if subresource == "status":
@@ -96,12 +96,12 @@ class DefinitionStrategy:
         counts_generation(new, old, "spec")
         _store_current(new)
 
-    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
+    def validate_create(self, obj: KubeObject, context: RequestContext) -> Errors:
         """Return what is wrong with a new definition."""
         return check_definition(obj)
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
+        self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed definition."""
         return check_status(new, old) if subresource == "status" else check_change(new, old)

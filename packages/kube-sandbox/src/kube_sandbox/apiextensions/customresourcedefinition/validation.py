@@ -78,7 +78,7 @@ def check_status(new: KubeObject, old: KubeObject) -> Errors:
 
 
 def is_established(crd: KubeObject) -> bool:
-    """Say whether a definition is being served."""
+    """Return whether a definition is being served."""
     return any(
         each["type"] == "Established" and each["status"] == "True"
         for each in crd["status"]["conditions"] or ()
@@ -103,14 +103,14 @@ def _check_other_fields(crd: KubeObject, old: KubeObject | None) -> Iterator[Fie
                 yield invalid(path, crd["metadata"]["annotations"][APPROVAL], why)
     was_kept = old is not None and old["spec"].get("preserveUnknownFields")
     if crd["spec"].get("preserveUnknownFields") and _has_defaults(crd["spec"]):
-        told = "must be false in order to use defaults in the schema"
-        yield invalid("spec.preserveUnknownFields", True, told)
+        message = "must be false in order to use defaults in the schema"
+        yield invalid("spec.preserveUnknownFields", True, message)
     if crd["spec"].get("preserveUnknownFields") and not was_kept:
-        told = (
+        message = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
             "spec.versions[*].schema instead"
         )
-        yield invalid("spec.preserveUnknownFields", True, told)
+        yield invalid("spec.preserveUnknownFields", True, message)
 
 
 def _check_stored(crd: KubeObject) -> Iterator[FieldError]:
@@ -121,20 +121,20 @@ def _check_stored(crd: KubeObject) -> Iterator[FieldError]:
     left = {name: index for index, name in enumerate(stored)}
     for version in crd["spec"]["versions"] or ():
         if version["storage"] and version["name"] not in left:
-            told = f"must have the storage version {version['name']}"
-            yield invalid(path, stored, told)
+            message = f"must have the storage version {version['name']}"
+            yield invalid(path, stored, message)
         left.pop(version["name"], None)
     for name, index in left.items():
-        told = (
+        message = (
             f"missing from spec.versions; {name} was previously a storage version, and must remain "
             f"in spec.versions until a storage migration ensures no data remains persisted in "
             f"{name} and removes {name} from status.storedVersions"
         )
-        yield invalid(f"{path}[{index}]", name, told)
+        yield invalid(f"{path}[{index}]", name, message)
 
 
 def is_protected(group: str) -> bool:
-    """Say whether a group belongs to the Kubernetes project."""
+    """Return whether a group belongs to the Kubernetes project."""
     return any(group == each or group.endswith(f".{each}") for each in _PROTECTED)
 
 
@@ -216,8 +216,8 @@ def _check_versions(
     if len(set(names)) < len(names):
         yield invalid("spec.versions", shown, "must contain unique version names")
     if sum(each["storage"] for each in versions) != 1:
-        told = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", shown, told)
+        message = "must have exactly one version marked as storage version"
+        yield invalid("spec.versions", shown, message)
     if names and names[0] and (wrong := dns_1035_label(names[0])):
         yield invalid("spec.version", names[0], ",".join(wrong))
 
@@ -246,8 +246,8 @@ def _check_version(
                 )
                 warning_text.append(f"{warning_told} at index {at}")
                 break
-    for told in warning_text:
-        yield invalid(f"{path}.deprecationWarning", version["deprecationWarning"], told)
+    for message in warning_text:
+        yield invalid(f"{path}.deprecationWarning", version["deprecationWarning"], message)
     yield from check_version_fields(version, path, "schema", has_status, before)
 
 
@@ -261,8 +261,8 @@ def _check_names(names: KubeObject, path: str) -> Errors:
             found += kind_name(names[key], f"{path}.{key}")
     found += _check_labels(names.get("shortNames"), f"{path}.shortNames")
     if names.get("kind") and names["kind"] == names.get("listKind"):
-        told = "kind and listKind may not be the same"
-        found.append(invalid(f"{path}.listKind", names["listKind"], told))
+        message = "kind and listKind may not be the same"
+        found.append(invalid(f"{path}.listKind", names["listKind"], message))
     return found + _check_labels(names.get("categories"), f"{path}.categories")
 
 
@@ -275,7 +275,7 @@ def _check_labels(values: list[str] | None, path: str) -> Errors:
 
 
 def _has_defaults(value: Any) -> bool:
-    """Say whether a schema has a default anywhere."""
+    """Return whether a schema has a default anywhere."""
     if isinstance(value, list):
         return any(map(_has_defaults, value))
     if not isinstance(value, dict):

@@ -65,12 +65,12 @@ def check_version_fields(
     if selectable:
         where = f"{path}.selectableFields"
         if schema is None:
-            told = (
+            message = (
                 "may only be set when `version.schema.openAPIV3Schema` is not included"
                 if key == "schema"
                 else "may only be set when validations.schema is included"
             )
-            yield invalid(where, "", told)
+            yield invalid(where, "", message)
         else:
             yield from _check_selectable(selectable, schema, where)
 
@@ -119,11 +119,11 @@ def _check_selectable(
         if target.root == "metadata":
             yield invalid(where, text, "must not point to fields in metadata")
         if (target.schema or {}).get("type") not in ("string", "boolean", "integer"):
-            told = (
+            message = (
                 "must point to a field of type string, boolean or integer. "
                 "Enum string fields and strings with formats are allowed."
             )
-            yield invalid(where, text, told)
+            yield invalid(where, text, message)
         if target.path in seen:
             yield duplicate(where, text)
         seen.add(target.path)
@@ -144,11 +144,11 @@ def check_conversion(spec: KubeObject) -> Iterator[FieldError]:
         yield not_supported(f"{path}.strategy", strategy, ("None", "Webhook"))
     if strategy == "Webhook":
         if client is None:
-            told = "required when strategy is set to Webhook"
-            yield required(f"{path}.webhookClientConfig", told)
+            message = "required when strategy is set to Webhook"
+            yield required(f"{path}.webhookClientConfig", message)
         elif ("url" in client) == ("service" in client):
-            told = "exactly one of url or service is required"
-            yield required(f"{path}.webhookClientConfig", told)
+            message = "exactly one of url or service is required"
+            yield required(f"{path}.webhookClientConfig", message)
         reviews_versions = versions or []
         reviews_path = f"{path}.conversionReviewVersions"
         if not reviews_versions:
@@ -164,8 +164,8 @@ def check_conversion(spec: KubeObject) -> Iterator[FieldError]:
                 reviews_told = f"must include at least one of {', '.join(_REVIEW_VERSIONS)}"
                 yield invalid(reviews_path, reviews_versions, reviews_told)
         return
-    told = "should not be set when strategy is not set to Webhook"
+    message = "should not be set when strategy is not set to Webhook"
     if client is not None:
-        yield forbidden(f"{path}.webhookClientConfig", told)
+        yield forbidden(f"{path}.webhookClientConfig", message)
     if versions:
-        yield forbidden(f"{path}.conversionReviewVersions", told)
+        yield forbidden(f"{path}.conversionReviewVersions", message)

@@ -140,8 +140,8 @@ def _check_object(value: KubeObject, path: str) -> Errors:
 def kind_name(value: str, path: str) -> Errors:
     """Return what is wrong with the name of a kind."""
     wrong = dns_1035_label(value.lower())
-    told = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
-    return [invalid(path, value, told)] if wrong else []
+    message = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
+    return [invalid(path, value, message)] if wrong else []
 
 
 def check_unique_items(value: Any, schema: Schema, path: str) -> Errors:
@@ -155,8 +155,8 @@ def check_unique_items(value: Any, schema: Schema, path: str) -> Errors:
             keys = list_map_keys(schema)
             for index, item in enumerate(value):
                 if item is not None and not isinstance(item, dict):
-                    told = "must be an object for an array of list-type map"
-                    found = [invalid(f"{path}[{index}]", item, told)]
+                    message = "must be an object for an array of list-type map"
+                    found = [invalid(f"{path}[{index}]", item, message)]
                     break
             else:
                 named = [

@@ -45,7 +45,7 @@ def _key(item: Any, keys: Sequence[str]) -> tuple[Any, ...] | None:
 
 
 def is_unchanged(new: Any, old: Any, schema: Schema | None) -> bool:
-    """Say whether a part is the same as the part it corresponds to."""
+    """Return whether a part is the same as the part it corresponds to."""
     if new is None or old is None:
         return new is None and old is None
     if isinstance(new, dict) and isinstance(old, dict):

@@ -32,7 +32,7 @@ _NumberRule = Callable[[Any, str], Violation | None]
 
 
 def text_check(schema: Schema, form: str) -> Check | None:
-    """Make the check of texts, or None if there is nothing to check."""
+    """Create the check of texts, or None if there is nothing to check."""
     rules = [make(schema) for keyword, make in _TEXT_RULES.items() if schema.get(keyword)]
     # A length of nought limits, too; an empty pattern does not.
     if schema.get("maxLength") == 0:
@@ -42,9 +42,9 @@ def text_check(schema: Schema, form: str) -> Check | None:
 
     def check(text: str, path: str, found: list[Violation]) -> None:
         for rule in rules:
-            flaw = rule(text, path)
-            if flaw is not None:
-                found.append(flaw)
+            violation = rule(text, path)
+            if violation is not None:
+                found.append(violation)
                 break
         if form and not matches_format(text, form):
             found.append(type_violation(path, form, text))
@@ -78,7 +78,7 @@ _TEXT_RULES: dict[str, Callable[[Schema], _TextRule]] = {
 
 
 def number_check(schema: Schema) -> Check | None:
-    """Make the check of numbers, or None if there is nothing to check."""
+    """Create the check of numbers, or None if there is nothing to check."""
     rules = [
         make(schema) for keyword, make in _NUMBER_RULES.items() if schema.get(keyword) is not None
     ]
@@ -86,7 +86,7 @@ def number_check(schema: Schema) -> Check | None:
         return None
 
     def check(number: Any, path: str, found: list[Violation]) -> None:
-        found += [flaw for rule in rules if (flaw := rule(number, path)) is not None]
+        found += [violation for rule in rules if (violation := rule(number, path)) is not None]
 
     return check
 
@@ -100,8 +100,10 @@ def _multiple_of(schema: Schema) -> _NumberRule:
     def rule(number: Any, path: str) -> Violation | None:
         factor = _go_bound(number, schema["multipleOf"])
         if factor <= 0:
-            told = f"factor MultipleOf declared for {path} must be positive: {format_value(factor)}"
-            return Violation(ErrorType.INVALID, path, format_number(factor), told)
+            message = (
+                f"factor MultipleOf declared for {path} must be positive: {format_value(factor)}"
+            )
+            return Violation(ErrorType.INVALID, path, format_number(factor), message)
         if is_multiple(number, factor):
             return None
         return rule_violation(path, number, f"should be a multiple of {format_value(factor)}")

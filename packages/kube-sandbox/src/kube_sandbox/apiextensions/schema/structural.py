@@ -46,7 +46,7 @@ _BOTH = "x-kubernetes-int-or-string"
 
 
 def unsupported(schema: Schema | None) -> str:
-    """Say what no structural schema can have, if a schema has it; an empty text if not."""
+    """Return what no structural schema can have, if a schema has it; an empty text if not."""
     if schema is None:
         return ""
     for key in (*_UNSUPPORTED, *_UNSUPPORTED_AFTER):
@@ -69,7 +69,7 @@ def _all_parts(schema: Schema) -> Iterator[Schema]:
 
 
 def is_int_or_string_union(alternatives: list[Schema] | None) -> bool:
-    """Say whether alternatives are nothing but the two types of an int-or-string."""
+    """Return whether alternatives are nothing but the two types of an int-or-string."""
     bare = [
         {key: part for key, part in each.items() if key not in ("example", "externalDocs")}
         for each in alternatives or ()
@@ -103,8 +103,8 @@ def _check(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
     if schema.get(_BOTH):
         for key in (_PRESERVE_UNKNOWN, _EMBEDDED):
             if schema.get(key):
-                told = "must be false if x-kubernetes-int-or-string is true"
-                yield invalid(f"{path}.{key}", True, told)
+                message = "must be false if x-kubernetes-int-or-string is true"
+                yield invalid(f"{path}.{key}", True, message)
     first = (schema.get("allOf") or [{}])[0]
     yield from _check_values(
         schema,
@@ -115,21 +115,21 @@ def _check(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
     )
     embedded = schema.get(_EMBEDDED)
     if embedded and kind != "object":
-        told = "must be object if x-kubernetes-embedded-resource is true"
-        yield invalid(f"{path}.type", kind, told) if kind else required(f"{path}.type", told)
+        message = "must be object if x-kubernetes-embedded-resource is true"
+        yield invalid(f"{path}.type", kind, message) if kind else required(f"{path}.type", message)
     elif not kind and not schema.get(_BOTH) and not schema.get(_PRESERVE_UNKNOWN):
         yield required(f"{path}.type", _EMPTY[level])
     if embedded and schema.get("additionalProperties") is not None:
-        told = "must not be used if x-kubernetes-embedded-resource is set"
-        yield forbidden(f"{path}.additionalProperties", told)
+        message = "must not be used if x-kubernetes-embedded-resource is set"
+        yield forbidden(f"{path}.additionalProperties", message)
     if level == "root" and kind and kind != "object":
         yield invalid(f"{path}.type", kind, "must be object at the root")
     if embedded and not schema.get(_PRESERVE_UNKNOWN) and not _fields(schema):
-        told = (
+        message = (
             "must not be empty if x-kubernetes-embedded-resource is true without "
             "x-kubernetes-preserve-unknown-fields"
         )
-        yield required(f"{path}.properties", told)
+        yield required(f"{path}.properties", message)
     yield from _check_metadata(schema, level, path)
 
 
@@ -150,11 +150,11 @@ def _check_metadata(schema: Schema, level: str, path: str) -> Iterator[FieldErro
         *("type", "default", "properties", "externalDocs", "example")
     }
     if level == "root" and not names_only:
-        told = (
+        message = (
             "must not specify anything other than name and generateName, "
             "but metadata is implicitly specified"
         )
-        yield forbidden(where, told)
+        yield forbidden(where, message)
 
 
 def _check_values(
@@ -190,8 +190,8 @@ def _check_values(
         else:
             wrong = ""
         if wrong:
-            told = f"must be a valid regular expression, but isn't: {wrong}"
-            yield invalid(f"{path}.pattern", schema["pattern"], told)
+            message = f"must be a valid regular expression, but isn't: {wrong}"
+            yield invalid(f"{path}.pattern", schema["pattern"], message)
 
 
 def _check_below(
@@ -202,13 +202,13 @@ def _check_below(
         yield from _check_below(schema["items"], f"{path}.items", level)
     for name, part in _fields(schema).items():
         yield from _check_below(part, f"{path}.properties[{name}]", "field")
-    for key, told in _NOT_BELOW:
+    for key, message in _NOT_BELOW:
         value = schema.get(key)
         if value is not None and not (key == "additionalProperties" and value is False):
-            yield forbidden(f"{path}.{key}", told)
+            yield forbidden(f"{path}.{key}", message)
     if "metadata" in _fields(schema):
-        told = "must not be specified in a nested context"
-        yield forbidden(f"{path}.properties[metadata]", told)
+        message = "must not be specified in a nested context"
+        yield forbidden(f"{path}.properties[metadata]", message)
 
 
 _GO_ERRORS = (

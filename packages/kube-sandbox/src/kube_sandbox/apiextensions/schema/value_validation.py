@@ -139,14 +139,14 @@ class SchemaValidator:
 
     def count(self, value: Any) -> int:
         """Count what fits: of several schemas that fail, the one with most of it is told."""
-        flaws: list[Violation] = []
+        violations: list[Violation] = []
         kind = type(value)
-        self._check_type(value, kind, "", flaws)
+        self._check_type(value, kind, "", violations)
         if value is None:
-            return int(not flaws)
+            return int(not violations)
         counted = 4  # combinations of schemas twice, the choices, the whole
         if self._types or self._format:
-            counted += 1 + int(not flaws)
+            counted += 1 + int(not violations)
         if self._alternatives is not None:
             counted += self._alternatives.count(value)
         if kind is str:
@@ -260,17 +260,19 @@ class _Alternatives:
                 found += tried[_best_match(self._any, value)]
         if self._one:
             tried = _attempt(self._one, value, path)
-            fitting = sum(not flaws for flaws in tried)
+            fitting = sum(not violations for violations in tried)
             if fitting != 1:
-                told = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
+                message = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
                 found.append(
-                    combination_violation(path, f"validate one and only one schema (oneOf). {told}")
+                    combination_violation(
+                        path, f"validate one and only one schema (oneOf). {message}"
+                    )
                 )
                 if not fitting:
                     found += tried[_best_match(self._one, value)]
         if self._all:
             tried = _attempt(self._all, value, path)
-            found += [flaw for flaws in tried for flaw in flaws]
+            found += [violation for violations in tried for violation in violations]
             if any(tried):
                 none = ". None validated" if all(tried) else ""
                 found.append(combination_violation(path, f"validate all the schemas (allOf){none}"))

@@ -35,18 +35,18 @@ def format_number(value: Any) -> Any:
 
 
 def type_violation(path: str, wanted: str, found: str) -> Violation:
-    """Say that a value is of another type, or a text in another format."""
-    told = f"{path} in body must be of type {wanted}: {quote(found)}"
-    return Violation(ErrorType.TYPE_INVALID, path, found, told)
+    """Return the error that a value is of another type, or a text in another format."""
+    message = f"{path} in body must be of type {wanted}: {quote(found)}"
+    return Violation(ErrorType.TYPE_INVALID, path, found, message)
 
 
 def required_violation(path: str) -> Violation:
-    """Say that a field must be there."""
+    """Return the error that a field must be there."""
     return Violation(ErrorType.REQUIRED, path, None)
 
 
 def enum_violation(path: str, value: Any, choices: Iterable[Any]) -> Violation:
-    """Say that a value is none of those listed."""
+    """Return the error that a value is none of those listed."""
     texts = (each if isinstance(each, str) else orjson.dumps(each).decode() for each in choices)
     return Violation(
         ErrorType.NOT_SUPPORTED,
@@ -57,43 +57,43 @@ def enum_violation(path: str, value: Any, choices: Iterable[Any]) -> Violation:
 
 
 def length_violation(path: str, most: int) -> Violation:
-    """Say that a text is too long."""
+    """Return the error that a text is too long."""
     unit = "byte" if most == 1 else "bytes"
-    told = f"may not be more than {most} {unit}" if most >= 0 else "value is too long"
-    return Violation(ErrorType.TOO_LONG, path, None, told)
+    message = f"may not be more than {most} {unit}" if most >= 0 else "value is too long"
+    return Violation(ErrorType.TOO_LONG, path, None, message)
 
 
 def count_violation(path: str, count: int, most: int) -> Violation:
-    """Say that a list or an object has too many parts."""
+    """Return the error that a list or an object has too many parts."""
     error = too_many("", count, most)
     return Violation(error.sort, path, error.value, error.detail)
 
 
 def rule_violation(path: str, value: Any, rule: str) -> Violation:
-    """Say which rule a value breaks: `should be at least 3 chars long`."""
+    """Return which rule a value breaks: `should be at least 3 chars long`."""
     return Violation(ErrorType.INVALID, path, format_number(value), f"{path} in body {rule}")
 
 
 def forbidden_violation(path: str, key: str) -> Violation:
-    """Say that a field may not be there."""
+    """Return the error that a field may not be there."""
     return Violation(ErrorType.INVALID, path, key, f"{path}.{key} in body is a forbidden property")
 
 
-def combination_violation(path: str, told: str) -> Violation:
-    """Say which combination of schemas a value fails."""
-    return Violation(ErrorType.INVALID, None, "", f"{quote(path)} must {told}")
+def combination_violation(path: str, message: str) -> Violation:
+    """Return which combination of schemas a value fails."""
+    return Violation(ErrorType.INVALID, None, "", f"{quote(path)} must {message}")
 
 
-def as_field_errors(flaws: Iterable[Violation], prefix: str = "") -> list[FieldError]:
+def as_field_errors(violations: Iterable[Violation], prefix: str = "") -> list[FieldError]:
     """Tell flaws of the value at a path, each only once."""
-    told: dict[str, FieldError] = {}
-    for flaw in flaws:
-        path = flaw.path
+    message: dict[str, FieldError] = {}
+    for violation in violations:
+        path = violation.path
         if path in (None, "", "."):
             field_path = prefix or NOWHERE
         else:
             below = path.removeprefix(".") if path else ""
             field_path = f"{prefix}.{below}" if prefix else below
-        found = FieldError(flaw.sort, field_path, flaw.value, flaw.detail)
-        told.setdefault(str(found), found)
-    return list(told.values())
+        found = FieldError(violation.sort, field_path, violation.value, violation.detail)
+        message.setdefault(str(found), found)
+    return list(message.values())
