@@ -4,6 +4,9 @@ The objects that an API server makes for itself when it first starts.
 Namespaces, roles and bindings, priorities, the service that is the API server: as a real one stores
 them (`documents/objects.json`), with blanks for what is of the moment. So nobody has to work out
 and judge again at every first start what was worked out and judged there.
+
+Follows plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go and pkg/controlplane (Kubernetes
+1.35).
 """
 
 from importlib.resources import files

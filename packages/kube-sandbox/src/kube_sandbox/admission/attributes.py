@@ -1,5 +1,7 @@
 """
 A write that asks to be let in, as admission sees it.
+
+Follows apiserver/pkg/admission/attributes.go (Kubernetes 1.35).
 """
 
 from dataclasses import dataclass

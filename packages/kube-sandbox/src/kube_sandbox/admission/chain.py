@@ -3,6 +3,9 @@ What is checked of every write besides the object itself: its place, and what it
 
 As the plugins of a real API server that are on by default; those that are about certain kinds are
 in `plugins`.
+
+Follows apiserver/pkg/admission/chain.go and plugin/namespace/lifecycle/admission.go (Kubernetes
+1.35).
 """
 
 from collections.abc import Callable

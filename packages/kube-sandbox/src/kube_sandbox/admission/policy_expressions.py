@@ -4,6 +4,8 @@ The expressions of a ValidatingAdmissionPolicy, compiled once and asked of every
 They see `object`, `oldObject`, `request`, `params`, `namespaceObject`, and in `variables` what the
 policy has worked out before. Loaded with the first policy, since the expression engine takes a
 while.
+
+Follows apiserver/pkg/admission/plugin/cel/compile.go (Kubernetes 1.35).
 """
 
 from collections.abc import Iterator, Mapping

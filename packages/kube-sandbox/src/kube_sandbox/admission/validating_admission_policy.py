@@ -5,6 +5,8 @@ A policy says what it is about and what must hold; a binding puts it into force,
 cluster, with parameters, and says whether to deny or to warn. Pure but for what it is given to look
 things up; whoever changes policies calls `forget`. Nothing is known of the `authorizer` that real
 expressions may ask, and a policy is matched by the version that was written alone.
+
+Follows apiserver/pkg/admission/plugin/policy/validating (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

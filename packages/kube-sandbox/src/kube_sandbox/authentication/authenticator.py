@@ -3,6 +3,8 @@ Bearer tokens: from the `Authorization` header of a request to a `UserInfo`.
 
 A token is one of those the server was started with, or a service account's. There are no anonymous
 requests.
+
+Follows apiserver/pkg/authentication/request/bearertoken/bearertoken.go (Kubernetes 1.35).
 """
 
 import hashlib

@@ -4,6 +4,9 @@ Nobody grants what they do not have: the check on every write of a role or a bin
 Whoever writes a role must hold each of its rules already, or the right to `escalate` the role;
 whoever binds one must hold its rules, or the right to `bind` it. What is missing is told rule by
 rule, in the API server's words.
+
+Follows pkg/registry/rbac/validation/rule.go and pkg/registry/rbac/role/policybased/storage.go
+(Kubernetes 1.35).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

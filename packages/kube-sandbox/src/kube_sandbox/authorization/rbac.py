@@ -4,6 +4,8 @@ Who may do what: role-based access control, as the API server's own authorizer d
 Rules only ever allow. They come from Roles and ClusterRoles through bindings; the bindings are
 indexed by whom they name, since most requests come from the same few. Members of
 `system:masters` are allowed everything before anything is looked up.
+
+Follows plugin/pkg/auth/authorizer/rbac/rbac.go (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

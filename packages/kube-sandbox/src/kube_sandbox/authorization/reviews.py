@@ -3,6 +3,8 @@ Questions that are sent as objects: may somebody do this, what may I do, who am 
 
 Each review takes the object that was sent and returns the same with an answer in its status.
 Nothing is stored. What stands in `metadata` is kept, for managed fields are recorded elsewhere.
+
+Follows pkg/registry/authorization and pkg/registry/authentication/tokenreview (Kubernetes 1.35).
 """
 
 from collections.abc import Mapping

@@ -4,6 +4,9 @@ CustomResourceDefinitions at work: accepted, served, changed, and gone with all 
 What their status says next is decided by `custom.conditions`; this writes it, tells the registry,
 and shows objects by a schema that has changed. Work is done soon after the write that asks for it,
 never within it: whoever wrote gets their answer first, as from a real API server.
+
+Follows apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go and
+apiserver/customresource_handler.go (Kubernetes 1.35).
 """
 
 from collections.abc import Callable

@@ -4,6 +4,8 @@ Events that controllers write: what they say, and when one more is the same once
 Pure but for what it remembers. As the recorder of real controllers: the same words about the same
 object raise the count of the first; after nine that differ only in their words the rest is combined
 in one.
+
+Follows client-go/tools/record/events_cache.go (Kubernetes 1.35).
 """
 
 from collections.abc import Mapping

@@ -9,6 +9,8 @@ What is done with an object depends on its owners. One that is there and stays i
 is not there, or is another object of the same name, is *dangling*; one that is being deleted and
 waits for its dependents is *waiting*. A solid owner keeps its dependent, which loses its references
 to the others; without one the dependent goes. A kind that is not served is no evidence either way.
+
+Follows pkg/controller/garbagecollector (Kubernetes 1.35).
 """
 
 from collections.abc import Callable

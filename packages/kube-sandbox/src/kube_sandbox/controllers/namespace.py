@@ -1,5 +1,8 @@
 """
 A namespace that comes or goes: furnished before anything is asked of it, and empty before it ends.
+
+Follows pkg/controller/namespace and pkg/controller/serviceaccount/serviceaccounts_controller.go
+(Kubernetes 1.35).
 """
 
 from collections.abc import Callable

@@ -4,6 +4,8 @@ What is to be looked at: now, at some time, and again after it was refused.
 Knows nothing of what is looked at but its key, and has no clock. A key is due at one time only, the
 earliest it was given: whoever looks then says when to look next. What was refused is tried again
 after a pause that doubles each time, as the queues of controllers do it.
+
+Follows client-go/util/workqueue (Kubernetes 1.35).
 """
 
 import heapq

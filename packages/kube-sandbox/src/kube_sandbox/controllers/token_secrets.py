@@ -2,6 +2,8 @@
 Secrets that hold the token of a service account: filled once they are there, gone with the account.
 
 Tools that were written before tokens could be requested ask for one by such a Secret, and wait.
+
+Follows pkg/controller/serviceaccount/tokens_controller.go (Kubernetes 1.35).
 """
 
 from base64 import b64encode

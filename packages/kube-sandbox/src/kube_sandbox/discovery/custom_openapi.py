@@ -4,6 +4,8 @@ The OpenAPI document of a group and version of custom kinds.
 Made as a real API server makes it: each kind's schema with what every object has, its list, and
 an operation for everything that can be asked. What all such documents share — parameters,
 components of the meta group — is given as data read from a real one.
+
+Follows apiextensions-apiserver/pkg/controller/openapi/builder/builder.go (Kubernetes 1.35).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

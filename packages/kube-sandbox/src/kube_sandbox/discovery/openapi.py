@@ -6,6 +6,8 @@ most of each stands in the others, too, and unpacked when the first is asked for
 kinds are made from what is served, again and again: only their hashes are kept.
 
 A hash in the address says which content is meant, so an answer to it never grows old.
+
+Follows kube-openapi/pkg/handler3/handler.go (Kubernetes 1.35).
 """
 
 import hashlib

@@ -5,6 +5,8 @@ Everything comes from the registry; only the order of built-in groups is data. E
 made when it is first asked for and kept until the registry changes. There are two ways to tell the
 same: a document for each group and version, and everything in one («aggregated»), which is what
 kubectl asks for.
+
+Follows apiserver/pkg/endpoints/discovery (Kubernetes 1.35).
 """
 
 import hashlib

@@ -4,6 +4,8 @@ What was sent → an object of the kind that is served, in its form.
 JSON is tried first, since everybody sends it; YAML is JSON to whoever says so. What becomes of the
 fields (types, unknown ones, nulls) is up to `round_trip_of` for built-in kinds, and to the
 strategy of custom ones.
+
+Follows apiserver/pkg/endpoints/handlers/create.go and update.go (Kubernetes 1.35).
 """
 
 import re

@@ -1,5 +1,7 @@
 """
 Delete all objects that are selected, one by one.
+
+Follows apiserver/pkg/registry/generic/registry/store.go DeleteCollection (Kubernetes 1.35).
 """
 
 from datetime import datetime

@@ -3,6 +3,9 @@ Delete: at once, after a while, or when the last finalizer is gone.
 
 What the garbage collector is to do with dependents is left as a finalizer on the object. A Pod is
 given time to end; nothing else is.
+
+Follows apiserver/pkg/registry/generic/registry/store.go Delete and registry/rest/delete.go
+(Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Mapping

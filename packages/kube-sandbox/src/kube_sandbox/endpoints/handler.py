@@ -2,6 +2,8 @@
 A request → its answer: who asks, what is meant, whether it is allowed, and which verb does it.
 
 Synchronous from beginning to end: a request sees one state of the store and leaves one behind.
+
+Follows apiserver/pkg/endpoints/handlers (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Iterator, Mapping

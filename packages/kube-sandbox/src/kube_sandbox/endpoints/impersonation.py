@@ -1,7 +1,7 @@
 """
 Impersonation: the `Impersonate-*` headers of a request.
 
-Follows apiserver/pkg/endpoints/filters/impersonation.go (Kubernetes 1.35).
+Follows apiserver/pkg/endpoints/filters/impersonation (Kubernetes 1.35).
 """
 
 from collections.abc import Iterable, Iterator

@@ -3,6 +3,8 @@ In which form an answer is wanted: the object, its metadata alone, or a table.
 
 Only JSON is spoken (and YAML, to the client for nothing else); the forms are parameters of the
 media type, as in `application/json;as=Table;v=v1;g=meta.k8s.io`.
+
+Follows apiserver/pkg/endpoints/handlers/negotiation/negotiate.go (Kubernetes 1.35).
 """
 
 from dataclasses import dataclass

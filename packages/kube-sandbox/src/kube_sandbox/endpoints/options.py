@@ -1,5 +1,7 @@
 """
 The parameters of requests: read, and refused with the API server's words if they make no sense.
+
+Follows apimachinery/pkg/apis/meta/v1/validation/validation.go (Kubernetes 1.35).
 """
 
 from dataclasses import dataclass

@@ -5,6 +5,8 @@ A token holds the version of the first page and the name after which to go on, n
 for it here: the store can tell any state of the past until it forgets it. So pages that nobody
 comes back for cost nothing, and a token survives a restart. Its form is the real API server's,
 and so are the words about one that is wrong.
+
+Follows apiserver/pkg/storage/continue.go and storage/etcd3/store.go GetList (Kubernetes 1.35).
 """
 
 import json

@@ -5,6 +5,8 @@ Typed clients, and kubectl where it uses them, send protobuf whatever the server
 JSON for an answer. So it is read here and never written. Which field has which number is data
 (`documents/messages.json.xz`). A field that is zero and need not be told is left out, as it would
 be in JSON.
+
+Follows apimachinery/pkg/runtime/serializer/protobuf/protobuf.go (Kubernetes 1.35).
 """
 
 import lzma

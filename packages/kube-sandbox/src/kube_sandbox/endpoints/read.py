@@ -1,5 +1,7 @@
 """
 Get, list and watch.
+
+Follows apiserver/pkg/endpoints/handlers/get.go (Kubernetes 1.35).
 """
 
 from collections.abc import Callable

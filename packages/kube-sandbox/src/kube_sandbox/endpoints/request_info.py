@@ -3,6 +3,8 @@ Method, path and query → what is asked for.
 
 Pure: the body and who asks come with it, nothing is looked up. Whether a group or a plural is
 served is for others to say.
+
+Follows apiserver/pkg/endpoints/request/requestinfo.go (Kubernetes 1.35).
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """
 Objects → the bytes that are sent, in the form that was asked for.
+
+Follows apiserver/pkg/endpoints/handlers/response.go (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Iterable, Sequence

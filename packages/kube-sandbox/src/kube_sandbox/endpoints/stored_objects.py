@@ -3,6 +3,8 @@ Objects of the store as dicts, in the version that is asked for, and back.
 
 The store holds an object in one version, as the bytes that are sent. Whoever wants another version
 of it gets a conversion; most versions of a kind differ in their name alone.
+
+Follows apiserver/pkg/registry/generic/registry/store.go (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Mapping

@@ -5,6 +5,9 @@ The order of steps is the API server's, since it decides which of two mistakes i
 read and brought into form, defaults are filled in, managed fields are worked out, then whether the
 place is there, then what the kind wants, then what all objects have in common; only then is it
 looked whether there is such an object already. A write that changes nothing is none.
+
+Follows apiserver/pkg/registry/rest/create.go and update.go, endpoints/handlers/patch.go (Kubernetes
+1.35).
 """
 
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """
 One request that writes: what it is about, and whether an object is what it was sent as.
+
+Follows apiserver/pkg/registry/rest/create.go and update.go (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Mapping

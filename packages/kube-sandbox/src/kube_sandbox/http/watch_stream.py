@@ -1,5 +1,7 @@
 """
 A watch on the wire: waits until there are lines to send, or until something is due.
+
+Follows apiserver/pkg/endpoints/handlers/watch.go (Kubernetes 1.35).
 """
 
 import asyncio

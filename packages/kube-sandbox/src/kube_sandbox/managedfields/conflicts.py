@@ -1,4 +1,8 @@
-"""How it is told that fields belong to others."""
+"""
+How it is told that fields belong to others.
+
+Follows apimachinery/pkg/util/managedfields/internal/conflict.go (Kubernetes 1.35).
+"""
 
 from collections.abc import Mapping
 

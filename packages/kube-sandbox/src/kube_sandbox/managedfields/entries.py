@@ -2,6 +2,8 @@
 The entries of `metadata.managedFields`: read, written, put in order.
 
 An entry that did not change is written as it was read.
+
+Follows apimachinery/pkg/util/managedfields/internal/managedfields.go (Kubernetes 1.35).
 """
 
 from collections.abc import Mapping, Sequence

@@ -8,6 +8,8 @@ steps that go on, and `.` if the path up to here is in the set as well. Only the
 be empty: a step under which nothing is in the set is left out. A set is never changed once made.
 
 How a value's type decides which paths it has is not known here.
+
+Follows structured-merge-diff/v6/fieldpath/set.go (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -4,6 +4,8 @@ The annotation in which `kubectl apply` without the server's help keeps what it 
 Who went over to server-side apply with kubectl meets fields that their own former self owns: those
 that stand in the annotation as they are live are no conflict. The annotation is kept up to
 date, so that the way back stays open.
+
+Follows apimachinery/pkg/util/managedfields/internal/lastapplied.go (Kubernetes 1.35).
 """
 
 from typing import Any

@@ -9,6 +9,8 @@ of managed fields; what is updated is the new object, but for its `metadata`.
 They are called before a kind's strategy puts back what a write does not reach; such fields are
 named by `Write.reset`. `restore_unchanged_times` comes after that: a write that changes nothing
 but times leaves those as they were.
+
+Follows apimachinery/pkg/util/managedfields/internal/fieldmanager.go (Kubernetes 1.35).
 """
 
 from collections.abc import Mapping

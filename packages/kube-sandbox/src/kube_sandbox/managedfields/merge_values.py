@@ -3,6 +3,8 @@ Values made from others by their types: an applied one laid over a live one, or 
 
 Nothing is changed in place. What stays as it was is the same dict or list as before, so that
 whoever compares sees at once where nothing happened; `copy_value` breaks the ties.
+
+Follows structured-merge-diff/v6/typed/merge.go and remove.go (Kubernetes 1.35).
 """
 
 from typing import Any

@@ -4,6 +4,8 @@ A schema as it matters to managed fields: what is merged field by field, and wha
 Of an OpenAPI schema this keeps which values may stand where, how lists tell their items apart, and
 what is atomic. A part is worked out when the first value is met there, since most of a large schema
 is never used. What an object's own fields (`metadata` and such) look like is known for every kind.
+
+Follows apimachinery/pkg/util/managedfields/internal/typeconverter.go (Kubernetes 1.35).
 """
 
 from collections.abc import Mapping

@@ -8,6 +8,8 @@ What a manager applied before and no longer does goes away if nobody else owns i
 Every owner has written under some version of the kind. What happened to its fields is looked up
 in that version's schema, since versions differ in nothing else here; owners under versions that are
 no longer there are forgotten, except that a custom resource then cannot be written.
+
+Follows structured-merge-diff/v6/merge/update.go (Kubernetes 1.35).
 """
 
 from collections.abc import Mapping

@@ -3,6 +3,8 @@ Does a value fit its type, and if not: why, in the API server's own words.
 
 The question is asked of every object that is merged or compared, the reasons only of those that
 do not fit.
+
+Follows structured-merge-diff/v6/typed/validate.go (Kubernetes 1.35).
 """
 
 from typing import Any

@@ -5,6 +5,9 @@ Where the standards and the API server differ, this is the API server: negative 
 the end, `replace` makes a key that is not there, `copy` of what is not there writes null, and every
 patch that does not fit is rejected in the same words. Neither an object nor a patch is changed;
 what comes back shares their parts.
+
+Follows gopkg.in/evanphx/json-patch.v4 as vendored, and apiserver/pkg/endpoints/handlers/patch.go
+(Kubernetes 1.35).
 """
 
 import re

@@ -8,6 +8,8 @@ with the items that only the object has put where the object's own order would h
 
 Neither an object nor a patch is changed. A mistake in a patch that the API server has no code for
 is answered with 500, as there.
+
+Follows apimachinery/pkg/util/strategicpatch/patch.go (Kubernetes 1.35).
 """
 
 from collections.abc import Mapping

@@ -4,6 +4,8 @@ What names may look like, and what the API server says of those that do not.
 A rule takes a text and returns what is wrong with it, nothing if all is well. A `NameRule` judges
 names of objects, and prefixes that a generated name will begin with. The messages are the API
 server's to the letter, down to lengths that one rule counts in characters and another in bytes.
+
+Follows apimachinery/pkg/util/validation/validation.go (Kubernetes 1.35).
 """
 
 import re

@@ -4,6 +4,8 @@ What the API server checks of the metadata of any object.
 A kind's own checks begin with `validate_create` (or `validate_update`), with its rule for names.
 Around them stand those that are the same for all kinds: `common_create` is asked after a kind
 had nothing to say, `common_update` before it; an error that both find is told by both.
+
+Follows apimachinery/pkg/api/validation/objectmeta.go (Kubernetes 1.35).
 """
 
 from collections.abc import Iterable, Mapping

@@ -2,6 +2,8 @@
 Which fields of a kind can be asked for in a field selector, and where they are.
 
 Every kind has `metadata.name`, and nearly every one `metadata.namespace`; those need no reader.
+
+Follows pkg/apis/core/v1/conversion.go and the conversions of other groups (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Mapping

@@ -4,6 +4,9 @@ Label and field selectors as requests write them: `app in (a,b),!old`, `status.p
 Which fields can be asked for is the kind's, as data below. Names and namespaces are answered from
 what the store knows of an object; only other fields need the object itself, and it is asked for
 when they are met.
+
+Follows apimachinery/pkg/labels/selector.go and apimachinery/pkg/fields/selector.go (Kubernetes
+1.35).
 """
 
 import re

@@ -9,6 +9,8 @@ pure: objects are changed in place where it is said, the time and the asker are 
 What the verbs do themselves, for every kind: names and `generateName`, uid, creationTimestamp,
 resourceVersion, deletionTimestamp and finalizers, the checks of `metadata` that all objects share
 (`object_meta`), managed fields, dry runs. What stands in `metadata.generation` is the strategy's.
+
+Follows apiserver/pkg/registry/rest/create.go and update.go (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Mapping

@@ -4,6 +4,8 @@ Bookmarks: how a watch tells the version it has got to, with an object that has 
 A built-in kind is a Go struct in the real API server, and a bookmark is that struct with nothing
 in it: fields that are always written are there, with Go's zero values. Clients ignore them. They
 are here as they were seen, since a watch should not be told apart by them.
+
+Follows apiserver/pkg/storage/cacher/cacher.go (Kubernetes 1.35).
 """
 
 from collections.abc import Callable

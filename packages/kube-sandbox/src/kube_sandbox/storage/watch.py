@@ -6,6 +6,8 @@ Knows neither sockets nor clocks: the shell calls `take` while it can send, is c
 records, shared with the store, and become lines only as they are taken; objects are not parsed. So
 a client that reads slowly costs little, and one that falls too far behind is let go: it comes back
 and asks from the last version it saw.
+
+Follows apiserver/pkg/storage/cacher/cache_watcher.go (Kubernetes 1.35).
 """
 
 from collections import deque

@@ -6,6 +6,8 @@ type. With `optionalOldSelf` the old value is an optional, and the rule is asked
 
 What an expression may cost is estimated only for who says how large values can be: whoever writes
 the rule has to know, the client it does not.
+
+Follows apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go (Kubernetes 1.35).
 """
 
 from dataclasses import dataclass

@@ -7,6 +7,8 @@ What rules may do is bounded: each evaluation by the expression engine, all of o
 here, with a real server's numbers. It counts units of cost, of which a step here is at least one
 but for comparisons of long lists. Who exceeds a bound is told so in the API server's words, and
 nothing more is asked.
+
+Follows apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go (Kubernetes 1.35).
 """
 
 from contextlib import suppress

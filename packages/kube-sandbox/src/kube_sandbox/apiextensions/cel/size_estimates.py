@@ -4,6 +4,8 @@ How large values of a schema may be, as far as validation rules can see them.
 What the schema does not bound is bounded by the largest request, 3 MiB: a list cannot have more
 items than the smallest of them fit in there. Lengths are in bytes, of which a character may take
 four.
+
+Follows apiserver/pkg/cel/common/schemas.go (Kubernetes 1.35).
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,6 +2,8 @@
 The scale subresource of a custom kind: a `Scale` read from an object, and written into it.
 
 Where the numbers are is said by paths of plain names, `.spec.replicas`.
+
+Follows apiextensions-apiserver/pkg/registry/customresource/etcd.go (Kubernetes 1.35).
 """
 
 from typing import Any

@@ -5,6 +5,9 @@ What a body goes through: `decode` (metadata in form, unknown fields pruned and 
 then what every kind does. Objects are stored in the storage version: `stored` turns one of this
 version into it, `shown` turns what is stored into this version, by today's schemas of both. No
 conversion but of the apiVersion is known, so what the other version does not describe is lost.
+
+Follows apiextensions-apiserver/pkg/registry/customresource/strategy.go and validator.go (Kubernetes
+1.35).
 """
 
 from collections.abc import Mapping

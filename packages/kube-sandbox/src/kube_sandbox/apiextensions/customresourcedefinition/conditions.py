@@ -6,6 +6,9 @@ creation or a change, `next_status` is asked until it has nothing to say: names 
 another definition of the group has them), then the definition is established. A deletion goes
 through `deleted`, `terminating` and, once no object is left, `terminated`. All of it is written to
 the status subresource by `MANAGER`, except `deleted`, which is what DELETE itself does.
+
+Follows apiextensions-apiserver/pkg/controller/status, controller/establish and
+controller/apiapproval (Kubernetes 1.35).
 """
 
 from collections.abc import Iterable

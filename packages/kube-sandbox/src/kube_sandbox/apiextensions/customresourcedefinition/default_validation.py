@@ -2,6 +2,8 @@
 The defaults in a schema: each must be a value that the schema accepts, with no unknown fields.
 
 Defaults of the metadata of an object inside an object are only checked against their schema.
+
+Follows apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go (Kubernetes 1.35).
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,8 @@
-"""The validation rules of a part of a schema: whether they are complete, compile, and end soon."""
+"""
+The validation rules of a part of a schema: whether they are complete, compile, and end soon.
+
+Follows apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go (Kubernetes 1.35).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""What the kind CustomResourceDefinition does with its objects."""
+"""
+What the kind CustomResourceDefinition does with its objects.
+
+Follows apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go (Kubernetes 1.35).
+"""
 
 from collections.abc import Iterator
 

@@ -4,6 +4,8 @@ A CustomResourceDefinition: whether it is one that can be served.
 The API server looks at it in an inner form: what all versions have alike (schema, subresources,
 columns, selectable fields) stands once beside the versions. That shows in the paths of errors:
 `spec.validation.openAPIV3Schema` instead of `spec.versions[0].schema.openAPIV3Schema`.
+
+Follows apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go (Kubernetes 1.35).
 """
 
 import re

@@ -1,6 +1,8 @@
 """
 What a version of a CustomResourceDefinition has, or all of them share: schema, subresources,
 columns, selectable fields; and how objects are converted from one version to another.
+
+Follows apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go (Kubernetes 1.35).
 """
 
 from collections.abc import Iterator, Mapping

@@ -4,6 +4,9 @@ What else must be right inside a custom object, besides what OpenAPI can say.
 Objects inside it must have apiVersion and kind, and metadata in order. Items of lists must differ:
 those of sets as a whole, those of maps by their keys. Both walks follow a schema: give them one of
 which only what leads to such parts is left (`embedded_parts`, `unique_parts`), made once.
+
+Follows apiextensions-apiserver/pkg/apiserver/schema/objectmeta and apiserver/schema/listtype
+(Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -2,6 +2,9 @@
 Paths in a CustomResourceDefinition that point into its own schema: `.spec.parts['a.b']`.
 
 Validation rules name the field they blame with one, selectable fields are named by them.
+
+Follows apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go ValidFieldPath (Kubernetes
+1.35).
 """
 
 import re

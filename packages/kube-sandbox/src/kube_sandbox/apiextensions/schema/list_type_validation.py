@@ -1,4 +1,8 @@
-"""How the lists and maps of a schema say that they merge, and whether that can be."""
+"""
+How the lists and maps of a schema say that they merge, and whether that can be.
+
+Follows apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go (Kubernetes 1.35).
+"""
 
 from collections.abc import Iterator
 

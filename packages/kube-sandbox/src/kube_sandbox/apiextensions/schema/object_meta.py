@@ -1,4 +1,8 @@
-"""The metadata of a custom object, or of an object inside one, as Go reads it into its struct."""
+"""
+The metadata of a custom object, or of an object inside one, as Go reads it into its struct.
+
+Follows apiextensions-apiserver/pkg/apiserver/schema/objectmeta (Kubernetes 1.35).
+"""
 
 from typing import Any
 

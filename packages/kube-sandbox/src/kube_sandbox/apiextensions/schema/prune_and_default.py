@@ -8,6 +8,9 @@ the object, which is changed, along a schema that is compiled once.
 What is known at a place decides what happens to the rest of it: below an object that keeps unknown
 fields the known ones are still pruned, but its lists keep what is in their items; below a map of
 which nothing is said, every object is emptied.
+
+Follows apiextensions-apiserver/pkg/apiserver/schema/pruning and apiserver/schema/defaulting
+(Kubernetes 1.35).
 """
 
 from copy import deepcopy

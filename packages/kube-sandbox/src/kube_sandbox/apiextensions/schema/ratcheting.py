@@ -4,6 +4,8 @@ Which part of an old object a part of the new one corresponds to, and whether th
 Fields correspond by name, items of a list of type `map` by their keys; items of other lists to
 nothing. Two parts are the same if everything in them corresponds and is equal; an object with a
 field that its schema does not describe is like no other.
+
+Follows apiextensions-apiserver/pkg/apiserver/validation/ratcheting.go (Kubernetes 1.35).
 """
 
 from collections.abc import Mapping, Sequence

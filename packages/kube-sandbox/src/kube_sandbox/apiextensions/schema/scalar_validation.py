@@ -3,6 +3,8 @@ The rules for texts and numbers: each a function that adds flaws, made once for 
 
 Bounds are compared as the API server does: cut to an integer for an integer, and of several rules
 for a text only the first that is broken is told.
+
+Follows kube-openapi/pkg/validation/validate (Kubernetes 1.35).
 """
 
 from collections.abc import Callable

@@ -4,6 +4,8 @@ Whether a schema is structural: whether it says of every value what it is, in on
 What only restricts values (below `anyOf`, `allOf`, `oneOf`, `not`) may not say what they are, and
 every field it speaks of must be described outside of it. The errors are sorted, as the API server
 sorts them.
+
+Follows apiextensions-apiserver/pkg/apiserver/schema/validation.go (Kubernetes 1.35).
 """
 
 from collections.abc import Iterator, Mapping

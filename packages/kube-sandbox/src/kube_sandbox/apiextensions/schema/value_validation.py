@@ -8,6 +8,8 @@ nearest.
 On an update, flaws of a part that did not change are forgiven (`old` is given): what was stored
 before a rule was tightened can still be written as long as nobody touches it. Parts are followed by
 name, items of lists only if the schema says what tells them apart.
+
+Follows kube-openapi/pkg/validation/validate (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Mapping

@@ -4,6 +4,8 @@ What is wrong with a value, by its schema: a flaw for each rule of OpenAPI that 
 A flaw knows where it is relative to the value that was checked; `field_errors` puts it into the
 object. The words are those of the library the API server checks custom objects with. They do not
 always fit what Kubernetes says elsewhere: the text repeats the path, a type is told as a value.
+
+Follows kube-openapi/pkg/validation/errors (Kubernetes 1.35).
 """
 
 from collections.abc import Iterable
