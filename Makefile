@@ -12,7 +12,7 @@ WORKSPACE := $(PACKAGES:%=--editable packages/%) --editable .
 KUBE_BUILD := tools/kube/build.sh etcd kube-apiserver kube-controller-manager kubectl helm
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo dev check format test test-full test-kro kube-bin kube-bin-if-go kro-bin kro-bin-if-go \
+.PHONY: help install demo dev check style format test test-full test-kro kube-bin kube-bin-if-go kro-bin kro-bin-if-go \
         cluster golden bench fuzz clean
 
 help:  ## list the targets
@@ -44,6 +44,9 @@ check: $(VENV)/.dev  ## format, lint, import contracts, types
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	for package in $(PACKAGES); do (cd packages/$$package && ../../$(BIN)/mypy) || exit 1; done
+
+style: $(VENV)/.dev  ## print how the code is cut: lengths, single-use helpers, local imports
+	$(BIN)/python -m tools.style
 
 format: $(VENV)/.dev  ## put the code in order
 	$(BIN)/ruff format .
@@ -79,10 +82,10 @@ cluster: $(VENV)/.dev kube-bin  ## a control plane to play with, until Ctrl-C
 	$(BIN)/python -m tools.cluster
 
 golden: $(VENV)/.dev  ## compare with outcomes of kro: make golden FILE=outcomes.jsonl
-	$(BIN)/python tools/golden.py $(FILE)
+	$(BIN)/python packages/kube-cel/tests/cel_testing/golden.py $(FILE)
 
 bench: $(VENV)/.dev kube-bin-if-go kro-bin-if-go  ## print the benchmarks
-	$(BIN)/python -m benchmarks
+	PYTHONPATH=packages/kube-cel/tests $(BIN)/python -m benchmarks
 
 fuzz: $(VENV)/.dev  ## fuzz parsers for longer than CI does
 	KRO_GITOPS_TESTS=fuzz $(BIN)/pytest --numprocesses $(WORKERS) tests/property

@@ -13,9 +13,8 @@ from benchmarks.peers.processes import CPP, PYTHON, NotMeasuredError, Peer
 from benchmarks.report import Goal, Report, microseconds, middle
 from benchmarks.timing import Call, seconds_per_call
 from benchmarks.typical import DATA, EXPRESSIONS, SCHEMAS
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
-from kube_cel.program import Program
+from kube_cel.program import Program, compile_text
 
 _ROUNDS = 7
 _SPEND = 0.02

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from benchmarks.peers.processes import NotMeasuredError, Peer
 from benchmarks.report import Goal, Report, middle
 from benchmarks.timing import seconds_per_call
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
+from kube_cel.program import compile_text
 from kube_cel.types import INT, list_of
 
 _TEXT = "items.filter(x, x % 2 == 0)"

@@ -2,7 +2,8 @@
 A thousand instances of the large definition rendered.
 
 Compared with nothing but the evaluation of the same expressions over the same values: the
-difference is defaults, templates copied and filled, and what each node shows to the others.
+difference is defaults, templates copied and filled, what each node shows to the others, readiness,
+and the stamps of 30 children.
 """
 
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ def run(report: Report) -> None:
 
 
 def _programs(graph: Graph) -> Iterator[Program]:
-    """Yield what rendering evaluates: neither readiness nor status."""
+    """Yield what rendering evaluates for every instance; status is not among it."""
     for node in graph.nodes.values():
         yield from (field.expression.program for field in node.fields)
         yield from (condition.program for condition in node.include_when)

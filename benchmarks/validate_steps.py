@@ -11,7 +11,9 @@ from time import process_time
 
 from kro_gitops.cli.files import read_paths
 from kro_gitops.cli.loading import Loaded, show_findings
+from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.preview.instances import check_instance
+from kro_gitops.preview.rejections import rejections
 from kro_gitops.preview.repository import compile_repository
 from kro_gitops.source.manifests import read
 from kube_objects.builtins.catalog import catalog
@@ -26,13 +28,15 @@ def main(folder: str) -> None:
     marks.append(process_time())
     repository = compile_repository(manifests, catalog)
     marks.append(process_time())
+    repository.findings += rejections(repository, Bounds())
+    marks.append(process_time())
     loaded = Loaded(repository, files)
     show_findings(loaded, loaded.findings)
     marks.append(process_time())
     for manifest, graph in repository.instances:
         list(check_instance(manifest.object, graph))
     marks.append(process_time())
-    start, reading, yaml, compiled, output, instances = (
+    start, reading, yaml, compiled, planned, output, instances = (
         after - before for before, after in pairwise(marks)
     )
     # Instances are checked within the compilation; the second time tells their share.
@@ -42,6 +46,7 @@ def main(folder: str) -> None:
         "YAML to manifests": yaml,
         "definitions compiled": compiled - instances,
         "instances validated": instances,
+        "instances planned": planned,
         "findings printed": output,
     }
     print(json.dumps(steps))

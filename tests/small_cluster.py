@@ -14,6 +14,7 @@ from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.plan.children import Family, Rules
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.knowledge import LiveKnowledge
 from kro_gitops.engine.plan.steps import Apply, Read, Select, Step
 from kro_gitops.engine.watchset import Many
 from kro_gitops.metadata import CHILD_MANAGER
@@ -66,7 +67,8 @@ class SmallCluster:
         """Begin a pass."""
         named = {"uid": "uid-of-instance", "generation": 1, **instance["metadata"]}
         parent = {**instance, "metadata": named}
-        return Pass(graph, parent, Family(parent, Rules()), self, bounds or Bounds())
+        family = Family(parent, Rules())
+        return Pass(graph, parent, family, LiveKnowledge(self), bounds or Bounds())
 
     def run(self, graph: Graph, instance: KubeObject, bounds: Bounds | None = None) -> Pass:
         """Carry a pass out until it asks for nothing more."""

@@ -1,8 +1,8 @@
 """
-From nothing to a repository that is reconciled, in one command: `make demo`.
+Reconcile a repository without a cluster: `make demo`.
 
-`examples/repo` is followed, on an API of its own in `build/demo`; then that is served once more, to
-look at what came of it. Nothing else on this machine is read or written.
+Follows `examples/repo` on an embedded API in `build/demo`, then serves the API again to print a
+child and the origin of one of its fields. Nothing else on this machine is read or written.
 """
 
 import asyncio
@@ -37,16 +37,16 @@ def main() -> int:
     try:
         with serving(Wanted(DATA), lambda: None) as api:
             child = asyncio.run(_read(api.kubeconfig))
-            print(f"\nOne child, {CHILD}, and by which marks everybody knows whose it is:")
+            print(f"\nLabels and annotations that identify one child, {CHILD}:")
             print(_marks(child))
             question = ("why", "deployment/front", "-n", "shop", "spec.replicas")
             _command(*question, kubeconfig=api.kubeconfig)
     except KroGitopsError as error:
-        print(f"demo: {error.told}", file=sys.stderr)
+        print(f"demo: {error.full_text}", file=sys.stderr)
         return 1
-    print(f"\nFrom nothing to here in {time.monotonic() - begun:.0f} s. It goes on with:")
+    print(f"\nReconciled in {time.monotonic() - begun:.0f} s. To continue:")
     print(f"  {_shown()} run --data-dir {DATA} --repo . --path {PATHS}")
-    print(f"and your own: {_shown()} run --repo PATH|URL")
+    print(f"or with your own repository: {_shown()} run --repo PATH|URL")
     return 0
 
 

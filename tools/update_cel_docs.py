@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
+from kube_cel.program import compile_text
 from kube_cel.signatures import KRO_TABLES, Overload, read_tables
 from kube_cel.types import PRIMITIVES, Type, format_for_message
 from kube_cel.values import OMIT, RUNTIME

@@ -102,9 +102,15 @@ def is_ready(obj: Mapping[str, Any]) -> bool:
 
 
 def children(compiled: Graph, number: int) -> dict[str, KubeObject]:
-    """Return the children of an instance by their node, in the order they are applied."""
+    """Return the children of an instance by their node, unstamped, in the order of their apply."""
     found = render(compiled, instance(number)).children
-    return {child.node: child.object for child in found}
+    return {child.node: unstamped(child.object) for child in found}
+
+
+def unstamped(child: KubeObject) -> KubeObject:
+    """Return a child with nothing in its metadata but its name."""
+    metadata = {key: child["metadata"][key] for key in ("name", "namespace")}
+    return {**child, "metadata": metadata}
 
 
 def marked_instance(number: int, uid: str, members: Mapping[str, KubeObject]) -> KubeObject:

@@ -7,6 +7,7 @@ from pathlib import Path
 from kro_gitops.control.backoff import Backoff
 from kro_gitops.control.loop import LoopSettings as LoopSettings
 from kro_gitops.control.outcome import RetryDelays
+from kro_gitops.engine.child_rules import child_rules
 from kro_gitops.engine.controllers.definitions import DefinitionRules
 from kro_gitops.engine.controllers.engine import (
     DEFINITIONS,
@@ -26,7 +27,6 @@ from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.spec import EVERYTHING, SourceSpec, WantedRef
 from kro_gitops.source.spec_reading import Defaults, write_spec
 from kro_gitops.tracking.methods import ArgoCD
-from kro_gitops.tracking.stamp import Policy
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _LONGEST_SYNC = 3600.0  # seconds
@@ -162,12 +162,8 @@ def request_limits(settings: Settings) -> ClientLimits:
 
 def _instance_rules(settings: Settings) -> InstanceRules:
     return InstanceRules(
-        version=settings.kro_version,
-        tracking=Policy(
-            settings.tracking_mode,
-            ArgoCD(settings.argocd_tracking_method, settings.argocd_label_key),
-            settings.propagate_labels,
-        ),
+        version=child_rules(settings).version,
+        tracking=child_rules(settings).tracking,
         adopts=settings.adoption_policy is AdoptionPolicy.ADOPT,
         interval=settings.instance_requeue_interval,
         evaluation_limit=settings.evaluation_limit,

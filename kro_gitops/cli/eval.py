@@ -78,8 +78,8 @@ def _result(
 ) -> dict[str, Any]:
     """Return what is known of the expression: type and value, or why there is none."""
     from kube_cel.budget import Budget
-    from kube_cel.engine import compile_text
     from kube_cel.errors import ExpressionError, MissingVariable, UnknownValue
+    from kube_cel.program import compile_text
 
     result: dict[str, Any] = {"expression": args.expression}
     try:
@@ -117,11 +117,11 @@ def _check_gates(text: str, args: argparse.Namespace, environment: "Environment"
 
 def _set_value(result: dict[str, Any], value: Any) -> None:
     """Note a value as it would be written into an object."""
+    from kro_gitops.engine.plan.evaluation import finite
     from kro_gitops.engine.plan.resolve import without_omitted
-    from kro_gitops.preview.render import checked
     from kube_cel.values import OMIT
 
-    checked(value)
+    finite(value)
     if value is OMIT:
         result["omitted"] = True
     else:

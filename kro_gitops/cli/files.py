@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kro_gitops.source.foreign_files import chart_folders, is_foreign
 from kube_objects.problems import Finding, Origin, Problem
-from kube_objects.yaml_limits import DEFAULT_LIMITS
+from kube_objects.yaml_values import DEFAULT_LIMITS
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"

@@ -3,6 +3,7 @@ From paths on the command line to a compiled repository: the first half of most 
 """
 
 import argparse
+import gc
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from kube_objects.builtins.catalog import catalog
 from kube_objects.documents import Document
 from kube_objects.positions import SourceText
 from kube_objects.problems import Finding, Severity
+
+_GC_THRESHOLD = 100_000  # objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class Loaded:
 
 def load(paths: list[str], args: argparse.Namespace, besides: Iterable[str] = ()) -> Loaded:
     """Read files, compile what they hold; files `besides` are for something else."""
+    # Nearly everything that is made is kept until the process ends: there is little to collect.
+    gc.set_threshold(_GC_THRESHOLD)
     files = read_paths(paths, besides)
     manifests = read(files.contents.items(), chosen=True)
     repository = compile_repository(manifests, catalog, build_options(args))

@@ -1,28 +1,40 @@
 """
-Show the children of each instance as YAML, in the order they would be applied.
+Show the children of each instance as YAML, exactly as the controller would apply them.
 
 What only a cluster can tell is shown as ⟨known after apply: …⟩ with its type, never guessed.
+Children that are instances of a definition in these files are followed by their own children.
+Whatever the controller would reject is an error here, with the same code and text.
+
+Not shown are gitops.kro.run/source, gitops.kro.run/path and gitops.kro.run/revision, which children
+inherit from an instance that a GitSource applied: who will apply the instance is not known.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kro_gitops.cli.flag_arguments import STAMP_OPTIONS, add_flag, given_flags
 from kro_gitops.cli.options import add_build_options, add_timeout, deadline_in
 
 if TYPE_CHECKING:
     from kro_gitops.cli.loading import Loaded
+    from kro_gitops.engine.plan.children import Rules
     from kro_gitops.preview.render import Rendering
     from kro_gitops.preview.sample_data import LiveData
+    from kube_cel.budget import Budget
+    from kube_objects.problems import Finding
 
 EXAMPLES = """\
 examples:
   kro-gitops render . --instance shop/front
   kro-gitops render rgds/ instances/ --out children
   kro-gitops render . --set-status live.yaml
+  kro-gitops render . --depth 0 --tracking-mode native
 
 --set-status takes objects as `kubectl get -o yaml` prints them, or a mapping of node ids:
   deployment:
@@ -42,6 +54,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NS/NAME",
         help="only this instance; NAME alone for any namespace or none",
     )
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        default="default",
+        metavar="NS",
+        help="the namespace of instances that name none (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--depth",
+        type=_depth,
+        metavar="N",
+        help="levels of nested instances whose children are shown; 0: none (default: all)",
+    )
     parser.add_argument("--set-status", metavar="FILE", help="data that stands in for a cluster")
     parser.add_argument(
         "--out", metavar="DIR", help="write a file for each child instead of printing"
@@ -55,6 +80,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_timeout(parser, "the expressions of one instance")
     add_build_options(parser)
+    section = parser.add_argument_group("flags of the controller that decide what children carry")
+    for option in STAMP_OPTIONS:
+        add_flag(section, option)
+
+
+def _depth(text: str) -> int:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +96,15 @@ def run(args: argparse.Namespace) -> int:
     from kro_gitops.cli.exits import PROBLEMS, WRONG_USAGE
     from kro_gitops.cli.loading import load, show_findings
     from kro_gitops.cli.output import say
+    from kro_gitops.settings.settings import SettingsError
 
+    try:
+        rules = _rules(args)
+    except SettingsError as error:
+        for problem in error.problems:
+            say(f"kro-gitops render: {problem}")
+        say("Try 'kro-gitops render --help'.")
+        return WRONG_USAGE
     if args.out and args.output == "json":
         say("kro-gitops render: --out writes YAML\nTry 'kro-gitops render --help'.")
         return WRONG_USAGE
@@ -70,7 +112,11 @@ def run(args: argparse.Namespace) -> int:
     loaded = load(args.paths, args, besides=[args.set_status] if args.set_status else [])
     if loaded.errors:
         show_findings(loaded, loaded.errors)
-    renderings = list(_renderings(loaded, args, live))
+    renderings: list[Rendering] = []
+    failures: list[Finding] = []
+    for rendering, findings in _renderings(loaded, args, live, rules):
+        renderings.append(rendering)
+        failures += findings
     if live is not None:
         _check_nodes(live, loaded)
     if not renderings and args.instance:
@@ -80,8 +126,21 @@ def run(args: argparse.Namespace) -> int:
         _write_files(renderings, Path(args.out))
     else:
         sys.stdout.write(_printed(renderings, args.output))
-    failed = _report_failures(renderings)
-    return PROBLEMS if loaded.errors or failed else 0
+    if failures:
+        show_findings(loaded, failures)
+    return PROBLEMS if loaded.errors or failures else 0
+
+
+def _rules(args: argparse.Namespace) -> "Rules":
+    """Return what the flags, and the variables of the same names, say about stamps."""
+    from kro_gitops.engine.child_rules import child_rules
+    from kro_gitops.settings.settings import parse_settings
+
+    variables = {name for option in STAMP_OPTIONS for name in option.variables}
+    environment = {name: text for name, text in os.environ.items() if name in variables}
+    given = given_flags(args)
+    flags = {each.flag: given[each.flag] for each in STAMP_OPTIONS if each.flag in given}
+    return child_rules(parse_settings(flags, environment))
 
 
 def _live_data(name: str | None) -> "LiveData | None":
@@ -105,18 +164,27 @@ def _check_nodes(live: "LiveData", loaded: "Loaded") -> None:
 
 
 def _renderings(
-    loaded: "Loaded", args: argparse.Namespace, live: "LiveData | None"
-) -> Iterator["Rendering"]:
-    from kro_gitops.preview.render import Bounds, render
+    loaded: "Loaded", args: argparse.Namespace, live: "LiveData | None", rules: "Rules"
+) -> Iterator[tuple["Rendering", list["Finding"]]]:
+    from kro_gitops.engine.plan.evaluation import Bounds
+    from kro_gitops.preview.rejections import findings_of, renderer_of
     from kube_cel.budget import Budget
 
-    for manifest, graph in loaded.repository.instances:
+    repository = loaded.repository
+    renderer = renderer_of(repository, live, rules, args.namespace, args.depth)
+    for manifest, graph in repository.instances:
         ref = manifest.ref
-        wanted = (ref.name, f"{ref.namespace}/{ref.name}")
-        if not args.instance or args.instance in wanted:
+        names = (ref.name, f"{ref.namespace or args.namespace}/{ref.name}")
+        if not args.instance or args.instance in names:
             budget = Budget(deadline=deadline_in(args.timeout))
-            bounds = Bounds(args.max_collection_size, budget)
-            yield render(graph, manifest.object, live, bounds)
+            bounds = Bounds(args.max_collection_size, partial(_same, budget))
+            rendering = renderer.render(graph, manifest.object, bounds)
+            yield rendering, list(findings_of(repository, manifest, rendering))
+
+
+def _same(budget: "Budget") -> "Budget":
+    """Return the one budget that all expressions of an instance share."""
+    return budget
 
 
 def _printed(renderings: list["Rendering"], form: str) -> str:
@@ -131,10 +199,11 @@ def _write_files(renderings: list["Rendering"], out: Path) -> None:
 
     written: set[Path] = set()
     for rendering in renderings:
-        for index, child in enumerate(rendering.children, 1):
-            target = _unused(out / file_name(rendering, child, index), written)
-            _write(target, out, child_yaml(rendering, child))
-            written.add(target)
+        for part in rendering.all():
+            for index, child in enumerate(part.children, 1):
+                target = _unused(out / file_name(part, child, index), written)
+                _write(target, out, child_yaml(part, child))
+                written.add(target)
     say(f"{counted(len(written), 'file')} written below {out}")
 
 
@@ -153,13 +222,3 @@ def _write(target: Path, out: Path, text: str) -> None:
         refuse(f"'{link}' is a link: what it leads to is not written to")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
-
-
-def _report_failures(renderings: list["Rendering"]) -> bool:
-    from kro_gitops.cli.output import say
-    from kro_gitops.preview.output import failure_text
-
-    failures = [(r, failure) for r in renderings for failure in r.failures]
-    for rendering, failure in failures:
-        say(failure_text(rendering, failure))
-    return bool(failures)

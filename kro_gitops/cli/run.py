@@ -10,7 +10,8 @@ work as they are, with one dash, too.
 import argparse
 import os
 
-from kro_gitops.settings.flags import OPTIONS, Group, Option
+from kro_gitops.cli.flag_arguments import add_flag, given_flags
+from kro_gitops.settings.flags import OPTIONS, Group
 
 EXAMPLES = """\
 examples:
@@ -31,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         section = parser.add_argument_group(group.value)
         for option in OPTIONS:
             if option.group is group:
-                _add(section, option)
+                add_flag(section, option)
     _accept_single_dashes(parser)
 
 
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from kro_gitops.settings.settings import SettingsError, parse_settings
 
     try:
-        settings = parse_settings(_given(args), os.environ)
+        settings = parse_settings(given_flags(args), os.environ)
     except SettingsError as error:
         for problem in error.problems:
             say(f"kro-gitops run: {problem}")
@@ -61,41 +62,7 @@ def run(args: argparse.Namespace) -> int:
         return PROBLEMS
 
 
-def _add(section: argparse._ArgumentGroup, option: Option) -> None:
-    # Values are read later, together with those of variables: the same mistake, the same words.
-    text = option.help
-    if option.default and not option.is_ignored:
-        text += f" (default: {option.default})"
-    more: dict[str, object] = {"metavar": option.values.metavar}
-    if option.is_switch:
-        more |= {"nargs": "?", "const": "true"}
-    elif option.values.choices:
-        more = {"choices": option.values.choices}
-    elif option.values.repeats:
-        more |= {"action": "append"}
-    section.add_argument(*option.flags, dest=option.flag, help=text.replace("%", "%%"), **more)  # type: ignore[arg-type]  # as the table says
-    if option.negation:
-        section.add_argument(
-            option.negation,
-            dest=option.flag,
-            action="store_const",
-            const="false",
-            help=f"the same as {option.flags[0]}=false",
-        )
-
-
 def _accept_single_dashes(parser: argparse.ArgumentParser) -> None:
     """Accept `-leader-elect`, as kro does, without a second line for each option in the help."""
     known = parser._option_string_actions
     known |= {name[1:]: action for name, action in known.items() if name.startswith("--")}
-
-
-def _given(args: argparse.Namespace) -> dict[str, str]:
-    """Return the texts of the options that were given."""
-    texts = {flag: text for flag, text in vars(args).items() if text is not None}
-    # What is given several times is a list, as it is in a variable.
-    return {
-        each.flag: ",".join(texts[each.flag]) if each.values.repeats else texts[each.flag]
-        for each in OPTIONS
-        if each.flag in texts
-    }

@@ -95,7 +95,7 @@ class RunCompanion:
                 pause = min(pause * 1.5, _LATE) if is_same and not self._plan.once else _SOON
             except KroGitopsError as error:
                 # Our kinds may not be served yet, the API may be busy: the next look will tell.
-                self._trouble = error.told
+                self._trouble = error.full_text
             if self._found is not None and self._plan.once:
                 return self._found
             await asyncio.sleep(max(pause, (_now() - begun) * _SHARE))

@@ -36,8 +36,11 @@ def run(args: argparse.Namespace) -> int:
     from kro_gitops.cli.exits import PROBLEMS
     from kro_gitops.cli.loading import load
     from kro_gitops.cli.output import FORMATS, Style, counted, say
+    from kro_gitops.engine.plan.evaluation import Bounds
+    from kro_gitops.preview.rejections import rejections
 
     loaded = load(args.paths, args)
+    loaded.repository.findings += rejections(loaded.repository, Bounds(args.max_collection_size))
     findings, errors = loaded.findings, loaded.errors
     sys.stdout.write(FORMATS[args.output](findings, loaded.sources(), Style(sys.stdout)))
     repository = loaded.repository

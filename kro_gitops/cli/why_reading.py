@@ -20,10 +20,10 @@ from kro_gitops.engine.graph.build import attempt
 from kro_gitops.engine.graph.nodes import Graph, Node
 from kro_gitops.engine.labels import label_value
 from kro_gitops.engine.options import Options
+from kro_gitops.engine.plan.fields import plan_fields, visible_values
 from kro_gitops.errors import KroGitopsError, NotServed, UserError
 from kro_gitops.inspect.kind_lookup import Offer, find_offer, unknown_kind
 from kro_gitops.inspect.provenance.context import Case, Own, is_child, made_by
-from kro_gitops.inspect.provenance.desired import visible, work_out
 from kro_gitops.inspect.provenance.git_location import Page
 from kro_gitops.inspect.views.instances import DEEPEST, by_kind_made, text_at
 from kro_gitops.kube.api import Selection
@@ -245,7 +245,7 @@ class CaseReader:
         instance: KubeObject,
         known: dict[str, list[KubeObject]],
     ) -> list[KubeObject]:
-        body = work_out(node, visible(graph, instance, known), None).body
+        body = plan_fields(node, visible_values(graph, instance, known), None).body
         ref = ObjectRef.of(body)
         namespace = ref.namespace or ObjectRef.of(instance).namespace
         if not ref.name:

@@ -130,6 +130,6 @@ def _namespace(settings: Settings) -> str:
     except OSError:
         raise UserError(
             "no-lease-namespace",
-            "leader election needs a namespace for its lease, and this is no pod",
-            hint="give one with --leader-election-namespace",
+            "leader election needs a namespace for its lease, and this process is not in a pod",
+            hint="set --leader-election-namespace",
         ) from None

@@ -56,7 +56,7 @@ class Schedule:
     def every(self, key: Hashable, seconds: float, call: Callable[[], None]) -> None:
         """Call again and again; the same key with another interval starts anew."""
         if not seconds > 0.0:
-            raise ValueError(f"an interval is longer than nothing, not {seconds} seconds")
+            raise ValueError(f"an interval must be longer than 0, not {seconds} seconds")
         known = self._entries.get(key)
         if known is not None and known.seconds == seconds:
             self._entries[key] = _Entry(seconds, call, known.job)

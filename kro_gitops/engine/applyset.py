@@ -29,6 +29,7 @@ from kube_objects.go_text import quote
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 TOOLING_PREFIX = "kro/"
+FOREIGN_APPLYSET = "foreign-applyset"
 
 _BLANKS = frozenset(" \t\r\n")
 # Where members are looked for that name no namespace: the API server's own answer.
@@ -168,26 +169,34 @@ def refuse_foreign_member(current: KubeObject, parent: ObjectRef) -> None:
     # Go prints the core group with its slash: `/v1, Kind=ConfigMap`.
     kind = f"{ref.kind.group}/{ref.kind.version}, Kind={ref.kind.kind}"
     raise RefusedError(
-        "foreign-applyset",
+        FOREIGN_APPLYSET,
         f"resource belongs to a different ApplySet: {ref.place} ({kind}) "
         f"belongs to ApplySet {quote(theirs)}, cannot reassign to {quote(ours)}",
-        hint="another instance made this object: give the child another name",
+        hint="another instance created this object: give the child another name",
     )
 
 
+class DuplicateTarget(RefusedError):  # noqa: N818 - beside DuplicateKind and the like
+    """Two resources that are one object; `id` is the first that conflicts with an earlier one."""
+
+    def __init__(self, message: str, id_: str) -> None:
+        super().__init__("duplicate-target", message)
+        self.id = id_
+
+
 def refuse_duplicates(members: Iterable[tuple[str, ObjectRef]]) -> None:
-    """Refuse two resources (by id) that are one object; in which version does not matter."""
+    """Reject two resources (by id) that are one object; in which version does not matter."""
     seen: dict[tuple[GroupKind, str, str], str] = {}
     conflicts = []
+    first = ""
     for id_, ref in members:
         target = (GroupKind.of(ref.kind), ref.namespace, ref.name)
         if target in seen:
             conflicts.append(f"resourceID: {id_} conflicts with resourceID: {seen[target]}")
+            first = first or id_
         seen[target] = id_
     if conflicts:
-        raise RefusedError(
-            "duplicate-target", f"found resources with conflicts: {', '.join(conflicts)}"
-        )
+        raise DuplicateTarget(f"found resources with conflicts: {', '.join(conflicts)}", first)
 
 
 def _parse_group_kind(entry: str) -> GroupKind:
@@ -228,8 +237,8 @@ def _refused(text: str) -> RefusedError:
     return RefusedError(
         "invalid-inventory",
         text,
-        hint="put back what the instance's apply set metadata said, or remove its finalizer "
-        "once its children are gone",
+        hint="restore the apply set metadata of the instance, or remove its finalizer after its "
+        "children are deleted",
     )
 
 

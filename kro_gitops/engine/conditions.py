@@ -141,7 +141,7 @@ def _values(expression: Expression, value: Any) -> list[Value]:
         return [value]
     if is_list(value) and all(isinstance(each, Value) for each in value):
         return list(value)
-    raise EvaluationError(f"condition {quote(expression.shown)} is no condition")
+    raise EvaluationError(f"condition {quote(expression.shown)} does not return a condition")
 
 
 def _condition(value: Value) -> Condition:

@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kro_gitops import metadata
 from kro_gitops.metadata import APPLY_ORDER
@@ -75,8 +76,8 @@ def revision_labels(definition: str, spec_hash: str, version: str) -> dict[str, 
     }
 
 
-def instance_labels(instance: ObjectRef, uid: str, version: str) -> dict[str, str]:
-    """Return what stands on all children of an instance, whichever node they are of."""
+def instance_labels(instance: ObjectRef, uid: Any, version: str) -> dict[str, Any]:
+    """Return the labels of all children of an instance; offline `uid` is a placeholder."""
     found = {
         **owned_labels(version),
         metadata.MANAGED_BY: "kro",

@@ -8,7 +8,6 @@ index gives them another hash.
 """
 
 import asyncio
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -67,7 +66,7 @@ class Discovery:
         """Return how a kind is served, or raise `NotServed`."""
         found = self._find(kind)
         if found is None:
-            await self._read_after(time.monotonic() - NOT_SERVED_TTL)
+            await self._read_after(asyncio.get_running_loop().time() - NOT_SERVED_TTL)
             found = self._find(kind)
         if found is None:
             raise NotServed("not-served", f"the API server does not serve {kind}")
@@ -75,7 +74,7 @@ class Discovery:
 
     async def kinds(self) -> Sequence[Kind]:
         """List the kinds that are served now."""
-        await self._read_after(time.monotonic() - NOT_SERVED_TTL)
+        await self._read_after(asyncio.get_running_loop().time() - NOT_SERVED_TTL)
         return tuple(self._served | self._learned)
 
     def learn(self, crd: KubeObject) -> None:
@@ -117,7 +116,7 @@ class Discovery:
         async with self._reading:
             if self._read_at > moment:
                 return
-            begun = time.monotonic()
+            begun = asyncio.get_running_loop().time()
             documents = [await self._read(path) for path in PATHS]
             self._served = first_of_each(
                 resource for document in documents for resource in resources(document)
@@ -150,7 +149,7 @@ class Discovery:
         return held.publication
 
     async def _read_index(self) -> dict[str, Any]:
-        now = time.monotonic()
+        now = asyncio.get_running_loop().time()
         if now - self._index_at > NOT_SERVED_TTL:
             self._index = (await self._documents.send(requests.read(INDEX_PATH)))["paths"]
             self._index_at = now

@@ -12,7 +12,6 @@ Listeners are plain functions, called in the order of events; they must be quick
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Callable, Mapping
 
 from kro_gitops.errors import KroGitopsError
@@ -122,7 +121,7 @@ class Informer:
         """List and watch until cancelled."""
         failures = 0
         while True:
-            begun = time.monotonic()
+            begun = asyncio.get_running_loop().time()
             try:
                 await self._list_and_watch()
                 self.problem = None
@@ -136,7 +135,8 @@ class Informer:
             if self._is_doubted:
                 self._is_doubted = False
                 self.reset_version()
-            failures = 0 if time.monotonic() - begun > MIN_WATCH_SECONDS else failures + 1
+            lasted = asyncio.get_running_loop().time() - begun
+            failures = 0 if lasted > MIN_WATCH_SECONDS else failures + 1
             if failures:
                 await asyncio.sleep(
                     ratelimit.backoff_delay(failures - 1, random.random(), MAX_RETRY_DELAY)

@@ -175,7 +175,7 @@ def collection_path(resource: Resource, namespace: str, *, must_be_one: bool = F
     if namespace:
         return f"{base}/namespaces/{_segment(namespace)}/{resource.plural}"
     if must_be_one:
-        raise ValueError(f"{resource.kind} is namespaced, and no namespace is given")
+        raise ValueError(f"{resource.kind} is namespaced, but no namespace is set")
     return f"{base}/{resource.plural}"
 
 
@@ -191,7 +191,7 @@ def object_path(resource: Resource, ref: ObjectRef, subresource: str = "") -> st
 def _segment(text: str) -> str:
     """Quote what becomes one part of a path: a slash, or dots, would lead elsewhere."""
     if text in (".", ".."):
-        raise ValueError(f"'{text}' is no name")
+        raise ValueError(f"'{text}' is not a valid name")
     return quote(text, safe=":")
 
 

@@ -174,7 +174,7 @@ class Transport:
     async def _open_once(self, trying: _Attempt) -> aiohttp.ClientResponse:
         request, response = trying.request, None
         if request.method != "GET" and not self.may_write():
-            raise Unavailable("not-leading", "the lease ran out: nothing is changed any more")
+            raise Unavailable("not-leading", "the lease expired: no more writes are sent")
         text = b"" if request.body is None else orjson.dumps(request.body)
         begun = time.monotonic()
         try:
@@ -257,5 +257,5 @@ def _no_answer(request: Request, error: BaseException) -> ClusterUnavailable:
     """Say which request got no answer; the error's own text knows addresses, but no secrets."""
     reason = str(error) or type(error).__name__
     return ClusterUnavailable(
-        "cluster-unavailable", f"no answer to {request.verb} {request.subject}: {reason}"
+        "cluster-unavailable", f"no response to {request.verb} {request.subject}: {reason}"
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kro_gitops.engine.plan.placeholder import shown, unknowns
-from kro_gitops.preview.render import Child, Failure, Rendering
+from kro_gitops.preview.render import Child, Rendering
 from kro_gitops.telemetry.printable import printable, to_json
 from kube_objects.refs import ObjectRef
 from kube_objects.yaml_writer import to_yaml
@@ -16,10 +16,12 @@ _UNSAFE = re.compile(r"[^a-z0-9._-]+")
 
 
 def as_yaml(rendering: Rendering) -> str:
-    """Print every child as a YAML document, after a line that says what it is."""
-    documents = [child_yaml(rendering, child) for child in rendering.children]
-    instance = printable(str(rendering.instance))
-    documents += [f"---\n# {instance} · {note}\n" for note in _absences(rendering)]
+    """Print every child as a YAML document, after a line that says what it is; then nested ones."""
+    documents = []
+    for part in rendering.all():
+        documents += [child_yaml(part, child) for child in part.children]
+        instance = printable(str(part.instance))
+        documents += [f"---\n# {instance} · {printable(note)}\n" for note in _absences(part)]
     return "".join(documents)
 
 
@@ -29,6 +31,10 @@ def _absences(rendering: Rendering) -> Iterator[str]:
     for name, cause in rendering.waiting.items():
         reason = "cannot be rendered" if name == cause else f"waits for {cause}"
         yield f"{name}: {reason}"
+    for failure in rendering.failures:
+        if not failure.is_pending:
+            yield f"{failure.node}: rejected ({failure.code})".removeprefix(": ")
+    yield from rendering.notes
 
 
 def child_yaml(rendering: Rendering, child: Child) -> str:
@@ -47,8 +53,8 @@ def _reason(unknown: Any) -> str:
 
 
 def as_json(renderings: list[Rendering]) -> str:
-    """Print renderings as one JSON array."""
-    listed = [_rendering_dict(rendering) for rendering in renderings]
+    """Print renderings as one JSON array; nested ones follow the one they are part of."""
+    listed = [_rendering_dict(part) for rendering in renderings for part in rendering.all()]
     return to_json(listed)
 
 
@@ -64,6 +70,11 @@ def _rendering_dict(rendering: Rendering) -> dict[str, Any]:
         "children": [_child_dict(child) for child in rendering.children],
         "excluded": rendering.excluded,
         "waiting": rendering.waiting,
+        "failures": [
+            {"node": each.node, "code": each.code, "text": each.text, "waits": each.is_pending}
+            for each in rendering.failures
+        ],
+        "notes": rendering.notes,
     }
 
 
@@ -90,12 +101,3 @@ def file_name(rendering: Rendering, child: Child, index: int) -> str:
 
 def _safe(text: str) -> str:
     return _UNSAFE.sub("-", text.lower()).strip(".-")[:200] or "unnamed"
-
-
-def failure_text(rendering: Rendering, failure: Failure) -> str:
-    """Say which expression failed for which instance, and what kro would do."""
-    verb = "waits" if failure.is_pending else "fails"
-    text = f"{rendering.instance}: {failure.node} {verb}: "
-    if failure.expression is not None:
-        text += f'eval "{failure.expression.shown}": '
-    return printable(text + failure.error.message)

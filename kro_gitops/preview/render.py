@@ -1,38 +1,37 @@
 """
 An instance and its graph become the children a cluster would be asked for.
 
-Offline, a node's object is what its template asks for; what the API server, a controller or a
-webhook adds is not known, and reading it gives a placeholder. Nothing is guessed: an absent
-field of a child is unknown, not absent.
+A thin driver of the planner (`engine.plan.instance`): it runs a pass with what templates and git
+say, answers every step with the object as it would be, and goes on with children that are instances
+of other definitions. What is evaluated, stamped or rejected is the planner's business, so a
+rendering shows what the controller applies.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from math import isfinite
 from typing import Any
 
-from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Graph, Node, NodeKind
-from kro_gitops.engine.graph.read_paths import Parts
-from kro_gitops.engine.plan.foreach import elements, expand
-from kro_gitops.engine.plan.placeholder import PartText, Placeholder, Unknown
-from kro_gitops.engine.plan.resolve import Evaluate, complete, fill, is_included
-from kro_gitops.preview.offline_values import child_data, instance_data, merged, with_defaults
+from kro_gitops.engine.applyset import FOREIGN_APPLYSET
+from kro_gitops.engine.graph.nodes import Graph, Node
+from kro_gitops.engine.instance_metadata import inventory_of
+from kro_gitops.engine.plan.children import Family, Rules, as_stored
+from kro_gitops.engine.plan.evaluation import Bounds, Fatal
+from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.offline import OfflineKnowledge, stored_instance
+from kro_gitops.engine.plan.placeholder import Unknown, is_unknown, unknowns
+from kro_gitops.engine.plan.steps import Apply, NodeState, Read, Select, Step
+from kro_gitops.engine.status import is_suspended
+from kro_gitops.metadata import APPLYSET_PART_OF
+from kro_gitops.preview.instances import check_instance
 from kro_gitops.preview.sample_data import LiveData
-from kube_cel.budget import DEFAULT_BUDGET, Budget
-from kube_cel.engine import compile_text
-from kube_cel.environment import Environment
-from kube_cel.errors import (
-    ConversionError,
-    EvaluationError,
-    MissingVariable,
-    UnknownValue,
-)
-from kube_cel.interpolation import Text
-from kube_cel.program import Program
-from kube_cel.values import is_list
 from kube_objects.errors import RefusedError
-from kube_objects.refs import KubeObject, ObjectRef
+from kube_objects.problems import Path, Severity
+from kube_objects.refs import Kind, KubeObject, ObjectRef
+
+# Where instances go that name no namespace, unless told otherwise; also kubectl's default.
+DEFAULT_NAMESPACE = "default"
+# A definition may make instances of its own kind; conditions must end that some time.
+MAX_NESTING = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,281 +51,239 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An expression that cannot be evaluated for this instance."""
+    """
+    Why a node, or a whole instance, is not applied; code and text are the controller's.
+
+    `place` is a path in the definition. `is_pending` means that the controller would wait.
+    """
 
     node: str
-    expression: Expression | None
-    error: EvaluationError | ConversionError | RefusedError
-
-    @property
-    def is_pending(self) -> bool:
-        """Say whether kro would wait here rather than report an error."""
-        return isinstance(self.error, EvaluationError) and self.error.pending
+    code: str
+    text: str
+    place: Path = ()
+    hint: str = ""
+    is_pending: bool = False
 
 
 @dataclass(slots=True)
 class Rendering:
-    """The children of one instance, in the order they would be applied."""
+    """
+    The children of one instance, in the order they would be applied.
+
+    `nested` are the renderings of those that are instances themselves. `notes` say why some are
+    not rendered although nothing is wrong.
+    """
 
     instance: ObjectRef
+    definition: str = ""
     children: list[Child] = field(default_factory=list)
     excluded: list[str] = field(default_factory=list)
     waiting: dict[str, str] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    nested: list["Rendering"] = field(default_factory=list)
+
+    def all(self) -> Iterator["Rendering"]:
+        """Yield this rendering and those nested in it, at any depth."""
+        yield self
+        for rendering in self.nested:
+            yield from rendering.all()
 
 
-@dataclass(frozen=True, slots=True)
-class _Stopped(Exception):  # noqa: N818 - it stops a node, it is nobody's error
-    """Carries a failure out of the evaluation of one node."""
+class Renderer:
+    """
+    Renders the instances of a repository.
 
-    failure: Failure
+    `graphs` are the definitions whose instances are expanded when they are children, `objects`
+    the manifests that external references may read, `given` what stands in for a cluster.
+    `depth` limits how many levels of nested instances are expanded. Children of several instances
+    must be rendered by one `Renderer` for collisions between them to be found.
+    """
+
+    def __init__(
+        self,
+        graphs: Mapping[Kind, Graph] | None = None,
+        objects: Mapping[ObjectRef, KubeObject] | None = None,
+        given: LiveData | None = None,
+        rules: Rules | None = None,
+        namespace: str = DEFAULT_NAMESPACE,
+        depth: int | None = None,
+    ) -> None:
+        self._graphs = graphs or {}
+        self._objects = objects or {}
+        self._given = given or LiveData()
+        self._rules = rules or Rules()
+        self._namespace = namespace
+        self._depth = depth
+        self._applied: dict[ObjectRef, KubeObject] = {}
+
+    def render(self, graph: Graph, instance: KubeObject, bounds: Bounds | None = None) -> Rendering:
+        """Return the children of an instance, and those of the instances among them."""
+        return self._render(graph, instance, bounds or Bounds(), 0, Child("", instance))
+
+    def values(self, graph: Graph, instance: KubeObject) -> dict[str, Any]:
+        """Return what expressions of a graph see for an instance, by name."""
+        stored = stored_instance(graph, instance, self._namespace)
+        knowledge = OfflineKnowledge(
+            dict.fromkeys(graph.nodes), graph.judged, errors_are_unknown=True
+        )
+        run = Pass(graph, stored, Family(stored, self._rules), knowledge, Bounds())
+        while steps := run.advance():
+            for step in steps:
+                self._answer(run, step)
+        return run.values
+
+    def _render(
+        self, graph: Graph, instance: KubeObject, bounds: Bounds, level: int, origin: Child
+    ) -> Rendering:
+        stored = stored_instance(graph, instance, self._namespace)
+        rendering = Rendering(ObjectRef.of(stored), graph.definition.name)
+        known = _with_known_marks(stored)
+        if is_suspended(known):
+            rendering.notes.append("suspended: no children are applied")
+            return rendering
+        try:
+            inventory_of(known)
+        except RefusedError as error:
+            rendering.failures.append(Failure("", error.code, error.message, hint=error.hint))
+            return rendering
+        knowledge = OfflineKnowledge(graph.read, graph.judged, self._applied, is_nested=level > 0)
+        run = Pass(graph, stored, Family(stored, self._rules), knowledge, bounds)
+        applied: set[tuple[str, int]] = set()
+        while steps := run.advance():
+            for step in steps:
+                self._answer(run, step)
+                if isinstance(step, Apply):
+                    applied.add((step.node, step.index))
+        for target in run.targets():
+            if (target.node, target.index) in applied:
+                node_run = run.runs[target.node]
+                maybe, each = node_run.maybe or origin.maybe, node_run.each or origin.each
+                rendering.children.append(Child(target.node, target.object, maybe, each))
+                if target.ref.name and maybe is None and each is None:
+                    self._applied.setdefault(target.ref, _membership(target.object))
+        _report(run, rendering)
+        for child in rendering.children:
+            self._expand(child, rendering, graph.nodes[child.node], bounds, level)
+        return rendering
+
+    def _answer(self, run: Pass, step: Step) -> None:
+        """Answer a step with what would be there after it."""
+        match step:
+            case Apply():
+                run.made(step, self._given.laid_over(step.node, step.object, step.index))
+            case Read():
+                found = self._objects.get(step.ref, step.body)
+                graph = self._graphs.get(step.ref.kind)
+                if graph is not None and found is not step.body:
+                    found = stored_instance(graph, found, self._namespace)
+                found = self._given.laid_over(step.node, as_stored(found), 0)
+                run.found(step, [found])
+            case Select():
+                listed = self._given.collection(step.node)
+                if listed is None:
+                    run.unknown(step)
+                else:
+                    run.found(step, listed)
+
+    def _expand(
+        self, child: Child, rendering: Rendering, node: Node, bounds: Bounds, level: int
+    ) -> None:
+        """Render a child that is an instance itself."""
+        graph = self._graphs.get(node.resource)
+        if graph is None or (self._depth is not None and level >= self._depth):
+            return
+        place = ("spec", "resources", node.index)
+        metadata = child.object["metadata"]
+        if is_unknown(metadata.get("name")) or is_unknown(metadata.get("namespace")):
+            kind = node.resource.kind
+            rendering.notes.append(f"{child.node}: children of this {kind} depend on its name")
+            return
+        if level >= MAX_NESTING:
+            text = f"node {child.node} makes instances of instances more than {MAX_NESTING} deep"
+            hint = "end the recursion with includeWhen, or render with --depth"
+            failure = Failure(child.node, "nesting-too-deep", text, place, hint)
+            rendering.failures.append(failure)
+            return
+        if not any(unknowns(child.object.get("spec"))):
+            named = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+            for problem in check_instance({**child.object, "metadata": named}, graph):
+                if problem.severity is Severity.ERROR:
+                    ref = ObjectRef.of(child.object)
+                    text = f"{ref}: {problem.summary}"
+                    failure = Failure(child.node, problem.code, text, place, problem.hint)
+                    rendering.failures.append(failure)
+                    return
+        rendering.nested.append(self._render(graph, child.object, bounds, level + 1, child))
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How large a collection may be, and what the evaluations of one instance may cost."""
+def _membership(child: KubeObject) -> KubeObject:
+    """Return what tells which instance an object belongs to; the rest need not be kept."""
+    metadata = child["metadata"]
+    labels = metadata["labels"]
+    known = {APPLYSET_PART_OF: labels[APPLYSET_PART_OF]} if isinstance(labels, dict) else {}
+    named = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+    about = {**named, "labels": known}
+    return {"apiVersion": child["apiVersion"], "kind": child["kind"], "metadata": about}
 
-    collection_size: int = 1000
-    budget: Budget = DEFAULT_BUDGET
+
+def _report(run: Pass, rendering: Rendering) -> None:
+    """Note what is left out, what waits and what was rejected."""
+    for fault in run.faults:
+        failure = Failure(fault.node, fault.code, fault.text, fault.place, fault.hint)
+        rendering.failures.append(failure)
+    for name, node_run in run.runs.items():
+        node = run.graph.nodes[name]
+        place = ("spec", "resources", node.index)
+        if node_run.state is NodeState.SKIPPED:
+            rendering.excluded.append(name)
+        for text in node_run.failures.values():
+            rendering.failures.append(Failure(name, FOREIGN_APPLYSET, text, place))
+        readiness = _readiness(run, name)
+        if isinstance(readiness, Fatal) and not run.faults:
+            error = readiness
+            rendering.failures.append(Failure(name, error.code, error.message, error.place))
+        if not node_run.pending:
+            continue
+        lacking = node_run.lacking
+        if lacking is None or lacking.expression is None:
+            needed = (each.id for each in node.dependencies)
+            rendering.waiting[name] = next((n for n in needed if _readiness(run, n)), name)
+            continue
+        rendering.waiting[name] = name
+        text = lacking.cause if lacking.message == "data pending" else lacking.message
+        failure = Failure(name, lacking.code, text, lacking.expression.place, is_pending=True)
+        rendering.failures.append(failure)
 
 
-DEFAULT_BOUNDS = Bounds()
+def _readiness(run: Pass, name: str) -> str | Fatal | None:
+    """Return why a node is not ready, or the error of its condition; `None` if it is ready."""
+    try:
+        return run.why_not_ready(name)
+    except Fatal as error:
+        return error
+
+
+def _with_known_marks(instance: KubeObject) -> KubeObject:
+    """Return an instance with those labels and annotations whose texts are known."""
+    metadata = dict(instance["metadata"])
+    for name in ("labels", "annotations"):
+        written = metadata.get(name)
+        marks = written.items() if isinstance(written, dict) else ()
+        metadata[name] = {key: text for key, text in marks if isinstance(text, str)}
+    return {**instance, "metadata": metadata}
 
 
 def render(
     graph: Graph,
     instance: KubeObject,
     live: LiveData | None = None,
-    bounds: Bounds = DEFAULT_BOUNDS,
+    bounds: Bounds | None = None,
 ) -> Rendering:
-    """Work out every child of an instance."""
-    run = _Run(graph, instance, live or LiveData(), bounds, graph.read)
-    for name in graph.order:
-        run.node(graph.nodes[name])
-    return run.rendering
+    """Render one instance for itself."""
+    return Renderer(given=live).render(graph, instance, bounds)
 
 
 def node_values(graph: Graph, instance: KubeObject, live: LiveData | None = None) -> dict[str, Any]:
-    """Return what expressions of this graph would see for an instance, name by name."""
-    run = _Run(graph, instance, live or LiveData(), DEFAULT_BOUNDS, dict.fromkeys(graph.nodes))
-    for name in graph.order:
-        run.node(graph.nodes[name])
-    return run.values
-
-
-class _Run:
-    """
-    One instance on its way through its graph; `values` grows node by node.
-
-    Only what is in `read` is remembered as a value: nobody asks for the rest.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        instance: KubeObject,
-        live: LiveData,
-        bounds: Bounds,
-        read: Parts,
-    ) -> None:
-        self.rendering = Rendering(ObjectRef.of(instance))
-        self.values: dict[str, Any] = {SCHEMA: instance_data(with_defaults(graph, instance))}
-        self._graph = graph
-        self._live = live
-        self._bounds = bounds
-        self._read = read
-        self._uncertain: dict[str, Unknown] = {}
-        # Lists of which not even the length is known are absent from the values.
-        self._unknown_names: set[str] = set()
-
-    def node(self, node: Node) -> None:
-        """Render one node, or note why there is nothing to render."""
-        if self._is_held_back(node):
-            return
-        evaluate = self._evaluator(node)
-        try:
-            included = is_included(node, self.values, evaluate)
-            if included is False:
-                self.rendering.excluded.append(node.id)
-                return
-            if included is not True:
-                self._uncertain.setdefault(node.id, included)
-            if node.kind.is_external:
-                self._refer(node, evaluate)
-            else:
-                self._make(node, evaluate)
-        except _Stopped as stopped:
-            self.rendering.failures.append(stopped.failure)
-            self.rendering.waiting[node.id] = node.id
-
-    def _is_held_back(self, node: Node) -> bool:
-        for dependency in node.dependencies:
-            if dependency.id in self.rendering.excluded:
-                # An excluded node takes along all that need it.
-                self.rendering.excluded.append(node.id)
-                return True
-            if dependency.id in self.rendering.waiting:
-                self.rendering.waiting[node.id] = dependency.id
-                return True
-            if dependency.id in self._uncertain:
-                self._uncertain.setdefault(node.id, self._uncertain[dependency.id])
-        return False
-
-    def _make(self, node: Node, evaluate: Evaluate) -> None:
-        made = [
-            self._child(
-                node, {**self.values, **binding} if binding else self.values, evaluate, each
-            )
-            for binding, each in self._bindings(node)
-        ]
-        self.rendering.children.extend(made)
-        if node.id not in self._read:
-            return
-        if node.kind is not NodeKind.COLLECTION:
-            self.values[node.id] = self._data(node, made[0].object, node.id, 0)
-        elif any(child.each is not None for child in made):
-            self._unknown_names.add(node.id)
-        else:
-            self.values[node.id] = [
-                self._data(node, child.object, f"{node.id}[{index}]", index)
-                for index, child in enumerate(made)
-            ]
-
-    def _refer(self, node: Node, evaluate: Evaluate) -> None:
-        body = fill(node, self.values, evaluate)
-        if node.kind is NodeKind.EXTERNAL:
-            complete(body, node, self._graph, self.rendering.instance.namespace)
-            self.values[node.id] = self._data(node, body, node.id, 0)
-            return
-        found = self._live.collection(node.id)
-        if found is None:
-            self._unknown_names.add(node.id)
-        else:
-            self.values[node.id] = found
-
-    def _child(
-        self, node: Node, values: Mapping[str, Any], evaluate: Evaluate, each: Unknown | None
-    ) -> Child:
-        body = fill(node, values, evaluate)
-        complete(body, node, self._graph, self.rendering.instance.namespace)
-        return Child(node.id, body, self._uncertain.get(node.id), each)
-
-    def _bindings(self, node: Node) -> Iterator[tuple[Mapping[str, Any], Unknown | None]]:
-        if node.kind is not NodeKind.COLLECTION:
-            yield {}, None
-            return
-        lists = []
-        for dimension in node.for_each:
-            found = self._list(node, dimension.expression)
-            if isinstance(found, Placeholder):
-                # The pattern of an unknown number of objects: no iterator has a value.
-                yield {}, found
-                return
-            lists.append((dimension.name, found))
-        try:
-            yield from ((binding, None) for binding in expand(lists, self._bounds.collection_size))
-        except RefusedError as error:
-            raise _Stopped(Failure(node.id, None, error)) from None
-
-    def _list(self, node: Node, expression: Expression) -> list[Any] | Placeholder:
-        try:
-            found = expression.program.value(self.values, self._bounds.budget)
-        except EvaluationError as error:
-            unknown = self._unknown(node, error)
-            if unknown is None:
-                raise _Stopped(Failure(node.id, expression, error)) from None
-            return Placeholder(_full(unknown, expression.reads), str(expression.program.type))
-        if not is_list(found):
-            null = EvaluationError("returned null, expected list")
-            raise _Stopped(Failure(node.id, expression, null))
-        return elements(found)
-
-    def _evaluator(self, node: Node) -> Evaluate:
-        def evaluate(expression: Expression, values: Mapping[str, Any]) -> Any:
-            try:
-                return checked(expression.program.evaluate(values, self._bounds.budget))
-            except (EvaluationError, ConversionError) as error:
-                unknown = self._unknown(node, error)
-                if unknown is None:
-                    raise _Stopped(Failure(node.id, expression, error)) from None
-                return self._placeholder(node, expression, values, unknown)
-
-        return evaluate
-
-    def _unknown(self, node: Node, error: EvaluationError | ConversionError) -> UnknownValue | None:
-        """Return what an evaluation waits for, if that is all that is wrong with it."""
-        if isinstance(error, UnknownValue):
-            return error
-        if not isinstance(error, MissingVariable):
-            return None
-        if error.name in self._unknown_names:
-            return UnknownValue((error.name,))
-        is_iterator = any(dimension.name == error.name for dimension in node.for_each)
-        return UnknownValue((f"each {error.name}",)) if is_iterator else None
-
-    def _placeholder(
-        self, node: Node, expression: Expression, values: Mapping[str, Any], error: UnknownValue
-    ) -> Unknown:
-        if expression.template.is_standalone:
-            return Placeholder(_full(error, expression.reads), str(expression.program.type))
-        pieces: list[str | Placeholder] = []
-        for piece in expression.template.pieces:
-            if isinstance(piece, Text):
-                pieces.append(piece.text)
-                continue
-            program = _piece_program(piece.text, expression.environment)
-            try:
-                pieces.append(str(program.evaluate(values, self._bounds.budget)))
-            except (EvaluationError, ConversionError) as failure:
-                unknown = self._unknown(node, failure) or error
-                paths = _full(unknown, expression.reads)
-                pieces.append(Placeholder(paths, str(program.type)))
-        return PartText(tuple(pieces))
-
-    def _data(self, node: Node, made: KubeObject, path: str, index: int) -> Any:
-        live = self._live.of(node.id, made, index)
-        if live is not None and live.is_whole:
-            return live.object
-        if live is not None:
-            made = merged(made, live.object)
-        return child_data(made, node.served.schema, path, self._read.get(node.id))
-
-
-_FINITE = frozenset((str, int, bool, type(None)))
-
-
-def checked(value: Any) -> Any:
-    """Refuse what no API server would get to see: JSON has no word for it."""
-    if type(value) in _FINITE or _is_finite(value):
-        return value
-    raise ConversionError("the result is no number that JSON can hold")
-
-
-def _is_finite(value: Any) -> bool:
-    if isinstance(value, float):
-        return isfinite(value)
-    if isinstance(value, list):
-        return all(map(_is_finite, value))
-    return not isinstance(value, dict) or all(map(_is_finite, value.values()))
-
-
-@lru_cache(maxsize=4096)
-def _piece_program(text: str, environment: Environment) -> Program:
-    """Compile a piece of a template; the pieces of one come up again with every instance."""
-    return compile_text(text, environment)
-
-
-def _full(error: UnknownValue, reads: tuple[str, ...]) -> tuple[str, ...]:
-    """
-    Name what an expression waits for as its author wrote it.
-
-    Evaluation stops at the first part that is not known (`deployment.status`); people look for
-    the whole path (`deployment.status.readyReplicas`).
-    """
-    found: list[str] = []
-    for path in error.paths:
-        longer = [
-            read for read in reads if read == path or read.startswith((f"{path}.", f"{path}["))
-        ]
-        found += longer or [path]
-    return tuple(dict.fromkeys(found))
+    """Return what expressions of a graph see for an instance, by name."""
+    return Renderer(given=live).values(graph, instance)

@@ -39,8 +39,9 @@ class CompiledDefinition:
 
 @dataclass(slots=True)
 class Repository:
-    """Everything a set of manifests says, worked out."""
+    """A set of manifests, compiled and checked."""
 
+    manifests: tuple[Manifest, ...] = ()
     definitions: list[CompiledDefinition] = field(default_factory=list)
     instances: list[tuple[Manifest, Graph]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -62,7 +63,9 @@ def compile_repository(
     """Compile every definition and check every instance."""
     own = SchemaSet()
     repository = Repository(
-        findings=list(manifests.findings), schemas=LayeredSchemas(own, known, own_kinds())
+        manifests=manifests.manifests,
+        findings=list(manifests.findings),
+        schemas=LayeredSchemas(own, known, own_kinds()),
     )
     for manifest in manifests.manifests:
         if is_crd(manifest.object):

@@ -13,15 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from kro_gitops.engine.plan.offline import CompleteObject
 from kube_objects.refs import KubeObject, ObjectRef
-
-
-@dataclass(frozen=True, slots=True)
-class Live:
-    """What is known of one object; `is_whole` when absent fields are known to be absent."""
-
-    object: KubeObject
-    is_whole: bool
 
 
 @dataclass(slots=True)
@@ -50,19 +43,35 @@ class LiveData:
         else:
             self.by_ref[ObjectRef.of(document)] = document
 
-    def of(self, node: str, made: KubeObject, index: int) -> Live | None:
-        """Return what is known of the object a node makes or reads."""
+    def laid_over(self, node: str, made: KubeObject, index: int) -> KubeObject:
+        """
+        Return the object that a node makes or reads, with what is given of it.
+
+        An object that is given with a uid takes its place: the API server gives every object one,
+        so this is a complete object.
+        """
         found = self.by_ref.get(ObjectRef.of(made)) if self.by_ref else None
-        if found is not None:
-            # The API server gives every object a uid: with one, this is a whole object.
-            is_whole = bool((found.get("metadata") or {}).get("uid"))
-            return Live(found, is_whole)
-        given = self.by_node.get(node)
+        if found is not None and (found.get("metadata") or {}).get("uid"):
+            return CompleteObject(found)
+        given = found if found is not None else self.by_node.get(node)
         if isinstance(given, list):
             given = given[index] if index < len(given) else None
-        return Live(given, is_whole=False) if isinstance(given, dict) else None
+        if not isinstance(given, dict):
+            return made
+        merged: KubeObject = _merged(made, given)
+        return merged
 
     def collection(self, node: str) -> list[KubeObject] | None:
         """Return the objects a selector finds, if they were given."""
         given = self.by_node.get(node)
         return given if isinstance(given, list) else None
+
+
+def _merged(known: Any, given: Any) -> Any:
+    """Lay what is given over what is known, map by map."""
+    if not isinstance(known, dict) or not isinstance(given, dict):
+        return given
+    result = dict(known)
+    for key, value in given.items():
+        result[key] = _merged(known[key], value) if key in known else value
+    return result

@@ -45,14 +45,16 @@ class Fault:
     def of_finding(cls, finding: Finding) -> "Fault":
         """Say what is wrong with a file."""
         problem = finding.problem
-        return cls(problem.code, problem.told, finding.subject, finding.origin, is_lasting=True)
+        return cls(
+            problem.code, problem.full_text, finding.subject, finding.origin, is_lasting=True
+        )
 
     @classmethod
     def of_item(
         cls, item: Item, ref: ObjectRef, error: KroGitopsError, *, field_: str = "", lasting: bool
     ) -> "Fault":
         """Say what is wrong with an object; `field_` is the API server's name of a field."""
-        return cls(error.code, error.told, str(ref), origin_of(item, field_), lasting)
+        return cls(error.code, error.full_text, str(ref), origin_of(item, field_), lasting)
 
     @property
     def order(self) -> tuple[str, int, int, str, str, str]:

@@ -15,7 +15,7 @@ from kube_objects.documents import Document, load
 from kube_objects.paths import format_path
 from kube_objects.problems import WHOLE, Finding, Origin, Path, Problem, Severity, Spot
 from kube_objects.refs import KubeObject, ObjectRef
-from kube_objects.yaml_limits import DEFAULT_LIMITS, Limits
+from kube_objects.yaml_values import DEFAULT_LIMITS, Limits
 
 _SECRET_FIELDS = ("data", "stringData")
 # Read by tools before anything reaches a cluster.

@@ -59,7 +59,7 @@ class InvalidSourceError(UserError):
         if len(self.problems) == 1:
             message, hint = self.problems[0].summary, self.problems[0].hint
         else:
-            message, hint = "; ".join(each.told for each in self.problems), ""
+            message, hint = "; ".join(each.full_text for each in self.problems), ""
         super().__init__(INVALID, f"{source}: {message}", hint=hint)
 
 

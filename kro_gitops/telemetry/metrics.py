@@ -144,11 +144,11 @@ class Metrics:
     runtime_creation_duration_seconds = histogram(
         "Time that preparing a graph for an instance took", _SHORT
     )
-    runtime_node_ignored_check_total = counter("Times that includeWhen was asked")
-    runtime_node_ignored_total = counter("Nodes left out because of includeWhen")
-    runtime_node_ready_check_total = counter("Times that readyWhen was asked")
+    runtime_node_ignored_check_total = counter("Evaluations of includeWhen")
+    runtime_node_ignored_total = counter("Nodes excluded by includeWhen")
+    runtime_node_ready_check_total = counter("Evaluations of readyWhen")
     runtime_node_not_ready_total = counter("Times that a node was not ready yet")
-    runtime_collection_size = histogram("Objects that one forEach made", _growing(1, 2, 10))
+    runtime_collection_size = histogram("Objects that one forEach created", _growing(1, 2, 10))
 
     # Reconciles of instances, as the queue sees them; `gvr` is `group/version/plural`.
     dynamic_controller_reconcile_total = counter("Reconciles of instances", "gvr")
@@ -162,11 +162,11 @@ class Metrics:
     )
     dynamic_controller_handler_errors_total = counter("Reconciles of instances that failed", "gvr")
     dynamic_controller_reconcile_panics_total = counter(
-        "Reconciles of instances that failed in a way nobody foresaw", "gvr"
+        "Reconciles of instances that failed with an unexpected error", "gvr"
     )
-    dynamic_controller_handler_count_total = gauge("Kinds whose instances are heard of", "type")
-    dynamic_controller_handler_attach_total = counter("Times that listening began", "type")
-    dynamic_controller_handler_detach_total = counter("Times that listening ended", "type")
+    dynamic_controller_handler_count_total = gauge("Kinds whose instances are watched", "type")
+    dynamic_controller_handler_attach_total = counter("Watches started", "type")
+    dynamic_controller_handler_detach_total = counter("Watches stopped", "type")
 
     # Watches.
     dynamic_controller_gvr_count = gauge("Kinds of instances that are reconciled")
@@ -176,7 +176,7 @@ class Metrics:
         "Time until all objects of a kind were known", _LONG, "gvr"
     )
     dynamic_controller_informer_events_total = counter(
-        "Changes of instances that were heard", "gvr", "event_type"
+        "Changes of instances received", "gvr", "event_type"
     )
     dynamic_controller_instance_watch_count = gauge(
         "Instances that watch other objects", "parent_gvr"
@@ -186,7 +186,7 @@ class Metrics:
     )
     dynamic_controller_route_total = counter("Changes of watched kinds", "gvr")
     dynamic_controller_route_match_total = counter(
-        "Changes of watched kinds that woke an instance", "gvr"
+        "Changes of watched kinds that queued an instance", "gvr"
     )
 
     # Instances.
@@ -194,18 +194,18 @@ class Metrics:
         "Changes of an instance's state", "gvr", "from_state", "to_state"
     )
     instance_reconcile_duration_seconds = histogram(
-        "Time that one pass over an instance took", _LONG, "gvr"
+        "Time that one reconcile of an instance took", _LONG, "gvr"
     )
-    instance_reconcile_total = counter("Passes over instances", "gvr")
-    instance_reconcile_errors_total = counter("Passes over instances that failed", "gvr")
+    instance_reconcile_total = counter("Reconciles of instances", "gvr")
+    instance_reconcile_errors_total = counter("Failed reconciles of instances", "gvr")
     instance_graph_resolution_success_total = counter(
-        "Passes that found the compiled graph of their instance", "gvr"
+        "Reconciles that found the compiled graph of their instance", "gvr"
     )
     instance_graph_resolution_pending_total = counter(
-        "Passes that found their graph not compiled yet", "gvr"
+        "Reconciles whose graph was not compiled yet", "gvr"
     )
     instance_graph_resolution_failures_total = counter(
-        "Passes that found no usable graph", "gvr", "reason"
+        "Reconciles without a usable graph", "gvr", "reason"
     )
 
     # Definitions.
@@ -250,32 +250,32 @@ class Metrics:
 
     # Schemas.
     schema_resolver_cache_hits_total = counter("Schemas that were known")
-    schema_resolver_cache_misses_total = counter("Schemas that had to be asked for")
+    schema_resolver_cache_misses_total = counter("Schemas that were requested")
     schema_resolver_cache_evictions_total = counter("Schemas forgotten")
     schema_resolver_singleflight_deduplicated_total = counter(
-        "Schemas that somebody else was asking for already"
+        "Schema requests joined with one in progress"
     )
-    schema_resolver_errors_total = counter("Schemas that could not be had")
+    schema_resolver_errors_total = counter("Schemas that could not be read")
     schema_resolver_cache_size = gauge("Schemas that are known")
     schema_resolver_api_call_duration_seconds = histogram(
-        "Time that asking for a schema took", _growing(0.01, 2, 10)
+        "Time that a schema request took", _growing(0.01, 2, 10)
     )
 
     # Requests to the API server.
     rest_client_requests_total = counter("HTTP requests", "code", "method", "host")
     rest_client_request_duration_seconds = histogram(
-        "Time until the answer to a request began", _REQUEST, "verb"
+        "Time until the response to a request started", _REQUEST, "verb"
     )
     rest_client_rate_limiter_duration_seconds = histogram(
-        "Time that requests were held back", _REQUEST, "verb"
+        "Time that requests were delayed by the rate limit", _REQUEST, "verb"
     )
     rest_client_request_size_bytes = histogram("Size of requests", _SIZE, "verb")
-    rest_client_response_size_bytes = histogram("Size of answers", _SIZE, "verb")
+    rest_client_response_size_bytes = histogram("Size of responses", _SIZE, "verb")
     rest_client_request_retries_total = counter("Requests sent again", "code", "method")
 
     # Queues and controllers, as controller-runtime counts them.
     workqueue_depth = gauge("Keys that are due", "name", "controller", "priority")
-    workqueue_adds_total = counter("Keys added and taken", "name", "controller")
+    workqueue_adds_total = counter("Keys added to the queue", "name", "controller")
     workqueue_queue_duration_seconds = histogram(
         "Time that a key was due before it was taken", _QUEUE, "name", "controller"
     )
@@ -294,23 +294,23 @@ class Metrics:
     kro_gitops_api_requests_total = counter("Requests to the API server", "verb", "kind", "code")
     kro_gitops_children_applied_total = counter("Children applied", "kind")
     kro_gitops_drift_repaired_total = counter(
-        "Children applied again because somebody else had changed them", "kind"
+        "Children applied again because another field manager had changed them", "kind"
     )
-    kro_gitops_source_polls_total = counter("Questions to a remote", "source", "outcome")
+    kro_gitops_source_polls_total = counter("Polls of a remote", "source", "outcome")
     kro_gitops_source_poll_seconds = histogram(
         "How long a poll took, with its fetch", _SOURCE_SECONDS, "source"
     )
-    kro_gitops_source_syncs_total = counter("Revisions gone through", "source", "result")
+    kro_gitops_source_syncs_total = counter("Revisions applied", "source", "result")
     kro_gitops_source_sync_seconds = histogram(
         "How long a revision took to apply", _SOURCE_SECONDS, "source"
     )
     kro_gitops_source_step_seconds = histogram(
-        "How long a step on the way of a revision took", _SOURCE_SECONDS, "source", "step"
+        "How long a step of applying a revision took", _SOURCE_SECONDS, "source", "step"
     )
     kro_gitops_source_writes_total = counter("Objects of a source written", "source", "what")
     kro_gitops_source_ready = gauge("1 if a source is ready, 0 if not", "source")
     kro_gitops_source_objects = gauge("Objects in a source's inventory", "source")
-    kro_gitops_webhooks_total = counter("Calls of webhooks", "forge", "outcome")
+    kro_gitops_webhooks_total = counter("Webhook requests", "forge", "outcome")
     kro_gitops_informer_objects = gauge("Objects held in memory", "kind")
 
     def __init__(self, kro_version: str = "", clock: Callable[[], float] = time.time) -> None:

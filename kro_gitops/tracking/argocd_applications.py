@@ -13,7 +13,7 @@ again. So the application is looked at first:
 |---|---|
 | does not exist | refused: a name that appears later would claim our objects |
 | no automated prune, no self-heal | fine: Argo CD only watches |
-| one of them, and other repository, path or revision than ours | refused: two writers |
+| one of them, and other repository, path or revision than ours | rejected: two writers |
 | prune, and a tool (Helm, Kustomize, …), or only the top folder | refused: not the same objects |
 | otherwise | fine: both write the same |
 
@@ -95,7 +95,7 @@ def application_conflict(
     `revision` is what people call it: a branch, a tag, a commit, empty for the remote's HEAD.
     """
     if application is None:
-        return "the application does not exist; create it first, or drop tracking.application"
+        return "the application does not exist; create it first, or remove tracking.application"
     name = ObjectRef.of(application).place
     spec = _mapping(application.get("spec"))
     automation = _automation(spec)
@@ -104,9 +104,12 @@ def application_conflict(
     what = f"application {name} has automated {' and '.join(automation)}"
     sources = list(_sources(spec))
     for difference in _differences(sources, url, revision, paths):
-        return f"{what}, and {difference}: two writers; switch that off, or name our source there"
+        return (
+            f"{what}, and {difference}: it would revert the changes of this source; "
+            "disable the automation, or let both read the same"
+        )
     if "prune" in automation and (why := _other_objects(sources)):
-        return f"{what}, and {why}, so it would delete what only we see"
+        return f"{what}, and {why}, so it would delete objects that only this source reads"
     return ""
 
 
@@ -131,26 +134,26 @@ def _differences(
     for source in sources:
         theirs = _text(source.get("repoURL"))
         if _place(theirs) != _place(url):
-            yield f"its repository {_printable(theirs)} is another than ours"
+            yield f"its repository {_printable(theirs)} is not that of the source"
         wanted = _text(source.get("targetRevision"))
         if _revision(wanted) != _revision(revision):
-            yield f"its revision {wanted or _HEAD} is another than ours ({revision or _HEAD})"
+            yield f"its revision {wanted or _HEAD} is not that of the source ({revision or _HEAD})"
     found = {_folder(_text(source.get("path"))) for source in sources}
     ours = {_folder(path) for path in paths} or {"."}
     if found != ours:
-        yield f"its path {_listed(found)} is another than ours ({_listed(ours)})"
+        yield f"its path {_listed(found)} is not that of the source ({_listed(ours)})"
 
 
 def _other_objects(sources: list[Mapping[str, Any]]) -> str:
     for source in sources:
         tools = [name for name in _TOOLS if source.get(name)]
         if tools:
-            return f"it makes its manifests with {tools[0]}"
+            return f"it generates its manifests with {tools[0]}"
         directory = _mapping(source.get("directory"))
         if directory.get("recurse") is not True:
-            return "it reads the top folder only (set spec.source.directory.recurse: true)"
+            return "it reads the top-level directory only (set spec.source.directory.recurse: true)"
         if directory.get("include") or directory.get("exclude"):
-            return "it leaves out files (spec.source.directory.include or exclude)"
+            return "it excludes files (spec.source.directory.include or exclude)"
     return ""
 
 

@@ -7,7 +7,7 @@ again and again, and a cluster-scoped child is never collected but raises warnin
 without a namespace is found from everywhere.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -35,20 +35,21 @@ class OwnerReference:
     A reference to an object that must outlive the one it stands on.
 
     Never the controlling one: there can be only one, and others refuse to adopt a child that
-    has it. `block_owner_deletion` makes a foreground deletion wait for the child.
+    has it. `block_owner_deletion` makes a foreground deletion wait for the child. `uid` is a text,
+    or without a cluster whatever stands for one that is not known yet.
     """
 
     api_version: str
     kind: str
     name: str
-    uid: str
+    uid: Hashable
     controller: bool = False
     block_owner_deletion: bool = True
 
     @classmethod
-    def to(cls, owner: ObjectRef, uid: str) -> "OwnerReference":
+    def to(cls, owner: ObjectRef, uid: Hashable) -> "OwnerReference":
         """Refer to an object of the cluster; what was never created has no uid."""
-        if not uid:
+        if uid == "":
             raise ValueError(f"{owner} has no uid: only objects of a cluster can be owners")
         return cls(owner.kind.api_version, owner.kind.kind, owner.name, uid)
 
@@ -75,7 +76,7 @@ def relation(instance: ObjectRef, child: ObjectRef) -> Relation:
     return Relation.OTHER_NAMESPACE
 
 
-def owner_reference(owner: ObjectRef, uid: str, child: ObjectRef) -> OwnerReference:
+def owner_reference(owner: ObjectRef, uid: Hashable, child: ObjectRef) -> OwnerReference:
     """Refer from a child to its owner; refuse where Kubernetes would not find the owner."""
     found = relation(owner, child)
     if not found.allows_owner:

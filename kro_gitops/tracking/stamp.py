@@ -13,7 +13,7 @@ A template's own values win, with a warning. Two things are refused: keys of our
 and an id by which a child that nobody owns claims to be in git.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Flag, StrEnum, auto
 from typing import Any
@@ -121,24 +121,26 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The instance, as far as its children must know it."""
+    """
+    The instance, as far as its children must know it.
+
+    Without a cluster its uid, and values of labels and annotations, may be placeholders.
+    """
 
     ref: ObjectRef
-    uid: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    uid: Hashable
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, obj: KubeObject) -> "Parent":
         """Read it off a live instance."""
         metadata = _mapping(obj.get("metadata"))
-        marks = _marks(metadata)
-        uid = metadata.get("uid")
         return cls(
             ObjectRef.of(obj),
-            uid if isinstance(uid, str) else "",
-            marks.labels,
-            marks.annotations,
+            metadata.get("uid") or "",
+            _mapping(metadata.get("labels")),
+            _mapping(metadata.get("annotations")),
         )
 
 
@@ -152,10 +154,11 @@ class Child:
     role: Role = Role.CHILD
 
     @classmethod
-    def of(cls, obj: KubeObject, role: Role = Role.CHILD) -> "Child":
-        """Read it off a desired object."""
+    def of(cls, obj: KubeObject, role: Role = Role.CHILD, ref: ObjectRef | None = None) -> "Child":
+        """Read it off a desired object; `ref` is its name, if that is known already."""
         metadata = _mapping(obj.get("metadata"))
-        return cls(ObjectRef.of(obj), _marks(metadata), metadata.get("ownerReferences"), role)
+        owners = metadata.get("ownerReferences")
+        return cls(ref or ObjectRef.of(obj), _marks(metadata), owners, role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,25 +203,50 @@ def situation(parent: Parent, child: Child, policy: Policy) -> Situation:
             return Situation.OUT_OF_REACH_LABELLED if labelled else Situation.OUT_OF_REACH
 
 
-def stamp(parent: Parent, child: Child, policy: Policy) -> Stamp:
-    """Work out what a child must carry."""
-    row = TABLE[situation(parent, child, policy)]
-    if not row.is_marked:
-        return NO_STAMP
-    _reject_reserved(child)
-    owners = tuple(_owner(each, parent, child) for each in row.owners)
-    if not merge_owners(child.owners, owners):
-        _reject_claim(child)
+class Stamper:
+    """
+    Stamps the children of one instance.
 
-    copied = _copied(parent, row, policy)
-    warnings = tuple(_overridden(copied, child))
-    kept = _without_overridden(copied, child)
-    flowing = propagated_labels(parent.labels, policy.flowing, policy.argocd.label_key)
-    labels = {**_missing(flowing, child.marks.labels), **kept.labels}
-    annotations = {**kept.annotations, **_own_keys(parent)}
-    if not owners and _is_marked(child, kept, policy.argocd):
-        annotations |= _protection_options(child.marks.annotations)
-    return Stamp(labels, annotations, owners, warnings)
+    What is taken over from the instance is the same for all its children in the same situation,
+    so it is computed once.
+    """
+
+    def __init__(self, parent: Parent, policy: Policy) -> None:
+        self._parent = parent
+        self._policy = policy
+        self._copied: dict[Situation, TrackingMetadata] = {}
+        self._flowing = propagated_labels(parent.labels, policy.flowing, policy.argocd.label_key)
+        self._own_keys = _own_keys(parent)
+
+    def stamp(self, child: Child) -> Stamp:
+        """Return what a child must carry."""
+        found = situation(self._parent, child, self._policy)
+        row = TABLE[found]
+        if not row.is_marked:
+            return NO_STAMP
+        _reject_reserved(child)
+        owners = tuple(_owner(each, self._parent, child) for each in row.owners)
+        if not owners and not merge_owners(child.owners, owners):
+            _reject_claim(child)
+
+        copied = self._copied.get(found)
+        if copied is None:
+            copied = self._copied[found] = _copied(self._parent, row, self._policy)
+        marks = child.marks
+        warnings: tuple[Problem, ...] = ()
+        if copied.labels or copied.annotations:
+            warnings = tuple(_overridden(copied, child))
+            copied = _without_overridden(copied, child)
+        labels = {**_missing(self._flowing, marks.labels), **copied.labels}
+        annotations = {**copied.annotations, **self._own_keys}
+        if not owners and _is_marked(child, copied, self._policy.argocd):
+            annotations |= _protection_options(marks.annotations)
+        return Stamp(labels, annotations, owners, warnings)
+
+
+def stamp(parent: Parent, child: Child, policy: Policy) -> Stamp:
+    """Return what one child must carry."""
+    return Stamper(parent, policy).stamp(child)
 
 
 def _owner(owner: Owner, parent: Parent, child: Child) -> OwnerReference:
@@ -240,9 +268,10 @@ def _copied(parent: Parent, row: Row, policy: Policy) -> TrackingMetadata:
     )
 
 
-def _ids(annotations: Mapping[str, str]) -> dict[str, str]:
+def _ids(annotations: Mapping[str, Any]) -> dict[str, str]:
     """Return the tracking id with its installation id, or neither."""
-    if parse_tracking_id(annotations.get(ARGOCD_TRACKING_ID, "")) is None:
+    written = annotations.get(ARGOCD_TRACKING_ID, "")
+    if isinstance(written, str) and parse_tracking_id(written) is None:
         return {}
     both = (ARGOCD_TRACKING_ID, ARGOCD_INSTALLATION_ID)
     return {key: annotations[key] for key in both if key in annotations}
@@ -321,9 +350,9 @@ def _reject_claim(child: Child) -> None:
     if found is not None and found.names(child.ref):
         raise RefusedError(
             "KG-T01",
-            f"{child.ref}: its template sets the tracking id {written!r}, which names it as an "
-            "object in git; it is not, and nothing owns it, so Argo CD would prune it",
-            hint=f"leave {ARGOCD_TRACKING_ID} out of the template: the instance's id is copied",
+            f"{child.ref}: the template sets the tracking id {written!r}, which names the child as "
+            "an object in git; it has no owner reference, so Argo CD would prune it",
+            hint=f"remove {ARGOCD_TRACKING_ID} from the template: the instance's id is copied",
         )
 
 
@@ -336,6 +365,8 @@ def _marks(metadata: Mapping[str, Any]) -> TrackingMetadata:
 
 
 def _texts(value: object) -> dict[str, str]:
+    if not value:
+        return {}
     # A value that is no text will be refused by the server, but its key is taken.
     return {key: text if isinstance(text, str) else "" for key, text in _mapping(value).items()}
 

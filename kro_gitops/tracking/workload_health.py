@@ -222,7 +222,7 @@ def _service(obj: KubeObject) -> HealthStatus:
     if mapping(obj, "spec").get("type") != "LoadBalancer":
         return _HEALTHY
     given = mapping(obj, "status", "loadBalancer").get("ingress")
-    return _HEALTHY if given else _progressing("no load balancer has been given yet")
+    return _HEALTHY if given else _progressing("no load balancer address is assigned yet")
 
 
 _BY_KIND: Mapping[tuple[str, str], Callable[[KubeObject], HealthStatus]] = {

@@ -49,7 +49,7 @@ def test_comments_above_values_become_rows() -> None:
 
 
 def test_defaults_are_shown_as_json() -> None:
-    assert '| `rbac.mode` | `"unrestricted"` | What the controller may do.' in values_table()
+    assert '| `rbac.mode` | `"unrestricted"` | Permissions of the controller.' in values_table()
 
 
 # Values of kro's chart that the page says are not there.

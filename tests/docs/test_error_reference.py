@@ -16,7 +16,8 @@ WITHOUT_EXAMPLE = {
     *("cyclic-type", "expression-build", "schema-too-deep"),
     *("schema-too-large", "unknown-reference"),
     *("collection-too-large", "data-missing", "evaluation-failed", "evaluation-stopped"),
-    *("result-unusable", "value-unknown"),
+    *("result-unusable", "value-unknown", "identity-collision", "namespace-missing"),
+    *("nesting-too-deep", "not-a-boolean"),
     # What a cluster is needed for.
     *("embedded-api-ended", "folder-unusable", "snapshot-unusable"),
     *("store-in-use", "store-not-empty", "store-unusable"),

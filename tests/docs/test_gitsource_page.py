@@ -10,6 +10,7 @@ from kro_gitops.source import prune, status
 from kro_gitops.source.api import GIT_SOURCE_SCHEMA
 from kro_gitops.source.spec_reading import Defaults, read_spec
 from kro_gitops.source.spec_schema import SPEC_SCHEMA
+from kro_gitops.tracking.inventory import SHARD_SIZE
 from kube_cel.validation_rules import check_rules
 from kube_objects.refs import KubeObject
 from kube_objects.validation import Checks, validate
@@ -51,6 +52,12 @@ def test_every_condition_has_a_row_and_no_other() -> None:
         status.APPLIED, status.HEALTHY, status.PINNED, status.FOREIGN, status.CONFLICT,
         status.BRAKED, status.DEPENDENCY, status.SUSPENDED,
     }  # fmt: skip
+
+
+def test_the_size_of_a_shard_is_that_of_the_program() -> None:
+    explanation = PAGE.parents[1] / "explanation" / "sources.md"
+    for text in (TEXT, explanation.read_text(encoding="utf-8")):
+        assert re.findall(r"holds up to (\d+) entries", text) == [str(SHARD_SIZE)]
 
 
 def test_annotations_and_labels_are_those_of_the_program() -> None:

@@ -562,7 +562,10 @@ def test_helm_installs_changes_modes_and_leaves_the_crds(own_plane: Plane, helm:
     assert "It may do everything in this cluster" in notes
     assert role()["rules"] == [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     notes = run("upgrade", RELEASE, str(CHART), "--set=rbac.mode=aggregation")
-    assert "It may read definitions and serve their kinds, and fetch what sources name" in notes
+    assert (
+        "It may read definitions and serve their kinds, and fetch the repositories of sources"
+        in notes
+    )
     assert "aggregationRule" in role()
     assert not role().get("rules")  # a controller, which does not run here, adds them up
     run("upgrade", RELEASE, str(CHART), "--set=rbac.mode=unrestricted")

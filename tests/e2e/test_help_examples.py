@@ -30,6 +30,7 @@ from kro_gitops.cli import (
     tree,
     why,
 )
+from kro_gitops.cli.flag_arguments import given_flags
 from kro_gitops.cli.main import VERBS, build_parser
 from kro_gitops.settings.settings import parse_settings
 from tests.command import EXAMPLES, PROGRAM
@@ -84,7 +85,7 @@ def test_an_example_works(command: str, home: Path) -> None:
 @pytest.mark.parametrize("command", _COMMAND.findall(run.EXAMPLES))
 def test_an_example_of_run_makes_settings(command: str) -> None:
     arguments = build_parser("run").parse_args(shlex.split(command)[1:])
-    settings = parse_settings(run._given(arguments), {})
+    settings = parse_settings(given_flags(arguments), {})
     assert settings.in_cluster or settings.context or settings.is_embedded
 
 

@@ -113,7 +113,7 @@ async def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path) -> None
         raise AssertionError("nobody waited that long")
 
     async with transport_to(sleep, tmp_path, ClientLimits(timeout=0.1, attempts=1)) as transport:
-        with pytest.raises(ClusterUnavailable, match="no answer to get /thing"):
+        with pytest.raises(ClusterUnavailable, match="no response to get /thing"):
             await transport.send(READ)
 
 

@@ -2,7 +2,7 @@
 Children made, changed and deleted.
 
 A child that is ours is applied with force: its fields are ours to set. One that we do not know may
-be an object which somebody else made: it is not taken over unless that is allowed. So it is looked
+be an object which another client made: it is not adopted unless that is allowed. So it is looked
 at first; but not for an instance that is new. Its children cannot be there, and asking would cost a
 request each, so it is tried without force: the answer tells, in the list of who set which field,
 whether the object was there before, and then it is given back at once.
@@ -57,7 +57,7 @@ class Applier:
         self._observer = observer
         # Objects being made right now, and for whom: two instances may want the same one.
         self._claims: dict[Target, ObjectRef] = {}
-        # Objects that turned out to be somebody else's.
+        # Objects that turned out to be another client's.
         self._foreign: set[Target] = set()
 
     async def apply(self, errand: Errand, step: Apply) -> KubeObject:
@@ -105,8 +105,8 @@ class Applier:
             place = f"{namespace}/{name}" if namespace else name
             raise RefusedError(
                 "foreign-applyset",
-                f"{target[0].kind} {place} is being made for {holder}",
-                hint="two instances want the same object: give the child another name",
+                f"{target[0].kind} {place} is being created for {holder}",
+                hint="two instances create the same object: give the child another name",
             )
 
     async def _apply_first(self, errand: Errand, step: Apply, target: Target) -> KubeObject:
@@ -120,12 +120,12 @@ class Applier:
         if target in self._foreign and is_ours:
             await self._give_back(errand, step.ref)
         if target in self._foreign or not is_ours:
-            raise _refusal(step.ref, other_managers(found, _OURS) or ("somebody else",))
+            raise _refusal(step.ref, other_managers(found, _OURS) or ("another client",))
         # Ours, but it lost its label.
         return await errand.cluster.apply(step.object, _options(force=True))
 
     async def _apply_unseen(self, errand: Errand, step: Apply, target: Target) -> KubeObject:
-        """Apply a child of a new instance, which is not there unless somebody else made it."""
+        """Apply a child of a new instance, which is not there unless another client made it."""
         try:
             answer = await errand.cluster.apply(step.object, _options(force=False))
         except Conflict as error:
@@ -180,7 +180,7 @@ def _is_ours(live: KubeObject | None) -> bool:
 def _refusal(ref: ObjectRef, owners: tuple[str, ...]) -> RefusedError:
     return RefusedError(
         "not-ours",
-        f"{ref} exists already and was made by {', '.join(owners)}: it is not taken over; "
+        f"{ref} already exists and was created by {', '.join(owners)}: it is not adopted; "
         f'remove or rename it, or set {ADOPT}: "true" on the instance',
     )
 

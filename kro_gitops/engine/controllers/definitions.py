@@ -205,7 +205,7 @@ class Definitions:
         session.set(reported.resolved(latest.number))
         session.set(reported.IS_ACCEPTED)
         session.graph = compiled.graph
-        assert compiled.graph is not None, "what is accepted was compiled"
+        assert compiled.graph is not None, "accepted definitions are compiled"
         try:
             crd = await self._tools.publisher.publish(compiled.graph.crd, session.definition)
         except KroGitopsError as error:
@@ -315,7 +315,7 @@ class Definitions:
             left = len(self._tools.watches.instances(serving.kind))
             if left:
                 # The API server deletes them now, and they need us for that.
-                session.set(reported.deleting(f"waiting for {left} instances to go"))
+                session.set(reported.deleting(f"waiting for {left} instances to be deleted"))
                 await self._report(session)
                 return Result(1.0)
             self._servings.pop(serving.kind, None)

@@ -101,7 +101,7 @@ class Deletions:
             self._watches.forget_lost(errand.key)
             return DONE
         log.info(
-            "children of a lost instance go",
+            "deleting children of a lost instance",
             extra={"key": str(errand.key), "children": len(going.to_delete)},
         )
         missed = await with_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))

@@ -43,6 +43,7 @@ from kro_gitops.engine.instance_metadata import (
 from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules, is_same_desire
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
+from kro_gitops.engine.plan.knowledge import LiveKnowledge
 from kro_gitops.engine.plan.steps import Apply, Read, Select, Step
 from kro_gitops.engine.served_kind import Serving
 from kro_gitops.engine.status import (
@@ -126,6 +127,7 @@ class Instances:
         self._servings = servings
         self._children = Rules(rules.version, rules.tracking)
         self._bounds = Bounds(rules.collection_size, Stopwatch(rules.evaluation_limit).begin)
+        self._knowledge = LiveKnowledge(hands.watches)
         self._failures: dict[ObjectRef, int] = {}
         self._new: set[ObjectRef] = set()  # seen from their beginning, and not yet ready
 
@@ -223,7 +225,7 @@ class Instances:
     def _pass(self, session: _Session) -> Pass:
         instance = session.account.instance
         family = Family(instance, self._children, session.account.serving.source_revision)
-        return Pass(session.graph, instance, family, self._hands.watches, self._bounds)
+        return Pass(session.graph, instance, family, self._knowledge, self._bounds)
 
     async def _manage(self, session: _Session, inventory: Inventory) -> bool:
         """See to it that the instance carries what it must; say whether it had to be written."""
@@ -265,7 +267,7 @@ class Instances:
 
     def _tell_repair(self, account: Account, step: Apply) -> None:
         if step.live is not None and is_same_desire(step.live, step.object):
-            text = f"{step.ref} was changed by somebody else, and put right"
+            text = f"{step.ref} was changed by another field manager and was applied again"
             self._hands.reporter.tell(account, "Normal", "Repaired", text)
 
     # Concluding

@@ -28,9 +28,9 @@ _LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
 _PRESERVE_UNKNOWN = "x-kubernetes-preserve-unknown-fields"
 _VALIDATIONS = "x-kubernetes-validations"
 
-_LOSES_VALUES = "existing instances lose what they set there"
-_NO_LONGER_FIT = "values of existing instances may no longer fit"
-_MUST_BE_GIVEN = "instances without it can no longer be written: give it a default"
+_LOSES_VALUES = "existing instances lose the value of this field"
+_NO_LONGER_FIT = "values of existing instances may become invalid"
+_MUST_BE_GIVEN = "instances without the field become invalid: add a default"
 
 # keyword, kro's word for it, and whether a greater value is the stricter one
 _CONSTRAINTS = (
@@ -63,7 +63,7 @@ def compare(old_crd: KubeObject, new_crd: KubeObject) -> tuple[Change, ...]:
     changes = _Changes()
     if old.get("name") != new.get("name"):
         text = f"Type changed from {old.get('name')} to {new.get('name')}"
-        changes.breaking("version", text, "clients of the old version find nothing")
+        changes.breaking("version", text, "clients of the old version get 404")
     else:
         _compare_schemas("", _root_schema(old, "old"), _root_schema(new, "new"), changes)
         _compare_version(old, new, changes)
@@ -145,7 +145,7 @@ def _compare_fixed(old_crd: KubeObject, new_crd: KubeObject, changes: _Changes) 
         before, after = _get(old_crd, "spec", *steps), _get(new_crd, "spec", *steps)
         if before != after:
             name = steps[-1].capitalize()
-            hint = "a CRD keeps it for life: it would have to be deleted and made anew"
+            hint = "it cannot change: the CRD would have to be deleted and created again"
             changes.breaking(steps[-1], f"{name} changed from {before} to {after}", hint)
 
 
@@ -289,10 +289,10 @@ def _compare_list_type(path: str, old: Schema, new: Schema, changes: _Changes) -
         if after == "atomic":
             changes.harmless(path, text)
         else:
-            changes.breaking(path, text, "lists with items that are the same are refused")
+            changes.breaking(path, text, "lists with duplicate items are rejected")
     elif (keys := old.get(_LIST_MAP_KEYS)) != (new_keys := new.get(_LIST_MAP_KEYS)):
         text = f"List map keys changed from {_joined(keys)} to {_joined(new_keys)}"
-        changes.breaking(path, text, "other items than before are the same")
+        changes.breaking(path, text, "other items than before count as duplicates")
 
 
 def _compare_rules(path: str, old: Schema, new: Schema, changes: _Changes) -> None:

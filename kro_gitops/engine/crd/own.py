@@ -28,92 +28,91 @@ _TYPE_TEXTS = {
 }
 
 _SPEC_TEXTS = {
-    "spec": "What the kind looks like, and the objects that stand behind each of its instances.",
-    "spec.schema": "The kind that is served: its names, its fields, its status.",
+    "spec": "The schema of the kind, and the resources of each instance.",
+    "spec.schema": "The kind to serve: its names, fields and status.",
     "spec.schema.kind": "The kind of the instances, in PascalCase. It cannot be changed.",
-    "spec.schema.apiVersion": "The version under which the kind is served, v1alpha1 say. "
+    "spec.schema.apiVersion": "The version of the kind, for example v1alpha1. "
     "It cannot be changed.",
     "spec.schema.group": "The API group of the kind. It cannot be changed.",
-    "spec.schema.scope": "Whether instances live in namespaces. It cannot be changed.",
+    "spec.schema.scope": "The scope of instances. It cannot be changed.",
     "spec.schema.spec": "The fields of an instance's spec, in SimpleSchema: "
     "`replicas: integer | default=1 minimum=1`.",
-    "spec.schema.types": "Types with a name, for use in the spec.",
+    "spec.schema.types": "Named types, for use in the spec.",
     "spec.schema.status": "The fields of an instance's status: expressions over its children, "
     "`endpoint: ${service.spec.clusterIP}`.",
-    "spec.schema.additionalPrinterColumns": "What `kubectl get` shows of an instance, in place of "
-    "state, readiness and age.",
+    "spec.schema.additionalPrinterColumns": "Columns of `kubectl get`, instead of state, "
+    "readiness and age.",
     "spec.schema.additionalPrinterColumns[]": "A column.",
     "spec.schema.additionalPrinterColumns[].name": "The heading of the column.",
     "spec.schema.additionalPrinterColumns[].type": "The OpenAPI type of the value.",
-    "spec.schema.additionalPrinterColumns[].jsonPath": "Where the value is found in an instance.",
-    "spec.schema.additionalPrinterColumns[].description": "What the column is about.",
+    "spec.schema.additionalPrinterColumns[].jsonPath": "The JSON path of the value in an instance.",
+    "spec.schema.additionalPrinterColumns[].description": "The description of the column.",
     "spec.schema.additionalPrinterColumns[].format": "The OpenAPI format of the value.",
-    "spec.schema.additionalPrinterColumns[].priority": "0 shows the column always, a higher number "
-    "only with `-o wide`.",
+    "spec.schema.additionalPrinterColumns[].priority": "0: always shown; higher numbers only with "
+    "`-o wide`.",
     "spec.schema.shortNames": "Short names for kubectl.",
-    "spec.schema.categories": "Categories for kubectl: `kubectl get CATEGORY` shows all kinds "
-    "in it.",
-    "spec.schema.metadata": "What the generated CRD carries.",
+    "spec.schema.categories": "Categories for kubectl: `kubectl get CATEGORY` lists all kinds "
+    "of the category.",
+    "spec.schema.metadata": "Metadata of the generated CRD.",
     "spec.schema.metadata.labels": "Labels of the generated CRD.",
     "spec.schema.metadata.annotations": "Annotations of the generated CRD.",
-    "spec.resources": "The objects behind an instance. Expressions may refer to other objects; "
-    "what is referred to comes first.",
-    "spec.resources[]": "An object to create, several with forEach, or an object to read.",
-    "spec.resources[].id": "The name by which expressions refer to the object.",
+    "spec.resources": "The resources of an instance. Expressions may read other resources, "
+    "which are then applied first.",
+    "spec.resources[]": "An object to create, several with forEach, or an external object to read.",
+    "spec.resources[].id": "The name by which expressions read the object.",
     "spec.resources[].template": "The object to create, with expressions in ${…}.",
-    "spec.resources[].externalRef": "An object that somebody else creates, to be read only.",
+    "spec.resources[].externalRef": "An object of another owner; it is read, never written.",
     "spec.resources[].externalRef.apiVersion": "The group and version of the object: apps/v1.",
     "spec.resources[].externalRef.kind": "The kind of the object.",
-    "spec.resources[].externalRef.metadata": "Which object: by name, or all that match a selector.",
+    "spec.resources[].externalRef.metadata": "An object by name, or all that match a selector.",
     "spec.resources[].externalRef.metadata.name": "The name of the object; not with a selector.",
     "spec.resources[].externalRef.metadata.namespace": "The namespace of the object. Without it "
     "a name is looked up in the instance's namespace, and a selector in all.",
     "spec.resources[].externalRef.metadata.selector": "A label selector, or one expression that "
-    "yields it; not with a name.",
-    "spec.resources[].readyWhen": "Conditions, all of which must hold before the object counts as "
-    "ready. Without any, it is ready when it exists.",
-    "spec.resources[].includeWhen": "Conditions, all of which must hold for the object to exist. "
-    "They are looked at again whenever something changes.",
-    "spec.resources[].forEach": "Lists to repeat the object over. With several, there is one "
-    "object for every combination.",
-    "spec.resources[].forEach[]": "One variable, and the expression whose items it takes.",
+    "returns one; not with a name.",
+    "spec.resources[].readyWhen": "Expressions that must all be true before the object is ready. "
+    "Without any, it is ready when it exists.",
+    "spec.resources[].includeWhen": "Expressions that must all be true for the object to exist. "
+    "They are evaluated again after every change.",
+    "spec.resources[].forEach": "Lists to iterate over. With several, there is one object for "
+    "every combination.",
+    "spec.resources[].forEach[]": "An iterator, and the expression that returns its list.",
 }
 
 _PROGRESS_TEXTS = {
-    "status": "What has become of it.",
+    "status": "The observed state.",
     "status.topologicalOrder": "The ids of the resources, in the order of creation.",
-    "status.resources": "Which resource needs which.",
+    "status.resources": "The dependencies between resources.",
     "status.resources[].id": "The id of the resource.",
-    "status.resources[].dependencies": "The resources it refers to.",
-    "status.resources[].dependencies[].id": "The id of the resource that is needed.",
-    "status.conditions": "How far things are, condition by condition; Ready adds them up.",
-    "status.conditions[].type": "What the condition is about.",
+    "status.resources[].dependencies": "The resources it reads.",
+    "status.resources[].dependencies[].id": "The id of the resource that is read.",
+    "status.conditions": "The conditions; Ready summarizes them.",
+    "status.conditions[].type": "The type of the condition.",
     "status.conditions[].status": "True, False or Unknown.",
-    "status.conditions[].reason": "Why, in one word for programs.",
-    "status.conditions[].message": "Why, for people.",
-    "status.conditions[].lastTransitionTime": "Since when the status is what it is.",
-    "status.conditions[].observedGeneration": "The generation of the object that was looked at.",
+    "status.conditions[].reason": "The reason as a word in CamelCase.",
+    "status.conditions[].message": "The reason as a readable message.",
+    "status.conditions[].lastTransitionTime": "The last time the status of the condition changed.",
+    "status.conditions[].observedGeneration": "The generation of the object that was observed.",
 }
 
 _DEFINITION_TEXTS = {
-    "": "A kind of your own, and the objects that stand behind each of its instances.",
+    "": "Defines a kind, and the resources of each of its instances.",
     **_TYPE_TEXTS,
     **_SPEC_TEXTS,
     **_PROGRESS_TEXTS,
-    "status.state": "Active if the kind is served and its instances are looked after, "
-    "Inactive if not.",
-    "status.lastIssuedRevision": "The highest number that a GraphRevision of this definition "
-    "ever had.",
+    "status.state": "Active if the kind is served and its instances are reconciled, "
+    "otherwise Inactive.",
+    "status.lastIssuedRevision": "The highest revision number of this definition so far.",
 }
 
 _REVISION_TEXTS = {
-    "": "A definition's spec as it once was. It cannot be changed.",
+    "": "A stored revision of a definition's spec. It is immutable.",
     **_TYPE_TEXTS,
     **{_REVISION_SPEC + path: text for path, text in _SPEC_TEXTS.items()},
     **_PROGRESS_TEXTS,
-    "spec": "Which definition, and what it said.",
-    "spec.revision": "The number of the revision; those of a definition only ever go up.",
-    "spec.snapshot": "The definition when the revision was made.",
+    "spec": "The definition and its stored spec.",
+    "spec.revision": "The number of the revision; numbers of a definition only increase.",
+    "spec.snapshot": "The definition at the time of the revision.",
     "spec.snapshot.name": "The name of the definition.",
     "spec.snapshot.generation": "The generation of the definition; for information only.",
 }

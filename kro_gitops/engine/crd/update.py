@@ -39,7 +39,7 @@ def changes_needed(
         raise RefusedError(
             "breaking-change",
             f"cannot update CRD {name}: breaking changes detected: {summary(changes)}",
-            hint=f'set the annotation {ALLOW_BREAKING_CHANGES}: "true" if that is meant',
+            hint=f'set the annotation {ALLOW_BREAKING_CHANGES}: "true" if that is intended',
         )
     if is_as_wanted(live, wanted):
         return None

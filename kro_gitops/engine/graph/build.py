@@ -24,7 +24,7 @@ from kro_gitops.engine.graph.nodes import (
     StatusField,
 )
 from kro_gitops.engine.graph.projection import Projection, project
-from kro_gitops.engine.graph.read_paths import parts_read
+from kro_gitops.engine.graph.read_paths import parts_judged, parts_read
 from kro_gitops.engine.graph.rulecheck import check_schema_rules
 from kro_gitops.engine.graph.templates import NodeDraft, read_bodies
 from kro_gitops.engine.graph.typecheck import Types, check_node, environment_for
@@ -150,9 +150,9 @@ def _name_problems(crd: KubeObject | None, definition: Definition) -> Iterator[P
         yield Problem(
             "unusable-plural",
             f"the plural of '{definition.schema.kind}' would be '{plural}', "
-            "which the API server refuses",
+            "which the API server rejects",
             Spot(("spec", "schema", "kind")),
-            hint="choose another kind; one more word in front is enough",
+            hint="choose another kind; a prefix is enough",
         )
 
 
@@ -169,9 +169,10 @@ class _Draft:
 
 def _finish(draft: _Draft, crd: KubeObject, instance_schema: dict[str, Any]) -> Graph:
     projection = draft.projection
+    nodes = {node.id: _finish_node(node, draft.wiring) for node in draft.nodes}
     return Graph(
         definition=draft.definition,
-        nodes={node.id: _finish_node(node, draft.wiring) for node in draft.nodes},
+        nodes=nodes,
         order=draft.wiring.order,
         waves=draft.wiring.waves,
         crd=crd,
@@ -182,6 +183,7 @@ def _finish(draft: _Draft, crd: KubeObject, instance_schema: dict[str, Any]) -> 
         status_template=projection.template,
         conditions=tuple(item.finish() for item in projection.conditions),
         read=parts_read(chain.from_iterable(draft.wiring.dependencies.values())),
+        judged=parts_judged(nodes.values()),
     )
 
 

@@ -258,7 +258,7 @@ def _put_in_order(nodes: list[NodeDraft], wiring: Wiring) -> None:
     if cycle := dag.find_cycle(needs):
         text = f"graph contains a cycle: {' -> '.join(cycle)}"
         spot = _use_spot(by_id[cycle[0]], cycle[1])
-        hint = "drop one of the expressions that refer along this path"
+        hint = "remove one of the expressions on this path"
         wiring.problems.append(Problem("dependency-cycle", text, spot, _PREFIX + text, hint))
         return
     wiring.order = dag.order(needs)

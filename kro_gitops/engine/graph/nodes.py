@@ -145,7 +145,7 @@ class Graph:
 
     `instance_schema` is what expressions see as `schema`: the generated kind without its status and
     with full metadata. `served` is the generated kind as the API server will know it. `read` says
-    which parts of each node others read (`parts`).
+    which parts of each node others read (`parts`), `judged` which its own `readyWhen` reads.
     """
 
     definition: Definition
@@ -160,3 +160,4 @@ class Graph:
     status_template: Mapping[str, Any] = field(default_factory=dict)
     conditions: tuple[Expression, ...] = ()
     read: Mapping[str, Any] = field(default_factory=dict)
+    judged: Mapping[str, Any] = field(default_factory=dict)

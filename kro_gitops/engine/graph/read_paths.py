@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-from kro_gitops.engine.graph.nodes import EACH, Dependency, Expression, Graph
+from kro_gitops.engine.graph.nodes import EACH, Dependency, Expression, Graph, Node
 
 Parts = Mapping[str, Any]
 """Field by field what is read: more `Parts`, or None for everything below."""
@@ -21,6 +21,18 @@ def parts_read(dependencies: Iterable[Dependency]) -> Parts:
         for use in dependency.uses:
             for path in use.reads:
                 _note(found, path)
+    return found
+
+
+def parts_judged(nodes: Iterable[Node]) -> Parts:
+    """Gather what the `readyWhen` conditions of each node read of its own objects."""
+    found: dict[str, Any] = {}
+    for node in nodes:
+        for condition in node.ready_when:
+            for path in condition.reads:
+                name, _, rest = path.partition(".")
+                if name in (node.id, EACH):
+                    _note(found, ".".join(filter(None, (node.id, rest))))
     return found
 
 

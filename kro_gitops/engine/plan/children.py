@@ -4,20 +4,32 @@ A desired object becomes a child: labelled, stamped, and with the hash of all th
 Everything a child must carry goes into the one apply that makes it. The hash says what was last
 applied: as long as it stands on the live object and nobody took a field from us, there is nothing
 to do.
+
+Without a cluster a child may hold placeholders. What depends on one becomes a placeholder itself:
+the hash, the owner references of a child whose namespace is not known, the stored form of a Secret.
 """
 
 import hashlib
 import json
 from base64 import b64encode
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from kro_gitops.engine.applyset import applyset_id, member_labels
 from kro_gitops.engine.labels import Position, instance_labels, node_labels, order_annotation
-from kro_gitops.metadata import APPLYSET_PART_OF, DESIRED_HASH, REVISION
-from kro_gitops.tracking.stamp import Child, Parent, Policy, stamp
+from kro_gitops.engine.plan.placeholder import Placeholder, Unknown, is_unknown
+from kro_gitops.metadata import (
+    APPLYSET_PART_OF,
+    COLLECTION_INDEX,
+    COLLECTION_SIZE,
+    DESIRED_HASH,
+    REVISION,
+)
+from kro_gitops.tracking.stamp import Child, Parent, Policy, Stamp, Stamper
+from kube_objects.errors import RefusedError
 from kube_objects.managed_fields import CachedObject, owns_all_fields
 from kube_objects.refs import KubeObject, ObjectRef
 
@@ -27,6 +39,9 @@ if TYPE_CHECKING:
 KRO_LEVEL = "v0.9.4"
 
 _DIGEST_BYTES = 12
+_SECTIONS = ("labels", "annotations")
+_TEXTS = "map(string, string)"
+_OPTIONAL = "optional_type({})"  # what may not be there at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +62,17 @@ class Family:
         self.id = applyset_id(self.parent.ref)
         # What authors should know, such as marks of Argo CD that a template overrides.
         self.warnings: dict[Problem, None] = {}
-        self._rules = rules
+        self._stamper = Stamper(self.parent, rules.tracking)
         self._labels = {
             **instance_labels(self.parent.ref, self.parent.uid, rules.version),
             **member_labels(self.parent.ref),
+        }
+        # An instance without a cluster has no uid yet; only then are there placeholders.
+        self._is_offline = is_unknown(self.parent.uid)
+        self._unknown_sections = {
+            name: instance["metadata"][name]
+            for name in _SECTIONS
+            if is_unknown(instance["metadata"].get(name))
         }
 
     @property
@@ -59,23 +81,90 @@ class Family:
         return self.parent.ref
 
     def child(
-        self, body: KubeObject, node: str, wave: int, position: Position | None = None
+        self,
+        body: KubeObject,
+        node: str,
+        wave: int,
+        position: Position | Unknown | None = None,
+        ref: ObjectRef | None = None,
     ) -> KubeObject:
-        """Return a desired object with everything a child must carry."""
-        body = _as_stored(body)
-        made = stamp(self.parent, Child.of(body), self._rules.tracking)
-        self.warnings.update(dict.fromkeys(made.warnings))
+        """
+        Return a desired object with everything a child must carry.
+
+        The `position` of a pattern, which stands for a collection of unknown length, is unknown.
+        `ref` is the object's own name, if that is known already.
+        """
+        body = as_stored(body)
+        child = Child.of(body, ref=ref)
+        made = self._stamp(child, body) if self._is_offline else self._stamped(child)
         stamped = made.onto(body)
         metadata = stamped["metadata"]
-        metadata["labels"] = {
-            **(metadata.get("labels") or {}),
-            **self._labels,
-            **node_labels(node, position),
-        }
         annotations = {**(metadata.get("annotations") or {}), **order_annotation(wave)}
+        labels = {**(metadata.get("labels") or {}), **self._labels}
+        if isinstance(position, Unknown):
+            unknown = Placeholder(position.reads, "string")
+            labels |= {
+                **node_labels(node),
+                COLLECTION_INDEX: unknown,
+                COLLECTION_SIZE: unknown,
+            }
+        else:
+            labels |= node_labels(node, position)
+        metadata["labels"] = labels
         metadata["annotations"] = annotations
-        metadata["labels"][DESIRED_HASH] = digest(stamped)
+        if self._is_offline:
+            self._mark_unknown(stamped, body)
+        else:
+            labels[DESIRED_HASH] = digest(stamped)
         return stamped
+
+    def _stamped(self, child: Child) -> Stamp:
+        made = self._stamper.stamp(child)
+        if made.warnings:
+            self.warnings.update(dict.fromkeys(made.warnings))
+        return made
+
+    def _stamp(self, child: Child, body: KubeObject) -> Stamp:
+        """Stamp a child without a cluster; its namespace may decide what it carries."""
+        own = self.parent.ref.namespace
+        namespace = body["metadata"].get("namespace")
+        if not own or not is_unknown(namespace):
+            return self._stamped(child)
+        found: list[Stamp] = []
+        for place in (own, f"not-{own}"):
+            ref = ObjectRef(child.ref.kind, place, child.ref.name)
+            try:
+                found.append(self._stamped(replace(child, ref=ref)))
+            except RefusedError:
+                if place != own and not found:
+                    raise  # wherever it is
+        if len(found) == 1:
+            return found[0]
+        here, elsewhere = found
+        unknown = Placeholder(namespace.reads, _OPTIONAL.format("string"))
+        return Stamp(
+            _agreed(here.labels, elsewhere.labels, unknown),
+            _agreed(here.annotations, elsewhere.annotations, unknown),
+            here.owners if here.owners == elsewhere.owners else (),
+            here.warnings,
+        )
+
+    def _mark_unknown(self, stamped: KubeObject, body: KubeObject) -> None:
+        """Put a placeholder wherever the value depends on one."""
+        metadata, written = stamped["metadata"], body["metadata"]
+        namespace = written.get("namespace")
+        if self.parent.ref.namespace and is_unknown(namespace):
+            metadata["ownerReferences"] = Placeholder(
+                namespace.reads, _OPTIONAL.format("list(map(string, dyn))")
+            )
+        for name in _SECTIONS:
+            unknown = written.get(name)
+            if not is_unknown(unknown):
+                unknown = self._unknown_sections.get(name)
+            if unknown is not None:
+                metadata[name] = Placeholder(unknown.reads, _TEXTS)
+        if isinstance(metadata["labels"], dict):
+            metadata["labels"][DESIRED_HASH] = self.parent.uid  # which is part of the content
 
     def dated(self, child: KubeObject, live: KubeObject | None) -> KubeObject:
         """
@@ -97,21 +186,41 @@ class Family:
         return {**child, "metadata": {**metadata, "annotations": annotations}}
 
 
-def _as_stored(body: KubeObject) -> KubeObject:
+def as_stored(body: KubeObject) -> KubeObject:
     """
-    Return a Secret as the server keeps it.
+    Return a Secret as the API server stores it: `data` in place of `stringData`.
 
-    It notes `stringData` as set by us for ever, whatever becomes of `data`: drift would not show.
+    The server records `stringData` as applied by us and keeps that record whatever becomes of
+    `data`, so drift would not show.
     """
     texts = body.get("stringData")
-    is_secret = (body.get("apiVersion"), body.get("kind")) == ("v1", "Secret")
-    if not is_secret or not isinstance(texts, dict):
+    if texts is None or (body.get("apiVersion"), body.get("kind")) != ("v1", "Secret"):
         return body
-    if not all(isinstance(each, str) for each in texts.values()):
-        return body  # for the server to refuse
-    encoded = {key: b64encode(each.encode()).decode() for key, each in texts.items()}
     rest = {key: value for key, value in body.items() if key != "stringData"}
-    return {**rest, "data": {**(body.get("data") or {}), **encoded}}
+    written = body.get("data") or {}
+    for unknown in (texts, written):
+        if is_unknown(unknown):
+            return {**rest, "data": Placeholder(unknown.reads, _TEXTS)}
+    if not isinstance(texts, dict):
+        return body  # for the server to reject
+    encoded: dict[str, Any] = {}
+    for key, text in texts.items():
+        if is_unknown(text):
+            encoded[key] = Placeholder(text.reads, "string")
+        elif isinstance(text, str):
+            encoded[key] = b64encode(text.encode()).decode()
+        else:
+            return body  # for the server to reject
+    return {**rest, "data": {**written, **encoded}}
+
+
+def _agreed(
+    one: Mapping[str, str], other: Mapping[str, str], unknown: Placeholder
+) -> dict[str, Any]:
+    """Return what two maps agree on; a key on which they differ is unknown."""
+    return {
+        key: one[key] if one.get(key) == other.get(key) else unknown for key in {**one, **other}
+    }
 
 
 def digest(obj: KubeObject) -> str:

@@ -1,24 +1,33 @@
 """
-Expressions evaluated live: a value, or the reason why there is none, in kro's words.
+Evaluates the expressions of one instance: a value, or the reason why there is none.
 
-Two reasons matter. Data that is missing may still come, so the node waits; anything else is a
-mistake that waiting will not mend. Which it is, the class of the failure says.
+There are three outcomes besides a value. Data that is missing may still come, so the node waits
+(`Pending`). A value that the planner's knowledge cannot contain is replaced by what the knowledge
+offers for it (`Knowledge.stand_in`): offline, a placeholder. Anything else is a mistake that
+waiting does not repair (`Fatal`). The class of the failure decides, never its text. Texts are
+kro's.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Node
-from kro_gitops.engine.plan.foreach import Binding, elements, expand
+from kro_gitops.engine.plan.foreach import elements
+from kro_gitops.engine.plan.knowledge import NOTHING_THERE, Knowledge
+from kro_gitops.engine.plan.placeholder import Unknown, is_unknown
 from kro_gitops.errors import DataPending
 from kube_cel.budget import DEFAULT_BUDGET, Budget
 from kube_cel.errors import ConversionError, EvaluationError, ExpressionError
 from kube_cel.values import is_list
-from kube_objects.errors import RefusedError
 from kube_objects.go_text import quote
+from kube_objects.problems import Path
 
 Values = Mapping[str, Any]
+Dimensions = list[tuple[str, list[Any]]]
+
+_FINITE = frozenset((str, int, bool, type(None)))
 
 
 def _default_budget() -> Budget:
@@ -27,119 +36,175 @@ def _default_budget() -> Budget:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one instance may cost: the size of a collection, and each evaluation."""
+    """Limits for one instance: the size of a collection, and the cost of each evaluation."""
 
     collection_size: int = 1000
     budget: Callable[[], Budget] = _default_budget
 
 
 class Pending(DataPending):
-    """A node waits for data, or for another node."""
+    """
+    A node waits for data, or for another node.
 
-    def __init__(self, message: str) -> None:
+    `expression` is the one that lacks data, `cause` what it lacks; both are empty if another node
+    is waited for.
+    """
+
+    def __init__(self, message: str, expression: Expression | None = None, cause: str = "") -> None:
         super().__init__("data-pending", message)
+        self.expression = expression
+        self.cause = cause
 
 
 class Fatal(ExpressionError):  # noqa: N818 - beside Pending
-    """A node cannot be worked out, and waiting will not help."""
+    """
+    A node cannot be planned, and waiting will not help.
 
-    def __init__(self, message: str) -> None:
-        super().__init__("evaluation-failed", message)
+    `place` is the path in the definition of the expression that is to blame, empty if it is the
+    whole node.
+    """
+
+    def __init__(
+        self, message: str, *, code: str = "evaluation-failed", place: Path = (), hint: str = ""
+    ) -> None:
+        super().__init__(code, message, hint=hint)
+        self.place = place
 
 
 class Evaluator:
     """Evaluates the expressions of one instance, within its bounds."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: Bounds, knowledge: Knowledge = NOTHING_THERE) -> None:
         self.evaluated = 0  # expressions so far
-        self._bounds = bounds
+        self.bounds = bounds
+        self._knowledge = knowledge
 
     def value(self, expression: Expression, values: Values) -> Any:
-        """Evaluate to JSON, letting every failure pass."""
+        """Evaluate to JSON; every failure is raised as it is."""
         self.evaluated += 1
-        return expression.program.evaluate(values, self._bounds.budget())
+        found = expression.program.evaluate(values, self.bounds.budget())
+        return found if type(found) in _FINITE else finite(found)
 
     def raw(self, expression: Expression, values: Values) -> Any:
-        """Evaluate to a CEL value, letting every failure pass."""
-        return expression.program.value(values, self._bounds.budget())
+        """Evaluate to a CEL value; every failure is raised as it is."""
+        return expression.program.value(values, self.bounds.budget())
 
     def in_template(self, node: Node, *, iterating: bool) -> Callable[[Expression, Values], Any]:
-        """Return how to evaluate the expressions of a node's template."""
+        """Return the function that evaluates the expressions of a node's template."""
 
         def evaluate(expression: Expression, values: Values) -> Any:
             try:
                 return self.value(expression, values)
             except (EvaluationError, ConversionError) as error:
+                found = self._knowledge.stand_in(node, expression, values, error)
+                if found is not None:
+                    return found
                 text = told(expression, error)
-                if iterating:
-                    raise _of_iteration(expression, error, text) from None
                 if is_pending(error):
-                    raise Pending(
-                        f"node {quote(node.id)}: failed to evaluate expression: "
+                    message = (
+                        "data pending"
+                        if iterating
+                        else f"node {quote(node.id)}: failed to evaluate expression: "
                         f"{text} (data pending)"
-                    ) from None
-                raise Fatal(f"node {quote(node.id)}: {text}") from None
+                    )
+                    raise Pending(message, expression, text) from None
+                if iterating:
+                    text = f"collection iteration eval {quote(expression.shown)}: {text}"
+                else:
+                    text = f"node {quote(node.id)}: {text}"
+                raise _fatal(text, expression, error) from None
 
         return evaluate
 
-    def is_included(self, node: Node, values: Values) -> bool:
-        """Say whether all `includeWhen` conditions hold; null counts as false."""
+    def is_included(self, node: Node, values: Values) -> bool | Unknown:
+        """
+        Return whether all `includeWhen` conditions hold; null counts as false.
+
+        A condition that only a cluster can decide is returned as its placeholder, unless another
+        condition is false.
+        """
+        undecided: Unknown | None = None
         for condition in node.include_when:
             prefix = f"includeWhen {quote(condition.shown)}: "
             try:
                 found = self.value(condition, values)
             except (EvaluationError, ConversionError) as error:
-                text = prefix + told(condition, error)
-                # What an instance lacks it will always lack; what another node lacks may come.
-                if is_pending(error) and any(name != SCHEMA for name in condition.names):
-                    raise Pending(f"{text} (data pending)") from None
-                raise Fatal(text) from None
+                found = self._knowledge.stand_in(node, condition, values, error)
+                if found is None:
+                    text = prefix + told(condition, error)
+                    # What an instance lacks stays absent; what another node lacks may come.
+                    if is_pending(error) and any(name != SCHEMA for name in condition.names):
+                        raise Pending(f"{text} (data pending)", condition, text) from None
+                    raise _fatal(text, condition, error) from None
+                if is_unknown(found):
+                    undecided = undecided or found
+                    continue
             if found is None or found is False:
                 return False
             if found is not True:
-                raise Fatal(f"{prefix}expression {quote(condition.shown)} did not return bool")
-        return True
+                text = f"{prefix}expression {quote(condition.shown)} did not return bool"
+                raise Fatal(text, code="not-a-boolean", place=condition.place)
+        return True if undecided is None else undecided
 
-    def bindings(self, node: Node, values: Values) -> Iterator[Binding]:
-        """Yield what iterators are bound to, once for each object of a collection."""
-        lists = [
-            (each.name, self._elements(each.name, each.expression, values))
-            for each in node.for_each
-        ]
-        try:
-            yield from expand(lists, self._bounds.collection_size)
-        except RefusedError as error:
-            raise Fatal(error.message) from None
+    def dimensions(self, node: Node, values: Values) -> Dimensions | Unknown:
+        """Return the list of each `forEach` dimension, or a placeholder if one is unknown."""
+        found: Dimensions = []
+        unknown: Unknown | None = None
+        for dimension in node.for_each:
+            listed = self._elements(node, dimension.name, dimension.expression, values)
+            if isinstance(listed, list):
+                found.append((dimension.name, listed))
+            else:
+                unknown = unknown or listed
+        return found if unknown is None else unknown
 
-    def _elements(self, name: str, expression: Expression, values: Values) -> list[Any]:
+    def _elements(
+        self, node: Node, name: str, expression: Expression, values: Values
+    ) -> list[Any] | Unknown:
         prefix = f"forEach {quote(name)}: "
         try:
-            found = expression.program.value(values, self._bounds.budget())
+            found = expression.program.value(values, self.bounds.budget())
         except EvaluationError as error:
+            unknown: Unknown | None = self._knowledge.stand_in(node, expression, values, error)
+            if unknown is not None:
+                return unknown
+            text = prefix + told(expression, error)
             if is_pending(error):
-                raise Pending("data pending") from None
-            raise Fatal(prefix + told(expression, error)) from None
+                raise Pending("data pending", expression, text) from None
+            raise _fatal(text, expression, error) from None
         if not is_list(found):
             what = "returned null, expected list" if found is None else "did not return a list"
-            raise Fatal(f"{prefix}expression {quote(expression.shown)} {what}")
+            text = f"{prefix}expression {quote(expression.shown)} {what}"
+            raise Fatal(text, code="not-a-list", place=expression.place)
         return elements(found)
 
 
 def told(expression: Expression, error: EvaluationError | ConversionError) -> str:
-    """Return what kro says about an evaluation that failed."""
+    """Return kro's text for an evaluation that failed."""
     if isinstance(error, ConversionError):
         return error.message
     return f"eval {quote(expression.shown)}: {error.message}"
 
 
 def is_pending(error: EvaluationError | ConversionError) -> bool:
-    """Say whether an evaluation only lacks data that may still come."""
+    """Return whether an evaluation only lacks data that may still come."""
     return isinstance(error, EvaluationError) and error.pending
 
 
-def _of_iteration(
-    expression: Expression, error: EvaluationError | ConversionError, text: str
-) -> Pending | Fatal:
-    if is_pending(error):
-        return Pending("data pending")
-    return Fatal(f"collection iteration eval {quote(expression.shown)}: {text}")
+def finite(value: Any) -> Any:
+    """Return a value that JSON can hold; raise `ConversionError` for infinity and NaN."""
+    if type(value) in _FINITE or _is_finite(value):
+        return value
+    raise ConversionError("the result is no number that JSON can hold")
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, dict) or all(map(_is_finite, value.values()))
+
+
+def _fatal(text: str, expression: Expression, error: EvaluationError | ConversionError) -> Fatal:
+    return Fatal(text, code=error.code, place=expression.place, hint=error.hint)

@@ -6,6 +6,7 @@ collection.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -43,3 +44,25 @@ def expand(dimensions: Sequence[tuple[str, Sequence[Any]]], limit: int) -> Itera
     names = [name for name, _ in dimensions]
     for values in product(*(values for _, values in dimensions)):
         yield dict(zip(names, values, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What an iterator of a collection is bound to: an element of its list, and which one."""
+
+    name: str
+    index: int
+    value: Any
+
+
+def iterations_at(
+    dimensions: Sequence[tuple[str, Sequence[Any]]], index: int
+) -> tuple[Iteration, ...]:
+    """Return what the iterators are bound to for the object at an index; nothing if it has none."""
+    found: list[Iteration] = []
+    for name, values in reversed(dimensions):  # the last dimension runs fastest
+        if not values:
+            return ()
+        index, at = divmod(index, len(values))
+        found.append(Iteration(name, at, values[at]))
+    return tuple(reversed(found)) if index == 0 else ()

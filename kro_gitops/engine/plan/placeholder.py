@@ -9,7 +9,7 @@ as equal.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from kube_objects.problems import Path
 
@@ -49,9 +49,17 @@ class PartText:
 Unknown = Placeholder | PartText
 
 
+def is_unknown(value: object) -> TypeGuard[Unknown]:
+    """Return whether a value is a placeholder, or a text with one."""
+    return isinstance(value, _UNKNOWN)
+
+
+_UNKNOWN = (Placeholder, PartText)
+
+
 def unknowns(value: Any, path: Path = ()) -> Iterator[tuple[Path, Unknown]]:
     """Walk the placeholders inside an object."""
-    if isinstance(value, Placeholder | PartText):
+    if isinstance(value, _UNKNOWN):
         yield path, value
     elif isinstance(value, dict):
         for key, child in value.items():
@@ -63,7 +71,7 @@ def unknowns(value: Any, path: Path = ()) -> Iterator[tuple[Path, Unknown]]:
 
 def shown(value: Any) -> Any:
     """Return plain JSON: every placeholder as its text."""
-    if isinstance(value, Placeholder | PartText):
+    if isinstance(value, _UNKNOWN):
         return str(value)
     if isinstance(value, dict):
         return {key: shown(child) for key, child in value.items()}

@@ -1,7 +1,8 @@
 """
 Is a node ready, seen from what is there? If not: why, in kro's words.
 
-Conditions see the objects as they are, without the views that other expressions have.
+Conditions see the objects as they are, without the views that other expressions have. Without a
+cluster a condition may read what is not known; then it is assumed to hold.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 from kro_gitops.engine.graph.nodes import EACH, Expression, Node, NodeKind
 from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, is_pending, told
-from kube_cel.errors import ConversionError, EvaluationError
+from kube_cel.errors import ConversionError, EvaluationError, UnknownValue
 from kube_objects.go_text import quote
 
 _WAITING = "(waiting for readiness)"
@@ -45,16 +46,19 @@ def _single(node: Node, observed: Any, evaluator: Evaluator) -> str | None:
         prefix = f"node {quote(node.id)}: failed to evaluate readyWhen expression: "
         try:
             found = evaluator.value(condition, {node.id: observed})
+        except UnknownValue:
+            continue
         except (EvaluationError, ConversionError) as error:
             if is_pending(error):
                 return f"{prefix}{quote(condition.shown)} {_WAITING}"
             text = f"{prefix}{quote(condition.shown)} ({told(condition, error)})"
-            raise Fatal(text) from None
+            raise Fatal(text, code=error.code, place=condition.place) from None
         if found is None or found is False:
             return _unmet(condition)
         if found is not True:
             text = f"expression {quote(condition.shown)} did not return bool"
-            raise Fatal(f"{prefix}{quote(condition.shown)} ({text})")
+            text = f"{prefix}{quote(condition.shown)} ({text})"
+            raise Fatal(text, code="not-a-boolean", place=condition.place)
     return None
 
 
@@ -78,12 +82,16 @@ def _items(node: Node, observed: Sequence[Any], evaluator: Evaluator) -> str | N
             prefix = f"node {quote(node.id)}: failed to evaluate readyWhen {where}"
             try:
                 found = evaluator.value(condition, {EACH: item})
+            except UnknownValue:
+                continue
             except (EvaluationError, ConversionError) as error:
                 if is_pending(error):
                     return f"{prefix} {_WAITING}"
-                raise Fatal(f"{prefix}: {told(condition, error)}") from None
+                text = f"{prefix}: {told(condition, error)}"
+                raise Fatal(text, code=error.code, place=condition.place) from None
             if not isinstance(found, bool):
-                raise Fatal(f"readyWhen {quote(condition.shown)} did not return bool")
+                text = f"readyWhen {quote(condition.shown)} did not return bool"
+                raise Fatal(text, code="not-a-boolean", place=condition.place)
             if not found:
                 return _unmet(condition)
     return None

@@ -1,8 +1,8 @@
 """
 A node and known values become desired objects.
 
-The evaluation itself is handed in (`Evaluate`), because the same walk serves two masters:
-live, a missing value stops the node; offline, it becomes a placeholder.
+How an expression is evaluated is handed in (`Evaluate`): live, a missing value stops the node;
+offline, it becomes a placeholder.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,29 +16,7 @@ Values = Mapping[str, Any]
 Evaluate = Callable[[Expression, Values], Any]
 
 
-def evaluate_live(expression: Expression, values: Values) -> Any:
-    """Evaluate to JSON, letting every failure pass."""
-    return expression.program.evaluate(values)
-
-
-def is_included(node: Node, values: Values, evaluate: Evaluate) -> Any:
-    """
-    Say whether all `includeWhen` conditions hold; null counts as false.
-
-    The first result that is neither true nor false (a placeholder) is handed back as it is,
-    unless another condition settles the question.
-    """
-    undecided: Any = True
-    for condition in node.include_when:
-        found = evaluate(condition, values)
-        if found is None or found is False:
-            return False
-        if found is not True and undecided is True:
-            undecided = found
-    return undecided
-
-
-def fill(node: Node, values: Values, evaluate: Evaluate = evaluate_live) -> KubeObject:
+def fill(node: Node, values: Values, evaluate: Evaluate) -> KubeObject:
     """
     Put every expression's value in its place, in a copy of the node's body.
 

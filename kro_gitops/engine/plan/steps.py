@@ -5,7 +5,7 @@ A pass never touches the cluster. It names steps; whoever carries them out hands
 each, and the pass goes on from there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kube_objects.label_selectors import Selector
@@ -36,10 +36,11 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Look at one object that somebody else made."""
+    """Look at one object that somebody else made; `body` is what the reference says of it."""
 
     node: str
     ref: ObjectRef
+    body: KubeObject = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

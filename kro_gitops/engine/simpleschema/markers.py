@@ -212,7 +212,7 @@ class _Lexer:
         end = len(self.text)
         if rest:
             start = self.buffer_start
-            summary = f"'{rest}' is no marker: markers are written name=value"
+            summary = f"'{rest}' is not a marker: write name=value"
         elif self.found:
             start = self.found[-1].end
             summary = "a blank follows the last marker"
@@ -261,7 +261,7 @@ class _Lexer:
             return ""
         before = self.found[-1]
         if before.value.startswith("'"):
-            return f'single quotes mean nothing here: write {before.name}="…"'
+            return f'single quotes have no meaning here: write {before.name}="…"'
         return f'a value with blanks needs double quotes: {before.name}="…"'
 
 

@@ -23,10 +23,10 @@ MAX_FIELDS = 75_000  # even the shortest take more than etcd's 1.5 MiB for one o
 def refusals(root: Draft) -> Iterator[Problem]:
     """Give what would be refused, each once however often its type is used."""
     if root.depth > MAX_DEPTH:
-        summary = f"with all types written out, the schema is deeper than {MAX_DEPTH} levels"
+        summary = f"after types are expanded, the schema is deeper than {MAX_DEPTH} levels"
         yield Problem("schema-too-deep", summary, Spot(root.path))
     elif root.size > MAX_FIELDS:
-        summary = f"with all types written out, the schema has more than {MAX_FIELDS} fields"
+        summary = f"after types are expanded, the schema has more than {MAX_FIELDS} fields"
         yield Problem("schema-too-large", summary, Spot(root.path))
     else:
         yield from _Walk().visit(root)
@@ -88,7 +88,7 @@ def _immutable_items(draft: Draft, list_path: Path) -> Iterator[Problem]:
             yield Problem(
                 "immutable-in-list",
                 f"items of the list at {format_path(list_path)} cannot be immutable: "
-                "nothing tells which item it was before",
+                "items cannot be matched before and after a change",
                 spot,
                 hint="mark the list immutable, or name its key: listType=map listMapKey=…",
             )
@@ -108,7 +108,7 @@ def _wrong_set(draft: Draft, items: Draft) -> Iterator[Problem]:
             "set-of-objects",
             "items of a set must be scalars, not objects",
             draft.spot(LIST_TYPE),
-            hint="use listType=map with listMapKey=… to keep objects apart",
+            hint="use listType=map with listMapKey=… to identify objects",
         )
     elif items.type == "array" and items.keywords.get(LIST_TYPE, "atomic") != "atomic":
         summary = "items of a set must be scalars or atomic lists"
@@ -122,7 +122,7 @@ def _wrong_map(draft: Draft, items: Draft) -> Iterator[Problem]:
             "list-map-without-key",
             "listType=map needs a key",
             draft.spot(LIST_TYPE),
-            hint="name the field that tells items apart: listMapKey=…",
+            hint="name the field that identifies items: listMapKey=…",
         )
     if items.type not in (None, "object"):
         summary = f"listType=map needs objects as items, not {items.type}"
@@ -145,7 +145,7 @@ def _wrong_key(key: str, spot: Spot, items: Draft) -> Iterator[Problem]:
     elif found.type is not None and not _is_always_there(key, found, items):
         yield Problem(
             "list-map-key-optional",
-            f"listMapKey '{key}' is a field that items may leave out",
+            f"listMapKey '{key}' is an optional field",
             spot,
             hint=f"mark '{key}' required=true or give it a default",
         )

@@ -100,7 +100,7 @@ def _wrong_references(references: _References) -> Iterator[Problem]:
                     f"type '{name}' refers to itself",
                     one.spot,
                     "self references are not allowed",
-                    "types are written out in full, so none can contain itself: use 'object'",
+                    "types are expanded, so none can contain itself: use 'object'",
                 )
 
 
@@ -161,5 +161,5 @@ def _circular(circle: tuple[str, ...], references: _References) -> Problem:
         f"types contain each other: {' → '.join(closed)}",
         spot,
         f"cyclic dependency in type {first}: graph contains a cycle: {' -> '.join(closed)}",
-        "types are written out in full, so none can contain itself: use 'object' in one place",
+        "types are expanded, so none can contain itself: use 'object' in one place",
     )

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from kro_gitops.inspect.provenance.desired import UNKNOWN
+from kro_gitops.engine.plan.fields import UNKNOWN
 from kro_gitops.inspect.provenance.field_managers import Writer
 from kro_gitops.inspect.provenance.git_location import Place
 from kube_objects.paths import MISSING, format_path

@@ -12,7 +12,7 @@ from typing import Any
 from kro_gitops.engine.definition import ResourceSpec, parse
 from kro_gitops.engine.graph.nodes import Graph, Node
 from kro_gitops.engine.labels import label_value
-from kro_gitops.inspect.provenance.desired import NOTHING_KNOWN, Wanted, visible, work_out
+from kro_gitops.engine.plan.fields import NOTHING_KNOWN, DesiredFields, plan_fields, visible_values
 from kro_gitops.inspect.provenance.git_location import Page
 from kro_gitops.inspect.provenance.template_match import Template
 from kro_gitops.inspect.views.instances import Written, text_at
@@ -95,7 +95,7 @@ class Case:
         """Return what expressions of the definition see for this instance."""
         if self.own is None or self.own.graph is None:
             return {}
-        return visible(self.own.graph, self.object, self.own.children)
+        return visible_values(self.own.graph, self.object, self.own.children)
 
 
 def is_child(obj: KubeObject) -> bool:
@@ -118,7 +118,7 @@ class Origin:
 
     resource: ResourceSpec
     template: Template
-    wanted: Wanted
+    wanted: DesiredFields
 
     def path(self, below: Path) -> Path:
         """Return where in the definition a field of the template stands."""
@@ -134,6 +134,6 @@ def template_of(made: Made) -> Origin | None:
     node = own.node(made.node)
     wanted = NOTHING_KNOWN
     if node is not None:
-        wanted = work_out(node, made.instance.values(), made.index)
+        wanted = plan_fields(node, made.instance.values(), made.index)
     schema = node.served.schema if node is not None else None
     return Origin(resource, Template(resource.body, wanted, schema), wanted)

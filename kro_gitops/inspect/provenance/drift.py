@@ -5,14 +5,14 @@ As in the controller, no value is compared: whoever changes a field takes it out
 `managedFields` (`objects.owned_fields`). Here it is also told who has it now, and since when.
 """
 
-from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kro_gitops.engine.plan.children import as_stored
+from kro_gitops.engine.plan.fields import NOTHING_KNOWN, UNKNOWN
 from kro_gitops.inspect.provenance.answer import Drift, is_secret_field, shown
 from kro_gitops.inspect.provenance.context import Case, template_of
-from kro_gitops.inspect.provenance.desired import NOTHING_KNOWN, UNKNOWN
 from kro_gitops.inspect.provenance.field_managers import Writer, holders, our_entry, writers
 from kro_gitops.inspect.provenance.template_match import Template
 from kro_gitops.metadata import CHILD_MANAGER, SOURCE_MANAGER
@@ -66,26 +66,12 @@ def drifted_fields(case: Case) -> tuple[Drift, ...]:
     origin = template_of(case.made) if case.made is not None else None
     if origin is None:
         return ()
-    body = _as_stored(origin.wanted.body)
+    body = as_stored(origin.wanted.body)
     found: list[Drift] = []
     for path, value in leaves(body):
         applied = Applied(path, value, body, origin.template.schema)
         found += drift_of(case, applied, hidden=False)
     return tuple(found)
-
-
-def _as_stored(body: KubeObject) -> KubeObject:
-    """Return a Secret as the server keeps it: no `stringData`, all of it in `data`."""
-    texts = body.get("stringData")
-    if not isinstance(texts, dict):
-        return body
-    encoded = {
-        key: b64encode(text.encode()).decode()
-        for key, text in texts.items()
-        if isinstance(text, str)
-    }
-    rest = {key: value for key, value in body.items() if key != "stringData"}
-    return {**rest, "data": {**(body.get("data") or {}), **encoded}}
 
 
 def is_recorded(path: Path) -> bool:

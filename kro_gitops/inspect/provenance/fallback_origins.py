@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from kro_gitops.engine.plan.fields import NOTHING_KNOWN, UNKNOWN
 from kro_gitops.inspect.provenance.answer import OriginKind, Provenance
 from kro_gitops.inspect.provenance.context import template_of
-from kro_gitops.inspect.provenance.desired import NOTHING_KNOWN, UNKNOWN
 from kro_gitops.inspect.provenance.drift import Applied
 from kro_gitops.inspect.provenance.field_managers import APPLY, Writer, writers
 from kro_gitops.inspect.provenance.query import Question, drifts, told

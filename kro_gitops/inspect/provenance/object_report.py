@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kro_gitops.engine.plan.fields import UNKNOWN, evaluate_field
 from kro_gitops.errors import UserError
 from kro_gitops.inspect.provenance.answer import (
     Drift,
@@ -15,7 +16,6 @@ from kro_gitops.inspect.provenance.answer import (
     shown,
 )
 from kro_gitops.inspect.provenance.context import Case, Made, is_child, template_of
-from kro_gitops.inspect.provenance.desired import UNKNOWN, evaluated
 from kro_gitops.inspect.provenance.drift import drifted_fields
 from kro_gitops.inspect.provenance.field_managers import Writer, held_fields, writers
 from kro_gitops.inspect.provenance.field_names import Steps, format_steps, near_names, resolve
@@ -182,7 +182,7 @@ def _included(made: Made) -> Iterator[Condition]:
     node = own.node(made.node) if own is not None else None
     values = made.instance.values()
     for at, text in enumerate(resource.include_when if resource is not None else ()):
-        value = evaluated(node.include_when[at], values) if node is not None else UNKNOWN
+        value = evaluate_field(node.include_when[at], values) if node is not None else UNKNOWN
         yield Condition(text, shown(value), _reads(made, text))
 
 

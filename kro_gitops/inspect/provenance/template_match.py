@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kro_gitops.inspect.provenance.desired import NOTHING_KNOWN, UNKNOWN, Wanted
+from kro_gitops.engine.plan.fields import NOTHING_KNOWN, UNKNOWN, DesiredFields
 from kro_gitops.inspect.provenance.reads import scanned
 from kube_cel.values import OMIT
 from kube_objects.paths import format_path
@@ -44,7 +44,7 @@ class Template:
     """The body of a node, the values of its expressions as far as known, and its kind's schema."""
 
     body: Any
-    wanted: Wanted
+    wanted: DesiredFields
     schema: Schema | None = None
 
     def find(self, path: Path, live: Any) -> InTemplate | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kro_gitops.engine.plan.fields import NOTHING_KNOWN, UNKNOWN
 from kro_gitops.inspect.provenance.answer import (
     Drift,
     OriginKind,
@@ -19,7 +20,6 @@ from kro_gitops.inspect.provenance.answer import (
     shown,
 )
 from kro_gitops.inspect.provenance.context import Case, Made, Origin, Own, template_of
-from kro_gitops.inspect.provenance.desired import NOTHING_KNOWN, UNKNOWN
 from kro_gitops.inspect.provenance.drift import Applied
 from kro_gitops.inspect.provenance.fallback_origins import (
     NOTHING,

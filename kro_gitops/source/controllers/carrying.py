@@ -109,7 +109,7 @@ class Carrier:
                 await tools.vitals.take(sync.errand, sync.current)
             await tools.rights.explain(sync.errand)
         except KroGitopsError as error:
-            account.failures.append(Fault(error.code, error.told))
+            account.failures.append(Fault(error.code, error.full_text))
             if isinstance(error, UserError):
                 held.coming = frozenset()  # it will not come before somebody changes something
         held.account, held.current = account, sync.current

@@ -175,7 +175,7 @@ def _result(delay: float | None, pin: Pin | None) -> Result:
 def _say_trouble(report: Report, trouble: KroGitopsError) -> None:
     """Say that git could not be read, whatever was read before."""
     if isinstance(trouble, UnverifiedError):
-        report.say(status.VERIFIED, FALSE, "Unverified", trouble.told)
+        report.say(status.VERIFIED, FALSE, "Unverified", trouble.full_text)
     of_error(report, status.FETCH_FAILED, trouble)
 
 

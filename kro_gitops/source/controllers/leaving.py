@@ -51,7 +51,7 @@ class Leaving:
                 return Result(_SOON)
             await self._finalizers.remove(held)
         except KroGitopsError as error:
-            account.failures.append(Fault(error.code, error.told))
+            account.failures.append(Fault(error.code, error.full_text))
             await self._report(held, account)
             return Result(_LATER)
         return DONE

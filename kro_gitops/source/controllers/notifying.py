@@ -164,7 +164,7 @@ class Notifier:
             await asyncio.sleep(self._pace(target).reserve(asyncio.get_running_loop().time()))
             await self._insist(target, posting)
         except KroGitopsError as error:
-            text = error.told
+            text = error.full_text
             self._give_up(posting, redact(text, known))
         except Exception:  # whatever it is, the next letter is another matter
             log.exception("a notification failed", extra={"source": posting.letter.source})

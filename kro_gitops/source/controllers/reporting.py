@@ -146,7 +146,7 @@ def of_account(report: Report, account: Account, revision: str, *, waits: bool) 
 
 def of_error(report: Report, type_: str, error: KroGitopsError) -> None:
     """Say why a source cannot be worked on at all."""
-    text, reason = error.told, reason_of(error)
+    text, reason = error.full_text, reason_of(error)
     report.say(status.READY, FALSE, reason, text)
     if type_ != status.STALLED:
         report.say(type_, TRUE, reason, text)

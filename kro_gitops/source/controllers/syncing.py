@@ -326,7 +326,7 @@ class Syncer:
 
     def _fail(self, sync: Sync, item: Item, ref: ObjectRef, error: KroGitopsError) -> None:
         lasting = isinstance(error, RefusedError)
-        failure = Fault(error.code, error.told, str(ref), origin_of(item), is_lasting=lasting)
+        failure = Fault(error.code, error.full_text, str(ref), origin_of(item), is_lasting=lasting)
         sync.errand.account.failures.append(failure)
 
 

@@ -139,7 +139,7 @@ def test_a_port_in_use_is_told(user: User) -> None:
     message, hint = done.err.splitlines()
     assert message == (
         "kro-gitops run: the embedded API did not start: cannot listen at 127.0.0.1 "
-        f"port {port}: another process listens there"
+        f"port {port}: the address is already in use"
     )
     assert "--embedded-port" in hint
 

@@ -297,7 +297,7 @@ async def test_an_application_shows_what_we_apply(world: SourceWorld) -> None:
     await world.follow(tracking=wish)
     await world.reported("Ready", "False", text="the application does not exist")
     made = await world.create(application(world, automated={"prune": True}))
-    await world.reported("Ready", "False", text="two writers")
+    await world.reported("Ready", "False", text="it would revert the changes of this source")
     assert await world.find(named(world, "a")) is None
     await world.merge(made, {"spec": {"syncPolicy": {"automated": None}}})
     await world.ready()

@@ -60,7 +60,7 @@ def test_a_kubeconfig_that_is_not_there() -> None:
 def test_a_server_that_does_not_answer(home: Path) -> None:
     done = run("get", "rgds", "--kubeconfig", kubeconfig(home, "http://127.0.0.1:9"))
     assert done.code == 1
-    assert done.err.startswith("error[cluster-unavailable]: no answer to get /api: ")
+    assert done.err.startswith("error[cluster-unavailable]: no response to get /api: ")
 
 
 @pytest.mark.parametrize(

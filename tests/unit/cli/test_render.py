@@ -1,5 +1,6 @@
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -116,14 +117,15 @@ def test_a_resource_that_waits_is_a_problem_and_stops_only_what_needs_it() -> No
         f"# {KIND} town/corner · cm: cannot be rendered",
         f"# {KIND} town/corner · last: waits for cm",
     ]
-    assert done.err == f'{KIND} town/corner: cm waits: eval "schema.spec.note": no such key: note\n'
+    text = 'node "cm": failed to evaluate expression: eval "schema.spec.note": no such key: note'
+    assert f"error[data-pending]: {KIND} town/corner: {text} (data pending)\n" in done.err
 
 
 def test_an_expression_that_fails_is_a_problem() -> None:
     body = config_map("x", first="${schema.spec.names[0].split('-')[7]}")
     done = rendered(resource("cm", body), given={"names": ["a"]})
     assert done.code == 1
-    assert f"{KIND} town/corner: cm " in done.err
+    assert f'{KIND} town/corner: node "cm": ' in done.err
     assert "index out of bounds: 7" in done.err
 
 
@@ -237,7 +239,7 @@ def test_json_lists_children_and_what_is_not_known() -> None:
     child = found["children"][1]
     assert child["node"] == "cm"
     assert child["mayBeCreated"] == [INGRESS]
-    assert child["unknown"] == [{"path": ["data", "host"], "type": "string", "reads": [INGRESS]}]
+    assert {"path": ["data", "host"], "type": "string", "reads": [INGRESS]} in child["unknown"]
 
 
 def files_below(out: str) -> list[str]:
@@ -254,7 +256,8 @@ def test_a_file_can_be_written_for_each_child() -> None:
         "shop/webapp-front/03-ingress-front.yaml",
     ]
     text = Path("children/shop/webapp-front/02-service-front.yaml").read_text(encoding="utf-8")
-    assert yaml.safe_load(text)["metadata"] == {"name": "front", "namespace": "shop"}
+    metadata = yaml.safe_load(text)["metadata"]
+    assert (metadata["name"], metadata["namespace"]) == ("front", "shop")
 
 
 EVIL = ["../../../evil", "/etc/evil", "..", ".", "a/../../b", "x\n---\nkind: Evil", "\x1b[31m", ""]
@@ -298,7 +301,7 @@ def test_links_in_the_folder_are_not_followed(link: str, folder: Path) -> None:
 
 
 def test_children_of_instances_with_the_same_file_name_do_not_overwrite_each_other() -> None:
-    other = definition(resource("cm", config_map("same")), group="other.example.com")
+    other = definition(resource("cm", config_map("Same")), group="other.example.com")
     other["metadata"]["name"] = "other"
     twin = {**instance(), "apiVersion": "other.example.com/v1"}
     write("all.yaml", definition(resource("cm", config_map("same"))), instance(), other, twin)
@@ -338,3 +341,79 @@ def test_data_may_stand_beside_the_manifests() -> None:
     write("live.yaml", {"lb": {}})
     done = run("render", ".", "--set-status", "./live.yaml")
     assert (done.code, done.err) == (0, "")
+
+
+def test_the_flags_of_the_controller_decide_what_children_carry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tracking = "web:kro.run/Kiosk:town/corner"
+    marked = instance(
+        labels={"team": "a", "tier": "web"},
+        annotations={"argocd.argoproj.io/tracking-id": tracking},
+    )
+    write("all.yaml", definition(resource("cm", config_map("x"))), marked)
+
+    def metadata(*words: str) -> Any:
+        (child,) = documents(run("render", "all.yaml", *words).out)
+        return child["metadata"]
+
+    usual = metadata()
+    assert usual["annotations"]["argocd.argoproj.io/tracking-id"] == tracking
+    assert (usual["labels"]["team"], usual["labels"]["tier"]) == ("a", "web")
+    assert (
+        "argocd.argoproj.io/tracking-id" not in metadata("--tracking-mode", "native")["annotations"]
+    )
+    chosen = metadata("--propagate-labels", "team", "--kro-version", "v0.9.9")["labels"]
+    assert "tier" not in chosen
+    assert (chosen["team"], chosen["kro.run/kro-version"]) == ("a", "v0.9.9")
+    monkeypatch.setenv("KRO_GITOPS_TRACKING_MODE", "native")
+    assert "argocd.argoproj.io/tracking-id" not in metadata()["annotations"]
+
+
+def test_a_flag_of_the_controller_that_means_nothing_is_a_wrong_command_line() -> None:
+    done = run("render", ".", "--kro-version", "new")
+    assert done.code == 64
+    assert "--kro-version" in done.err
+
+
+def test_nested_instances_are_shown_unless_depth_says_otherwise() -> None:
+    done = run("render", EXAMPLES, "--instance", "outlet")
+    kinds = [document["kind"] for document in documents(done.out)]
+    assert len(kinds) == 9
+    assert {"Shop"} < set(re.findall(r"^# (\w+) ", done.out, re.MULTILINE))
+    shallow = documents(run("render", EXAMPLES, "--instance", "outlet", "--depth", "0").out)
+    assert [document["kind"] for document in shallow] == ["Database", "WebApp"]
+
+
+def test_a_reference_to_an_object_of_the_same_files_is_resolved() -> None:
+    shared = {**config_map("shared", key="value")}
+    shared["metadata"]["namespace"] = "town"
+    reference = {
+        "id": "shared",
+        "externalRef": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"}},
+    }
+    reader = resource("cm", config_map("x", v="${shared.data.key}"))
+    write("all.yaml", definition(reference, reader), instance(), shared)
+    (child,) = documents(run("render", "all.yaml").out)
+    assert child["data"] == {"v": "value"}
+
+
+def test_what_the_controller_rejects_fails_with_its_place() -> None:
+    body = config_map("x-${name}")
+    write(
+        "all.yaml",
+        definition(
+            resource("cm", body, forEach=[{"name": "${schema.spec.names}"}]),
+            spec={"names": "[]string"},
+        ),
+        instance({"names": ["a", "a"]}),
+    )
+    for verb in ("render", "validate"):
+        done = run(verb, "all.yaml")
+        assert done.code == 1
+        assert re.search(
+            r"^all\.yaml:1:\d+: error\[identity-collision\]: Kiosk town/corner: "
+            r'node "cm" identity collision: duplicate identity: /v1/ConfigMap/town/x-a$',
+            done.out + done.err,
+            re.MULTILINE,
+        )

@@ -2,12 +2,17 @@ from typing import Any
 
 import pytest
 
+from kro_gitops.engine.graph.build import attempt
+from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.options import Options
+from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.placeholder import PartText, Placeholder, shown
-from kro_gitops.preview.render import Bounds, Child, Rendering, render
+from kro_gitops.preview.render import MAX_NESTING, Child, Renderer, Rendering, node_values, render
 from kro_gitops.preview.sample_data import LiveData
 from kube_cel.budget import Budget
-from tests.builders import config_map, definition, graph, instance, resource
+from kube_objects.builtins.catalog import catalog
+from kube_objects.schemas import LayeredSchemas, SchemaSet
+from tests.builders import KIND, config_map, definition, graph, instance, resource
 
 DEPLOYMENT = {
     "apiVersion": "apps/v1",
@@ -15,6 +20,7 @@ DEPLOYMENT = {
     "metadata": {"name": "${schema.metadata.name}"},
     "spec": {"replicas": "${schema.spec.size}"},
 }
+WORD = {"word": "string"}
 SPEC = {"size": "integer | default=2", "names": "[]string", "note": "string", "on": "boolean"}
 
 
@@ -206,7 +212,8 @@ def test_a_fatal_error_is_told_from_waiting() -> None:
     rendering = rendered(resource("a", config_map("a", v="${string(1 / (schema.spec.size - 2))}")))
     (failure,) = rendering.failures
     assert not failure.is_pending
-    assert failure.error.message == "division by zero"
+    assert failure.code == "evaluation-failed"
+    assert failure.text == 'node "a": eval "string(1 / (schema.spec.size - 2))": division by zero'
 
 
 def test_given_status_takes_the_place_of_a_cluster() -> None:
@@ -244,7 +251,7 @@ def test_a_collection_over_the_limit_is_a_failure_of_its_node() -> None:
         )
     )
     (failure,) = render(compiled, instance(), bounds=Bounds(collection_size=10)).failures
-    assert "collection size of 11 is over the maximum collection size of 10" in str(failure.error)
+    assert "collection size of 11 is over the maximum collection size of 10" in failure.text
 
 
 def test_fields_of_listed_objects_are_known_one_by_one() -> None:
@@ -261,10 +268,10 @@ def test_fields_of_listed_objects_are_known_one_by_one() -> None:
 def test_an_instance_may_not_keep_the_process_busy() -> None:
     text = "${string(lists.range(1000).map(a, lists.range(1000).map(b, a + b)).size())}"
     compiled = graph(definition(resource("cm", config_map("x", v=text))))
-    bounds = Bounds(budget=Budget(deadline=lambda: True))
+    bounds = Bounds(budget=lambda: Budget(deadline=lambda: True))
     (failure,) = render(compiled, instance(), bounds=bounds).failures
     assert not failure.is_pending
-    assert "evaluation stopped" in failure.error.message
+    assert "evaluation stopped" in failure.text
 
 
 def test_rendering_leaves_the_template_as_it_was() -> None:
@@ -282,6 +289,137 @@ def test_fields_and_conditions_are_within_the_budget_of_their_instance() -> None
     loop = "lists.range(3).exists(x, x == 1)"
     field = resource("a", config_map("a", v=f"${{{loop} ? 'x' : 'y'}}"))
     condition = resource("b", config_map("b"), includeWhen=[f"${{{loop}}}"])
-    bounds = Bounds(budget=Budget(iterations=0))
+    bounds = Bounds(budget=lambda: Budget(iterations=0))
     failures = render(graph(definition(field, condition)), instance(), bounds=bounds).failures
     assert [failure.node for failure in failures] == ["a", "b"]
+
+
+def turtle(**more: Any) -> Graph:
+    """Return a graph that makes an instance of its own kind."""
+    own = graph(definition(resource(), spec={"left": "integer"}))
+    body = {
+        "apiVersion": "kro.run/v1",
+        "kind": KIND,
+        "metadata": {"name": "${schema.metadata.name}-x"},
+        "spec": {"left": "${schema.spec.left - 1}"},
+    }
+    schemas = SchemaSet()
+    schemas.add(own.served)
+    made = definition(resource("down", body, **more), spec={"left": "integer"})
+    found = attempt(made, LayeredSchemas(schemas, catalog))
+    assert found.graph is not None
+    return found.graph
+
+
+def test_nested_instances_are_rendered_to_the_last_level() -> None:
+    made = turtle(includeWhen=["${schema.spec.left > 0}"])
+    renderer = Renderer({made.served.kind: made})
+    found = list(renderer.render(made, instance({"left": 3})).all())
+    assert [each.instance.name for each in found] == [
+        "corner",
+        "corner-x",
+        "corner-x-x",
+        "corner-x-x-x",
+    ]
+    assert [len(each.children) for each in found] == [1, 1, 1, 0]
+    labels = found[1].children[0].object["metadata"]["labels"]
+    assert labels["kro.run/instance-name"] == "corner-x"
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_depth_limits_how_many_levels_are_rendered(depth: int) -> None:
+    made = turtle(includeWhen=["${schema.spec.left > 0}"])
+    renderer = Renderer({made.served.kind: made}, depth=depth)
+    assert len(list(renderer.render(made, instance({"left": 9})).all())) == depth + 1
+
+
+def test_an_endless_recursion_is_an_error() -> None:
+    made = turtle()
+    parts = list(Renderer({made.served.kind: made}).render(made, instance({"left": 1})).all())
+    assert len(parts) == MAX_NESTING + 1
+    (failure,) = [failure for part in parts for failure in part.failures]
+    assert failure.code == "nesting-too-deep"
+
+
+def test_a_nested_instance_reads_the_unknown_values_of_the_one_that_makes_it() -> None:
+    inner = graph(definition(resource("cm", config_map("x", v="${schema.spec.word}")), spec=WORD))
+    schemas = SchemaSet()
+    schemas.add(inner.served)
+    body = {
+        "apiVersion": "kro.run/v1",
+        "kind": KIND,
+        "metadata": {"name": "inner", "labels": {"team": "${schema.metadata.uid}"}},
+        "spec": {"word": "${schema.metadata.uid}"},
+    }
+    outer = definition(resource("inner", body))
+    outer["metadata"]["name"], outer["spec"]["schema"]["kind"] = "outer", "Outer"
+    made = attempt(outer, LayeredSchemas(schemas, catalog)).graph
+    assert made is not None
+    renderer = Renderer({inner.served.kind: inner})
+    rendering = renderer.render(made, {**instance(), "kind": "Outer"})
+    (child,) = rendering.nested[0].children
+    assert child.object["data"]["v"] == Placeholder(("schema.spec.word",), "string")
+    assert isinstance(child.object["metadata"]["labels"]["team"], Placeholder)
+
+
+def test_an_instance_without_a_namespace_goes_to_the_default_one() -> None:
+    obj = instance()
+    del obj["metadata"]["namespace"]
+    made = graph(definition(resource()))
+    for renderer, namespace in ((Renderer(), "default"), (Renderer(namespace="shop"), "shop")):
+        rendering = renderer.render(made, obj)
+        assert rendering.instance.namespace == namespace
+        assert only(rendering).object["metadata"]["namespace"] == namespace
+
+
+def test_an_instance_whose_inventory_is_wrong_is_not_managed() -> None:
+    obj = instance(annotations={"applyset.kubernetes.io/contains-group-kinds": "ConfigMap"})
+    rendering = render(graph(definition(resource())), obj)
+    assert rendering.children == []
+    (failure,) = rendering.failures
+    assert failure.code == "invalid-inventory"
+    assert "cannot install finalizer with invalid ApplySet inventory" in failure.text
+
+
+def test_a_secret_is_shown_as_it_is_stored() -> None:
+    body = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "x"},
+        "data": {"old": "b2xk"},
+        "stringData": {"known": "${schema.spec.note}", "unknown": "${schema.metadata.uid}"},
+    }
+    secret = only(rendered(resource("s", body))).object
+    assert "stringData" not in secret
+    assert secret["data"] == {
+        "old": "b2xk",
+        "known": "bg==",
+        "unknown": Placeholder(("schema.metadata.uid",), "string"),
+    }
+
+
+def test_a_readiness_condition_that_fails_is_a_failure_of_its_node() -> None:
+    condition = "${string(1 / 0) == 'x'}"
+    rendering = rendered(resource("a", config_map("a"), readyWhen=[condition]))
+    assert [child.node for child in rendering.children] == ["a"]
+    (failure,) = rendering.failures
+    assert (failure.node, failure.code) == ("a", "evaluation-failed")
+    assert "division by zero" in failure.text
+
+
+def test_a_node_that_fails_leaves_the_others_their_values() -> None:
+    made = graph(
+        definition(
+            resource("a", config_map("a", v="${string(1 / 0)}")),
+            resource("b", config_map("b", v="x")),
+        )
+    )
+    assert node_values(made, instance())["b"]["data"] == {"v": "x"}
+
+
+@pytest.mark.parametrize(
+    "key", ["applyset.kubernetes.io/contains-group-kinds", "kro.run/reconcile"]
+)
+def test_an_annotation_that_is_no_text_is_for_the_server_to_reject(key: str) -> None:
+    obj = instance(annotations={key: 5, "argocd.argoproj.io/tracking-id": 7}, labels={"a": 1})
+    assert only(render(graph(definition(resource())), obj)).node == "cm"

@@ -2,7 +2,7 @@ import pytest
 
 from kro_gitops.source.manifests import Manifests, SourceLimits, read
 from kube_objects.problems import Finding, Problem, Severity, Spot
-from kube_objects.yaml_limits import Limits
+from kube_objects.yaml_values import Limits
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: shop}\n"
 

@@ -173,7 +173,7 @@ CASES = {
     "a load balancer": (
         obj("Service", spec={"type": "LoadBalancer"}, status={"loadBalancer": {}}),
         PROGRESSING,
-        "no load balancer has been given yet",
+        "no load balancer address is assigned yet",
     ),
     "nonsense": (obj("Pod", status="?"), PROGRESSING, "not picked up yet"),
 }

@@ -1,7 +1,7 @@
-{{- /* What the schema of values cannot say. */ -}}
+{{- /* Checks that values.schema.json cannot express. */ -}}
 {{- define "kro-gitops.checks" -}}
 {{- if and (gt (int .Values.deployment.replicaCount) 1) (not .Values.config.enableLeaderElection) }}
-{{- fail "deployment.replicaCount is more than 1, so config.enableLeaderElection must be true: two controllers at once would work against each other" }}
+{{- fail "deployment.replicaCount is more than 1, so config.enableLeaderElection must be true: two active controllers would overwrite each other's changes" }}
 {{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not (include "kro-gitops.hasMetricsService" .)) }}
 {{- fail "metrics.serviceMonitor.enabled needs metrics.service.create and a config.metricsBindAddress with a port" }}
@@ -13,11 +13,11 @@
 {{- fail "webhooks.ingress.enabled needs config.sources, webhooks.service.create and a config.webhookBindAddress with a port" }}
 {{- end }}
 {{- if and .Values.webhooks.ingress.enabled (not .Values.webhooks.ingress.host) }}
-{{- fail "webhooks.ingress.enabled needs webhooks.ingress.host: an Ingress without one would take every call to the cluster" }}
+{{- fail "webhooks.ingress.enabled needs webhooks.ingress.host: an Ingress without a host would receive every request to the cluster" }}
 {{- end }}
 {{- end }}
 
-{{- /* The port where webhooks are heard; empty if there is none. */ -}}
+{{- /* The port of the webhook listener; empty if there is none. */ -}}
 {{- define "kro-gitops.webhookPort" -}}
 {{- if .Values.config.sources }}{{ include "kro-gitops.port" .Values.config.webhookBindAddress }}{{ end }}
 {{- end }}

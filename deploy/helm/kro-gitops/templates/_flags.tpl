@@ -1,4 +1,4 @@
-{{- /* One argument: a flag and its value. An empty value leaves the flag out. */ -}}
+{{- /* One argument: a flag and its value. An empty value omits the flag. */ -}}
 {{- define "kro-gitops.flag" -}}
 {{- $value := last . }}
 {{- if ne (toString $value) "" }}

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* The name of all objects: the release's if the chart's is in it, otherwise both. */ -}}
+{{- /* The name of all objects: the release name if it contains the chart name, otherwise both. */ -}}
 {{- define "kro-gitops.fullname" -}}
 {{- $name := include "kro-gitops.name" . }}
 {{- $both := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) }}

@@ -1,13 +1,13 @@
 """
-Does an expression fit the field it fills, and what schema has a field it makes?
+Whether an expression fits the field it fills, and the schema of a field that an expression fills.
 
 `explain_mismatch` compares an expression's type with the type of its target as kro does: by
-structure, because object types are nominal and the two sides never share one. Some of what
-kro lets pass looks accidental (a scalar for an object); it is let pass here, too, so that
-what kro accepts is accepted.
+structure, because object types are nominal and the two sides never share one. kro accepts some
+combinations by accident (a scalar for an object); they are accepted here, too, so that every
+definition that kro accepts is valid.
 
-`schema_of_type` goes the other way: from the type of a status expression to the schema of
-the status field.
+`schema_of_type` goes the other way: from the type of a status expression to the schema of the
+status field.
 """
 
 from typing import Any
@@ -65,7 +65,7 @@ def _schema_at(schema: Schema, name: str) -> Schema | None:
 
 
 def explain_mismatch(output: Type, expected: Type, env: Environment) -> str | None:
-    """Say why an expression's type does not fit its field, in kro's words; None if it does."""
+    """Return kro's message for a type that does not fit its field, or None if it fits."""
     if expected.kind == "dyn" or output.kind == "dyn" or output == expected:
         return None
     if output.kind == "optional_type":
@@ -74,9 +74,20 @@ def explain_mismatch(output: Type, expected: Type, env: Environment) -> str | No
         case "object", "map":
             return _explain_map_for_object(output, expected, env)
         case "map", "object" if output.name not in OPAQUE_NAMES:
-            return _explain_object_for_map(output, expected, env)
+            declaration = _declaration(output, env)
+            if declaration is None:
+                return None
+            for name, field in declaration.fields.items():
+                reason = explain_mismatch(field, expected.parameters[1], env)
+                if reason:
+                    return f'struct field "{name}" incompatible with map value type: {reason}'
+            return None
         case "list", _:
-            return _explain_list(output, expected, env)
+            # A map has parameters as well: its keys are compared with the list's elements.
+            if not output.parameters:
+                return "list parameter count mismatch: got 0, expected 1"
+            reason = explain_mismatch(output.parameters[0], expected.parameters[0], env)
+            return reason and f"list element type incompatible: {reason}"
         case "map", _:
             return _explain_map(output, expected, env)
         case "object", _:
@@ -86,14 +97,6 @@ def explain_mismatch(output: Type, expected: Type, env: Environment) -> str | No
             return 'type kind mismatch: got "{}", expected "{}"'.format(*shown)
         case _:
             return None
-
-
-def _explain_list(output: Type, expected: Type, env: Environment) -> str | None:
-    # A map has parameters as well: its keys are compared with the list's elements.
-    if not output.parameters:
-        return "list parameter count mismatch: got 0, expected 1"
-    reason = explain_mismatch(output.parameters[0], expected.parameters[0], env)
-    return reason and f"list element type incompatible: {reason}"
 
 
 def _explain_map(output: Type, expected: Type, env: Environment) -> str | None:
@@ -122,17 +125,6 @@ def _explain_map_for_object(output: Type, expected: Type, env: Environment) -> s
     return None
 
 
-def _explain_object_for_map(output: Type, expected: Type, env: Environment) -> str | None:
-    declaration = _declaration(output, env)
-    if declaration is None:
-        return None
-    for name, field in declaration.fields.items():
-        reason = explain_mismatch(field, expected.parameters[1], env)
-        if reason:
-            return f'struct field "{name}" incompatible with map value type: {reason}'
-    return None
-
-
 def _explain_object(output: Type, expected: Type, env: Environment) -> str | None:
     """An object must not have more than its target; what is no object passes, as in kro."""
     given, wanted = _declaration(output, env), _declaration(expected, env)
@@ -149,7 +141,7 @@ def _explain_object(output: Type, expected: Type, env: Environment) -> str | Non
 
 
 def _declaration(examined: Type, env: Environment) -> ObjectDeclaration | None:
-    """Find an object type that was made from a schema; a condition, say, was not."""
+    """Find an object type that was derived from a schema; None for others."""
     return env.fields(examined) if examined.name.startswith(TYPE_NAME_PREFIX) else None
 
 
@@ -175,7 +167,7 @@ def schema_of_type(shown: Type, env: Environment) -> Schema:
     Make the schema of a field that holds values of a type.
 
     Inside an object type from a schema, times and durations lose their type; this and the
-    escaped property names are kro's, and seen by whoever reads an instance's status.
+    escaped property names are kro's, and visible in an instance's status.
     """
     match shown.kind:
         case "list":

@@ -1,13 +1,17 @@
 """
-How much an evaluation may do.
+How much an evaluation may do, and how large a single value may become.
 
-CEL always ends, but not always soon: two nested loops over a long list, or a text doubled
-thirty times, would keep a process busy or fill its memory. A `Budget` says how much is
-allowed. What is left of it during an evaluation is kept in the frame, the list that also holds
-the variables: `frame[BUDGET]` and `frame[LEFT]`.
+CEL always terminates, but not always soon: two nested loops over a long list, or a string doubled
+thirty times, would keep a process busy or fill its memory. A `Budget` is the limit. What remains of
+it during an evaluation is kept in the frame, the list that also holds the variables:
+`frame[BUDGET]` and `frame[REMAINING]`.
 
-Counting must cost nearly nothing, so small things are not counted: a loop pays once for all
-its rounds, and a text or list pays only when it is longer than `FREE_SIZE`.
+Counting must cost nearly nothing, so small things are not counted: a loop is charged once for all
+its rounds, and a string or list only when it is longer than `FREE_SIZE`.
+
+A budget cannot look into a call of a function. Functions that return more than they were given
+compute its size first and call `check_size`, as do those that take long for what they are given:
+no call may take more than about half a second.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +21,19 @@ from typing import Any
 from kube_cel.containers import MixedMap
 from kube_cel.errors import EvaluationStopped
 from kube_cel.scalars import OptionalValue
-from kube_cel.size_limits import MAX_SIZE, check_size
+
+MAX_SIZE = 4 * 1024 * 1024
+"""Characters of a text, bytes, elements of a list or entries of a map."""
+
+MAX_PARTS = 200_000
+"""Parts that are read, written or found one by one: values in a text, matches of a pattern."""
+
+
+def check_size(count: int, limit: int = MAX_SIZE) -> None:
+    """Raise `EvaluationStopped` if a value of `count` characters or elements is too large."""
+    if count > limit:
+        raise EvaluationStopped(f"a value of {count} characters or elements, {limit} are allowed")
+
 
 BUDGET = 0
 REMAINING = 1
@@ -38,11 +54,11 @@ class Budget:
     """
     The limits of one evaluation.
 
-    `iterations` bounds the rounds of all loops together; large values count by their size.
-    `elements` bounds one list or map and the whole result, `characters` one text, `depth` the
-    nesting of the result. `deadline` is asked every few hundred steps and ends the evaluation
-    by returning True: the engine has no clock of its own. `meter` is told after each evaluation
-    how many of its iterations it took, for who bounds several together.
+    `iterations` limits the rounds of all loops together; large values count by their size.
+    `elements` limits one list or map and the whole result, `characters` one string, `depth` the
+    nesting of the result. `deadline` is called every few hundred steps and stops the evaluation
+    by returning True: the engine has no clock of its own. `meter` is called after each evaluation
+    with the number of iterations it took, for callers that limit several together.
     """
 
     iterations: int = 1_000_000
@@ -57,7 +73,7 @@ DEFAULT_BUDGET = Budget()
 
 
 def charge(frame: Frame, steps: int) -> None:
-    """Take steps off the budget, before they are done."""
+    """Take steps off the budget, before they are executed."""
     frame[REMAINING] -= steps
     budget = frame[BUDGET]
     if frame[REMAINING] < 0:
@@ -67,7 +83,7 @@ def charge(frame: Frame, steps: int) -> None:
 
 
 def charge_loop(frame: Frame, items: Iterable[Any], steps: int) -> Iterable[Any]:
-    """Pay for a loop over `items`; return them, watched if there is a deadline."""
+    """Charge a loop over `items`; return them, with checks of the deadline if there is one."""
     frame[REMAINING] -= steps
     if frame[REMAINING] >= 0 and frame[BUDGET].deadline is None:
         return items
@@ -83,7 +99,7 @@ def _with_deadline_checks(frame: Frame, items: Iterable[Any]) -> Iterator[Any]:
 
 
 def charge_created(frame: Frame, value: Any) -> None:
-    """Count a text, list or map that the expression has made; for those beyond `FREE_SIZE`."""
+    """Charge a string, list or map the expression created; called above `FREE_SIZE` only."""
     size = len(value)
     budget = frame[BUDGET]
     if type(value) is str or type(value) is bytes:
@@ -96,15 +112,15 @@ def charge_created(frame: Frame, value: Any) -> None:
 
 def charge_read(frame: Frame, value: Any) -> None:
     """
-    Count a value that is about to be read through, down to its last element.
+    Charge a value that is about to be read completely.
 
-    A list may hold another one many times over, and so weigh far more than it takes to build.
+    A list may hold another one many times over, so reading it may cost far more than building it.
     """
     charge(frame, estimate_work(value, frame[REMAINING]))
 
 
 def estimate_work(value: Any, limit: int) -> int:
-    """Estimate the work of walking a value; stop where it exceeds the limit."""
+    """Estimate the steps of walking a value; stops counting above `limit`."""
     waiting = [value]
     total = 0
     while waiting and total <= limit:

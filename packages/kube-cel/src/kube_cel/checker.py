@@ -1,23 +1,20 @@
 """
-From a tree to a typed tree, or to everything that is wrong with it.
+Type checking: writes the type of every node into the tree, or raises all issues found.
 
-`check` walks the tree once, bottom up, and writes each node's type into it. The rules are in
-`inference` and, for macros, in `macro_rules`; what types cannot express about literals is
-looked at afterwards (`formatting`, `literal_rules`).
+`check` walks the tree once, bottom up. The rules are in `inference`; what types cannot express
+about literals is checked afterwards (`literal_checks`).
 
-Frames are dear: an expression may be hundreds of levels deep and Python's stack is not. A
-level costs one frame here (two on Python 3.11), a chain of selections costs none.
+Python's stack is limited and an expression may be hundreds of levels deep. A level costs one frame
+here (two on Python 3.11), a chain of selections costs none.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from kube_cel.environment import Environment
-from kube_cel.format_check import check_format_calls
-from kube_cel.inference import Inference
+from kube_cel.inference import Inference, bind_variables, result_type
 from kube_cel.issues import CheckError, Issue
-from kube_cel.literal_rules import check_literals
-from kube_cel.macro_types import bind_variables, result_type
+from kube_cel.literal_checks import check_format_calls, check_literals
 from kube_cel.syntax_tree import (
     Call,
     Has,
@@ -77,18 +74,15 @@ class _Checker:
         self._open: list[Node] = []  # nodes whose type still depends on type variables
 
     def check(self, tree: Node) -> list[Issue]:
-        """Type a tree; literals are looked at only if all types are right."""
+        """Type a tree and return the issues; literals are checked only if all types are right."""
         _VISITS[tree.__class__](self, tree)
         if self.inference.issues:
             return self.inference.issues
-        self._settle()
-        return [*check_format_calls(self.format_calls, self.env), *check_literals(tree, self.env)]
-
-    def _settle(self) -> None:
-        """Write what type variables have come to mean into the nodes that depend on them."""
+        # Write what type variables have come to mean into the nodes that depend on them.
         for node in self._open:
             if node.type is not None:
                 node.type = self.inference.substitution.close(node.type)
+        return [*check_format_calls(self.format_calls, self.env), *check_literals(tree, self.env)]
 
     def _typed(self, node: Node, found: Type) -> Type:
         node.type = found
@@ -123,42 +117,45 @@ class _Checker:
         while isinstance(operand, Select):
             chain.append(operand)
             operand = operand.operand
-        found = self._dotted_type(chain, operand)
+        found: Type | None = None
+        if (
+            isinstance(operand, Ident)
+            and operand.name not in self.env.variables
+            and operand.name not in self._scope
+        ):
+            # The chain, outermost selection first, may begin with the dotted name of a type.
+            for place, selection in enumerate(chain):
+                found = self._type_name(dotted(selection) or "")
+                if found is not None:
+                    del chain[place:]
+                    self._typed(selection, found)
+                    break
         if found is None:
             found = _VISITS[operand.__class__](self, operand)
         for selection in reversed(chain):
             found = self._typed(selection, self.inference.field(selection, found, selection.name))
         return found
 
-    def _dotted_type(self, chain: list[Select], root: Node) -> Type | None:
-        """Find the type that a chain, outermost selection first, names; leave what is behind."""
-        if not isinstance(root, Ident) or self._is_variable(root):
-            return None
-        for place, selection in enumerate(chain):
-            found = self._type_name(dotted(selection) or "")
-            if found is not None:
-                del chain[place:]
-                return self._typed(selection, found)
-        return None
-
-    def _is_variable(self, node: Ident) -> bool:
-        return node.name in self.env.variables or node.name in self._scope
-
     def has(self, node: Has) -> Type:
-        """A presence test still demands that the type knows the field."""
+        """A presence test requires that the type has the field, too."""
         owner = _VISITS[node.operand.__class__](self, node.operand)
         self.inference.field(node, owner, node.name)
         node.type = BOOL
         return BOOL
 
     def call(self, node: Call) -> Type:
-        """A call, method or operator returns what the overload says that takes its arguments."""
+        """The type of a call is the result of the overload that accepts its arguments."""
         function = node.function
         if function == "_?._":
             return self._optional_select(node)
         arguments = [_VISITS[argument.__class__](self, argument) for argument in node.arguments]
         if function in _LOGICAL:
-            return self._logical(node, arguments)
+            logical = BOOL
+            for argument, given in zip(node.arguments, arguments, strict=True):
+                if not self.inference.require_bool(argument, given):
+                    logical = ERROR
+            node.type = logical
+            return logical
         target = node.target
         if isinstance(target, Ident) and f"{target.name}.{function}" in self._functions:
             # A namespace wins over a variable of that name. All namespaces are one word long.
@@ -173,19 +170,12 @@ class _Checker:
         found = self.inference.call(node, function, tuple(arguments), is_member=target is not None)
         return self._typed(node, found)
 
-    def _logical(self, node: Call, arguments: list[Type]) -> Type:
-        found = BOOL
-        for argument, given in zip(node.arguments, arguments, strict=True):
-            if not self.inference.require_bool(argument, given):
-                found = ERROR
-        node.type = found
-        return found
-
     def _optional_select(self, node: Call) -> Type:
         operand, name = node.arguments
         owner = _VISITS[operand.__class__](self, operand)
         name.type = STRING
-        found = self.inference.field(node, owner, _text_of(name), is_optional=True)
+        text = name.value if isinstance(name, Literal) and isinstance(name.value, str) else ""
+        found = self.inference.field(node, owner, text, is_optional=True)
         return self._typed(node, found)
 
     def list_literal(self, node: ListLiteral) -> Type:
@@ -212,7 +202,7 @@ class _Checker:
         return self._typed(node, map_of(key or fresh(), value or fresh()))
 
     def message(self, node: Message) -> Type:
-        """A message has no type that anybody could know."""
+        """A message literal has no known type."""
         return self._typed(node, self.inference.no_message(node, node.name))
 
     def macro(self, node: Macro) -> Type:
@@ -226,10 +216,6 @@ class _Checker:
         bodies = [_VISITS[body.__class__](self, body) for body in node.bodies]
         self._scope = outside
         return self._typed(node, result_type(self.inference, node, operand, bound, bodies))
-
-
-def _text_of(node: Node) -> str:
-    return node.value if isinstance(node, Literal) and isinstance(node.value, str) else ""
 
 
 _LOGICAL = frozenset({"_&&_", "_||_"})

@@ -1,24 +1,28 @@
 """
 Lists and maps as expressions see them.
 
-A plain `list` or `dict` is a value of its own. Data that comes with a schema is seen through
-a view instead: it keeps the raw JSON and converts an element when it is read, so that what is
-never read costs nothing, and a map that leaves the engine is still the author's own text.
-How to convert is decided by `views`, which knows schemas; here a converter is a function.
-What contradicts its schema is `DeferredError`, and an error only for who reads it.
+A plain `list` or `dict` is a value of its own. Data with a schema is seen through a view: it keeps
+the raw JSON and converts an element when it is read, so that unread data costs nothing, and a map
+that is a result is still the author's own data. `schema_views` knows schemas; here a converter is
+just a function. Data that contradicts its schema becomes a `DeferredError`, raised when it is read.
 
-`MixedMap` is a map that a `dict` cannot hold, because its keys are not all texts, as those of
-data are, or a value of it is unreadable. A `dict` holds neither, so that reading one is quick.
+`MixedMap` is a map that a `dict` cannot represent, because its keys are not all strings or a value
+is a `DeferredError`. A `dict` holds neither, so that reading one is fast.
 
-`PartialMap` is a map of which only some keys are known. Whoever reads another one, or asks for
-the map as a whole, raises `UnknownValue`.
+`PartialMap` is a map of which only some keys are known. Reading another key, or the map as a whole,
+raises `UnknownValue`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from kube_cel.deferred_errors import DeferredError, defer_error, raise_if_deferred
-from kube_cel.errors import EvaluationError, UnknownValue
+from kube_cel.errors import (
+    DeferredError,
+    EvaluationError,
+    UnknownValue,
+    defer_error,
+    raise_if_deferred,
+)
 from kube_cel.scalars import Duration, Timestamp, TypeValue, UInt
 
 Converter = Callable[[Any], Any]
@@ -28,7 +32,7 @@ ABSENT: Any = object()
 
 
 class ListView:
-    """An array with its schema's converter; `keys` and `merge` say how `==` and `+` treat it."""
+    """An array with its schema's converter; `keys` and `merge` control `==` and `+`."""
 
     __slots__ = ("convert", "keys", "merge", "raw")
 
@@ -136,7 +140,7 @@ class MixedMap:
     """
     A map with keys of any kind but bytes.
 
-    Python takes 1, 1.0 and True for one key. CEL tells them apart, and yet an integer finds the
+    Python takes 1, 1.0 and True for one key. CEL distinguishes them, and yet an integer finds the
     entry of an equal one of another type, and a double that of an equal integer.
     """
 
@@ -192,7 +196,7 @@ def exact_key(key: Any) -> Any:
         return (kind, key)
     if kind is Timestamp:
         return (kind, key.nanos, key.offset)
-    if kind is bytes:  # kro's words: it does not expect this either
+    if kind is bytes:  # kro's message
         raise EvaluationError(
             "internal error: runtime error: hash of unhashable type types.Bytes",
             hint="bytes cannot be a key; base64.encode(…) makes a text of them",
@@ -219,8 +223,8 @@ class PartialMap(dict[str, Any]):
     """
     A map of which only the keys it holds are known.
 
-    `path` is where it sits in the data (`deployment.metadata`). `is_open` says which absent
-    keys may exist in the cluster; all of them unless told. An absent key that is not open is
+    `path` is where it sits in the data (`deployment.metadata`). `is_open` returns which absent
+    keys may exist in the cluster; by default all of them. An absent key that is not open is
     absent as in any map.
     """
 
@@ -261,15 +265,15 @@ class PartialMap(dict[str, Any]):
         raise self.unknown()
 
     def keys(self) -> Any:
-        """Refuse: there may be more."""
+        """Raise `UnknownValue`: there may be more."""
         raise self.unknown()
 
     def values(self) -> Any:
-        """Refuse: there may be more."""
+        """Raise `UnknownValue`: there may be more."""
         raise self.unknown()
 
     def items(self) -> Any:
-        """Refuse: there may be more."""
+        """Raise `UnknownValue`: there may be more."""
         raise self.unknown()
 
     def __eq__(self, other: object) -> bool:
@@ -278,11 +282,11 @@ class PartialMap(dict[str, Any]):
     __hash__ = None  # as for any dict
 
     def known(self) -> dict[str, Any]:
-        """Return a plain dict of the known keys, for those who may see that there is more."""
+        """Return a plain dict of the known keys."""
         return {key: dict.__getitem__(self, key) for key in dict.__iter__(self)}
 
     def unknown(self) -> UnknownValue:
-        """Make the error for reading the map as a whole."""
+        """Return the error for reading the map as a whole."""
         return UnknownValue((self.path,))
 
     def _refuse(self, key: object) -> None:
@@ -294,7 +298,7 @@ def partial(value: Any, path: str, is_open: Callable[[str], bool] | None = None)
     """Return a copy of `value` in which every map, at any depth, is partial."""
     root: list[Any] = [value]
     waiting: list[tuple[Any, Any, str]] = [(root, 0, path)]
-    while waiting:  # a stack of our own: data may be nested deeper than Python may call
+    while waiting:  # not recursive: data may be nested deeper than Python's stack
         holder, key, place = waiting.pop()
         child = holder[key]
         if type(child) is dict:
@@ -318,12 +322,12 @@ MAPS = (dict, ObjectView, MapView, PartialMap, MixedMap)
 
 
 def is_list(value: object) -> bool:
-    """Say whether `value` is a CEL list."""
+    """Return whether `value` is a CEL list."""
     return type(value) in LISTS
 
 
 def is_map(value: object) -> bool:
-    """Say whether `value` is a CEL map (typed objects are maps at run time)."""
+    """Return whether `value` is a CEL map (typed objects are maps at run time)."""
     return type(value) in MAPS
 
 

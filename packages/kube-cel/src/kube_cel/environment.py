@@ -1,14 +1,14 @@
 """
-What an expression may name: variables with their types, object types with their fields.
+Environments: the variables, object types and functions an expression can use.
 
-An `Environment` is immutable; `extend` makes a bigger one and shares what is known so far.
-Two stand at the beginning: `Environment.kro()`, what kro offers to a definition's
-expressions, and `Environment.rules()`, what the API server offers to validation rules.
+An `Environment` is immutable; `extend` returns a larger one and shares the types derived so far.
+There are two to start from: `Environment.kro()`, for the expressions of kro's definitions, and
+`Environment.rules()`, for validation rules of the API server.
 
-Types come from OpenAPI schemas, and lazily: a Deployment has thousands of fields, an
-expression reads three of them. A schema becomes a type when somebody asks for a field of
-its parent, and is remembered under the name kro would give it: `__type_<variable>`, then
-the escaped property names, `@idx` for the elements of a list, `@elem` for the values of a map.
+Types are derived from OpenAPI schemas, and lazily: a Deployment has thousands of fields, an
+expression reads three of them. The type of a schema is derived when a field of its parent is looked
+up, under the name kro gives it: `__type_<variable>`, then the escaped property names, `@idx` for
+the elements of a list, `@elem` for the values of a map.
 """
 
 from collections.abc import Mapping
@@ -127,7 +127,7 @@ class Library:
 
 
 def _depends(examined: Type) -> bool:
-    """Say whether a type means something in one environment or expression only."""
+    """Return whether a type means something in one environment or expression only."""
     return examined.name != "" or any(map(_depends, examined.parameters))
 
 
@@ -211,7 +211,7 @@ class ObjectDeclaration:
 
 
 class SchemaTypes:
-    """The types made from one schema so far: of its root, and of what was asked for below."""
+    """The types derived from one schema so far: of its root, and of fields that were looked up."""
 
     __slots__ = ("declarations", "exposes_unknown", "root", "schema")
 
@@ -225,11 +225,38 @@ class SchemaTypes:
         """Make the type of a schema, or None where expressions cannot see such a value."""
         if schema.get(INT_OR_STRING) is True or schema.get("format") == "int-or-string":
             return DYN
-        match _kind_of(schema):
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            kind = kind[0] if kind else None
+        match kind if isinstance(kind, str) else "":
             case "object":
-                return self._derive_object(schema, name)
+                additional = schema.get("additionalProperties")
+                if isinstance(additional, dict):
+                    value = self.derive(additional, f"{name}.@elem")
+                    if value is None and not self.exposes_unknown:
+                        return None
+                    return map_of(STRING, value or DYN)
+                if schema.get(EMBEDDED_RESOURCE) is True:
+                    # Add what every embedded resource has, unless all of it is declared.
+                    properties = schema.get("properties") or {}
+                    metadata = properties.get("metadata") or {}
+                    named = (metadata.get("properties") or {}).keys() >= {"name", "generateName"}
+                    if named and {"apiVersion", "kind"} <= properties.keys():
+                        schema = schema
+                    else:
+                        names = {"name": _STRING_SCHEMA, "generateName": _STRING_SCHEMA}
+                        added = {
+                            "apiVersion": _STRING_SCHEMA,
+                            "kind": _STRING_SCHEMA,
+                            "metadata": {"type": "object", "properties": names},
+                        }
+                        schema = {**schema, "properties": {**properties, **added}}
+                self.declarations[name] = ObjectDeclaration(name, schema, self)
+                return object_of(name)
             case "array":
-                return self._derive_list(schema, name)
+                items = schema.get("items")
+                element = self.derive(items, f"{name}.@idx") if isinstance(items, dict) else None
+                return None if element is None else list_of(element)
             case "string":
                 return _STRING_FORMATS.get(schema.get("format", ""), STRING)
             case kind:
@@ -249,49 +276,9 @@ class SchemaTypes:
                 return None
         return found
 
-    def _derive_list(self, schema: Schema, name: str) -> Type | None:
-        items = schema.get("items")
-        element = self.derive(items, f"{name}.@idx") if isinstance(items, dict) else None
-        return None if element is None else list_of(element)
-
-    def _derive_object(self, schema: Schema, name: str) -> Type | None:
-        additional = schema.get("additionalProperties")
-        if isinstance(additional, dict):
-            value = self.derive(additional, f"{name}.@elem")
-            if value is None and not self.exposes_unknown:
-                return None
-            return map_of(STRING, value or DYN)
-        if schema.get(EMBEDDED_RESOURCE) is True:
-            schema = _with_object_meta(schema)
-        self.declarations[name] = ObjectDeclaration(name, schema, self)
-        return object_of(name)
-
-
-def _kind_of(schema: Schema) -> str:
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        kind = kind[0] if kind else None
-    return kind if isinstance(kind, str) else ""
-
-
-def _with_object_meta(schema: Schema) -> Schema:
-    """Add what every embedded resource has, unless all of it is declared."""
-    properties = schema.get("properties") or {}
-    metadata = properties.get("metadata") or {}
-    named = (metadata.get("properties") or {}).keys() >= {"name", "generateName"}
-    if named and {"apiVersion", "kind"} <= properties.keys():
-        return schema
-    names = {"name": _STRING_SCHEMA, "generateName": _STRING_SCHEMA}
-    added = {
-        "apiVersion": _STRING_SCHEMA,
-        "kind": _STRING_SCHEMA,
-        "metadata": {"type": "object", "properties": names},
-    }
-    return {**schema, "properties": {**properties, **added}}
-
 
 class Environment:
-    """Variables and object types in sight, and the profile's functions."""
+    """The declared variables and object types, and the functions of a profile."""
 
     __slots__ = ("_schema_types", "profile", "variables")
 
@@ -306,14 +293,38 @@ class Environment:
         self._schema_types = schema_types  # by the first part of the type names they made
 
     @staticmethod
+    @cache
     def kro() -> "Environment":
-        """Return what every expression of a definition sees; the same object each time."""
-        return _kro_environment()
+        """Return the functions and variables of kro's expressions; the same object each time."""
+        profile = Profile(
+            Library(read_tables(KRO_TABLES)),
+            Library(read_tables(KRO_TABLES_AFTER_MACRO)),
+            type_names={**_TYPE_NAMES, CONDITION.name: CONDITION},
+            type_names_beside_schemas=_TYPE_NAMES_BESIDE_SCHEMAS,
+            exposes_unknown_fields=True,
+            mixes_literals=True,
+            has_bindings=True,
+            strings_version=5,
+        )
+        conditions = SchemaTypes(CONDITION.name, _CONDITION_SCHEMA)
+        return Environment(profile, {"runtime": RUNTIME}, {"kro": conditions})
 
     @staticmethod
+    @cache
     def rules() -> "Environment":
-        """Return what every validation rule of a CustomResourceDefinition sees."""
-        return _rules_environment()
+        """Return the functions of validation rules in a CRD; the same object each time."""
+        library = Library(read_tables(RULES_TABLES))
+        profile = Profile(
+            library,
+            library,
+            type_names=_TYPE_NAMES,
+            type_names_beside_schemas=_EMPTY,
+            exposes_unknown_fields=False,
+            mixes_literals=False,
+            has_bindings=False,
+            strings_version=2,
+        )
+        return Environment(profile, {}, {})
 
     @property
     def functions(self) -> Mapping[str, tuple[Overload, ...]]:
@@ -334,9 +345,9 @@ class Environment:
         types: Mapping[str, Type] = _EMPTY,
     ) -> "Environment":
         """
-        Add variables, by schema or by type; one that is there already is replaced.
+        Return an environment with more variables, by schema or by type; replaces existing ones.
 
-        A variable whose schema has no type (nothing but preserve-unknown, say) is not declared.
+        A variable whose schema has no type (only preserve-unknown-fields) is not declared.
         """
         variables = {**self.variables}
         schema_types = {**self._schema_types}
@@ -365,35 +376,3 @@ class Environment:
         """Find a type made from a schema by its full name, `__type_pod.spec.containers.@idx`."""
         types = self._schema_types.get(name.partition(".")[0])
         return types.find(name) if types is not None else None
-
-
-@cache
-def _kro_environment() -> Environment:
-    profile = Profile(
-        Library(read_tables(KRO_TABLES)),
-        Library(read_tables(KRO_TABLES_AFTER_MACRO)),
-        type_names={**_TYPE_NAMES, CONDITION.name: CONDITION},
-        type_names_beside_schemas=_TYPE_NAMES_BESIDE_SCHEMAS,
-        exposes_unknown_fields=True,
-        mixes_literals=True,
-        has_bindings=True,
-        strings_version=5,
-    )
-    conditions = SchemaTypes(CONDITION.name, _CONDITION_SCHEMA)
-    return Environment(profile, {"runtime": RUNTIME}, {"kro": conditions})
-
-
-@cache
-def _rules_environment() -> Environment:
-    library = Library(read_tables(RULES_TABLES))
-    profile = Profile(
-        library,
-        library,
-        type_names=_TYPE_NAMES,
-        type_names_beside_schemas=_EMPTY,
-        exposes_unknown_fields=False,
-        mixes_literals=False,
-        has_bindings=False,
-        strings_version=2,
-    )
-    return Environment(profile, {}, {})

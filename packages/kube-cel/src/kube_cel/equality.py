@@ -1,16 +1,15 @@
 """
 Equality and order of values, by CEL's rules instead of Python's.
 
-Numbers meet across their types, everything else only within its own; different kinds are
-unequal, not an error. Lists and maps compare deeply. A list whose schema calls it a set or
-a map is equal whatever the order, if it stands on the left.
+Numbers compare across types, all other values only within their type; values of different kinds are
+unequal, which is not an error. Lists and maps compare deeply. The order of a list does not matter
+if the list on the left is a set or a map by its schema.
 """
 
 from typing import Any
 
 from kube_cel.containers import ABSENT, LISTS, MAPS, ListView, find_key
-from kube_cel.deferred_errors import raise_if_deferred
-from kube_cel.errors import EvaluationError
+from kube_cel.errors import EvaluationError, raise_if_deferred
 from kube_cel.scalars import (
     OMIT,
     Duration,
@@ -30,12 +29,15 @@ _ORDERED = frozenset({str, bytes, bool, Timestamp, Duration})
 
 
 def equals(left: Any, right: Any) -> bool:
-    """Say whether two values are equal; raise where a comparison is an error."""
+    """Return whether two values are equal; raise where a comparison is an error."""
     left_type, right_type = type(left), type(right)
     if left_type is right_type and left_type in _SCALARS:
         return bool(left == right)
     if left_type in NUMBERS and right_type in NUMBERS:
-        return _equal_numbers(left, right)
+        # Beside a double, integers become doubles first and lose what a double cannot hold.
+        if type(left) is float or type(right) is float:
+            return float(left) == float(right)
+        return bool(left == right)
     if left is None or right is None:
         return False
     if left is OMIT:
@@ -45,7 +47,9 @@ def equals(left: Any, right: Any) -> bool:
     if left_type in MAPS:
         return right_type in MAPS and _equal_maps(left, right)
     if left_type is OptionalValue and right_type is OptionalValue:
-        return _equal_optionals(left, right)
+        if left.present and right.present:
+            return equals(left.value, right.value)
+        return bool(left.present == right.present)
     if left_type is right_type and isinstance(left, Opaque):
         return bool(left == right)
     raise_if_deferred(left)
@@ -63,28 +67,17 @@ def compare(left: Any, right: Any) -> int:
     return int(right < left) - int(left < right)
 
 
-def _equal_numbers(left: Any, right: Any) -> bool:
-    # Beside a double, integers become doubles first and lose what a double cannot hold.
-    if type(left) is float or type(right) is float:
-        return float(left) == float(right)
-    return bool(left == right)
-
-
 def _equal_lists(left: Any, right: Any) -> bool:
     if len(left) != len(right):
         return False
     if type(left) is ListView and left.merge:
-        return _equal_unordered(left, right)
+        held = {merge_key(left, element): element for element in left}
+        for element in right:
+            twin = held.get(merge_key(left, element), ABSENT)
+            if twin is ABSENT or not equals(twin, element):
+                return False
+        return True
     return all(equals(mine, other) for mine, other in zip(left, right, strict=True))
-
-
-def _equal_unordered(left: ListView, right: Any) -> bool:
-    held = {merge_key(left, element): element for element in left}
-    for element in right:
-        twin = held.get(merge_key(left, element), ABSENT)
-        if twin is ABSENT or not equals(twin, element):
-            return False
-    return True
 
 
 def merge_key(view: ListView, element: Any) -> Any:
@@ -97,7 +90,7 @@ def merge_key(view: ListView, element: Any) -> Any:
 
 
 def _hashable(value: Any) -> Any:
-    """Tell values apart as CEL does; containers, which cannot be keys, only by identity."""
+    """Return a hashable that distinguishes values as CEL does; containers by identity."""
     if type(value) in LISTS or type(value) in MAPS:
         return id(value)
     return (type(value) is bool, value)
@@ -111,9 +104,3 @@ def _equal_maps(left: Any, right: Any) -> bool:
         if other is ABSENT or not equals(value, other):
             return False
     return True
-
-
-def _equal_optionals(left: OptionalValue, right: OptionalValue) -> bool:
-    if left.present and right.present:
-        return equals(left.value, right.value)
-    return left.present == right.present

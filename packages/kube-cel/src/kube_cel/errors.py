@@ -1,12 +1,17 @@
 """
-How an evaluation can fail.
+How an expression can fail.
 
-Libraries and the program raise these; nothing here knows expressions or data. Messages are
-cel-go's own words, without prefixes: who reports them adds `eval "…": `. Which failures
-mean «wait» is told by the class, never by searching a message.
+The library functions and the program raise these; nothing here knows expressions or data. Messages
+are cel-go's, without prefixes: the caller that reports them adds `eval "…": `. Whether waiting for
+more data may help is decided by the class (`pending`), never by searching a message.
+
+An error can also be deferred. An element that contradicts its schema, or the value of a `cel.bind`
+that fails, does no harm as long as nothing reads it. A `DeferredError` takes its place in a slot, a
+list or a map, and reading it raises the error. It is never the result of a step.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
 
 from kube_objects.errors import InvalidError
 
@@ -27,9 +32,9 @@ class EvaluationError(ExpressionError):
 
 class MissingData(EvaluationError):  # noqa: N818 - a state to wait in
     """
-    An expression reads a key, an index or a variable that is not there (yet).
+    An expression reads a key, an index or a variable that does not exist (yet).
 
-    kro waits for such data instead of giving up: what the cluster fills in may come later.
+    A caller may wait for it instead of giving up: controllers fill in a status later.
     """
 
     CODE = "data-missing"
@@ -37,18 +42,18 @@ class MissingData(EvaluationError):  # noqa: N818 - a state to wait in
 
 
 class MissingVariable(MissingData):
-    """An expression reads a variable that has no value (yet); `name` says which."""
+    """An expression reads the variable `name`, which has no value (yet)."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(f"no such attribute(s): {name}")
 
 
-class UnknownValue(EvaluationError):  # noqa: N818 - nobody erred
+class UnknownValue(EvaluationError):  # noqa: N818 - not an error of the author
     """
-    An expression needs what only a cluster can tell.
+    An expression reads data that is known only in a cluster.
 
-    `paths` names it: `("deployment.status",)`. Raised offline only, where data is partial.
+    `paths` lists it: `("deployment.status",)`. Raised only for partial data (`partial`).
     """
 
     CODE = "value-unknown"
@@ -60,9 +65,9 @@ class UnknownValue(EvaluationError):  # noqa: N818 - nobody erred
 
 class EvaluationStopped(EvaluationError):  # noqa: N818 - beside UnknownValue
     """
-    An evaluation that would take or make too much.
+    An evaluation exceeded its budget of time, memory or nesting.
 
-    No operator absorbs it: an expression that is stopped stays stopped.
+    No operator absorbs this error, unlike other evaluation errors in `&&` and `||`.
     """
 
     CODE = "evaluation-stopped"
@@ -81,7 +86,7 @@ class ConversionError(ExpressionError):
 
 
 class BuildError(ExpressionError):
-    """An expression that parses and checks, but can never run: a constant bad pattern."""
+    """An expression that has a type but can never run, as with an invalid constant pattern."""
 
     CODE = "expression-build"
 
@@ -91,10 +96,10 @@ class BuildError(ExpressionError):
 
 def merge_errors(first: EvaluationError | None, second: EvaluationError) -> EvaluationError:
     """
-    Choose what to report when both operands of a logical operator failed.
+    Return the error to report when several operands of a logical operator failed.
 
-    Unknowns win over errors and add up; among errors the first is kept. What ends the whole
-    evaluation is raised again at once.
+    Unknown values win over errors and add up their paths; among errors the first is kept. An
+    `EvaluationStopped` is raised again at once.
     """
     if isinstance(second, EvaluationStopped):
         raise second
@@ -106,3 +111,35 @@ def merge_errors(first: EvaluationError | None, second: EvaluationError) -> Eval
     if not isinstance(first, UnknownValue):
         return second
     return UnknownValue((*first.paths, *second.paths))
+
+
+class DeferredError:
+    """Takes the place of a value; `error` is raised when it is read."""
+
+    __slots__ = ("error",)
+    KIND = "error"
+
+    def __init__(self, error: EvaluationError) -> None:
+        error.__traceback__ = None  # it would keep its frames alive
+        self.error = error
+
+    def raise_error(self) -> NoReturn:
+        """Raise the error, without the tracebacks of earlier times it was raised."""
+        raise self.error.with_traceback(None)
+
+
+def raise_if_deferred(value: Any) -> Any:
+    """Return the value, or raise its error if it is deferred."""
+    if type(value) is DeferredError:
+        value.raise_error()
+    return value
+
+
+def defer_error(step: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; return an `EvaluationError` as a `DeferredError` instead of raising it."""
+    try:
+        return step(*arguments)
+    except EvaluationStopped:
+        raise
+    except EvaluationError as error:
+        return DeferredError(error)

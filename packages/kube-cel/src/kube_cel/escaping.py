@@ -1,9 +1,9 @@
 """
-Property names as CEL identifiers, the way Kubernetes escapes them.
+Property names as CEL identifiers, as Kubernetes escapes them.
 
-`my-field` is read as `.my__dash__field`, `namespace` as `.__namespace__` (and, because no
-grammar forbids it, as `.namespace`). Names with other characters, or with a digit first,
-cannot be reached by an expression at all.
+`my-field` is written `.my__dash__field` and `namespace` is written `.__namespace__` (or also
+`.namespace`, because no grammar forbids it). Names with other characters, or with a leading digit,
+cannot be selected by an expression.
 """
 
 import re

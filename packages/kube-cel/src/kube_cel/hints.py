@@ -1,9 +1,9 @@
 """
-What an author probably meant.
+Hints: what an author probably meant.
 
-Messages state the mistake in cel-go's words; a hint beside them says what to do, where that
-can be guessed: the nearest name, the conversion that is missing, the spelling of a field
-whose name is no identifier. No hint is better than a wild one.
+Messages are cel-go's. A hint adds the remedy where it can be guessed: the nearest name, the missing
+conversion, the spelling of a field whose name is not an identifier. No hint is better than a wrong
+one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -51,12 +51,12 @@ def suggest_field(env: Environment, owner: Type, name: str) -> str | None:
 
 
 def hint_for_name(names: Iterable[str], name: str) -> str:
-    """Suggest a variable instead of a name that is none."""
+    """Suggest a variable for a name that is not declared."""
     return _did_you_mean(suggest_name(names, name))
 
 
 def hint_for_field(env: Environment, owner: Type, name: str) -> str:
-    """Say what to write instead of a field that does not exist."""
+    """Return what to write instead of a field that does not exist."""
     declaration = _declaration(env, owner)
     if declaration is None:
         return ""
@@ -69,7 +69,7 @@ def hint_for_field(env: Environment, owner: Type, name: str) -> str:
 
 
 def hint_for_function(functions: Iterable[str], name: str) -> str:
-    """Say what to write instead of a function that does not exist."""
+    """Return what to write instead of a function that does not exist."""
     if name in _MACRO_USES:
         return f"used as {_MACRO_USES[name]}"
     writable = [one for one in functions if one.replace(".", "").isidentifier()]
@@ -77,7 +77,7 @@ def hint_for_function(functions: Iterable[str], name: str) -> str:
 
 
 def hint_for_call(env: Environment, function: str, arguments: tuple[Type, ...]) -> str:
-    """Say what to change in a call no overload accepts, for the mistakes people make."""
+    """Return what to change in a call no overload accepts, for the mistakes people make."""
     if function == "_[_]" and _declaration(env, arguments[0]) is not None:
         return "fields of an object are selected with a dot; only maps and lists take [ ]"
     if function not in _OPERATOR_SYMBOLS:
@@ -85,7 +85,11 @@ def hint_for_call(env: Environment, function: str, arguments: tuple[Type, ...]) 
     left, right = arguments
     if function == "_+_" and STRING in arguments:
         other = right if left == STRING else left
-        return f"convert the {format_type(other)} with string(…)" if _has_text(other) else ""
+        return (
+            f"convert the {format_type(other)} with string(…)"
+            if (not other.parameters and other.kind not in ("object", "null_type", "type"))
+            else ""
+        )
     if left in _NUMBERS and right in _NUMBERS:
         return (
             f"{_OPERATOR_SYMBOLS[function]} takes numbers of one type; convert one with {left}(…)"
@@ -99,17 +103,12 @@ def _did_you_mean(found: str | None) -> str:
     return f"did you mean {found!r}?" if found else ""
 
 
-def _has_text(examined: Type) -> bool:
-    """Say whether string(…) takes values of a type."""
-    return not examined.parameters and examined.kind not in ("object", "null_type", "type")
-
-
 def _declaration(env: Environment, owner: Type) -> ObjectDeclaration | None:
     return env.fields(owner.parameters[0] if owner.kind == "optional_type" else owner)
 
 
 def _edits(written: str, meant: str, allowed: int) -> int:
-    """Count insertions, deletions, replacements and swaps of neighbours between two words."""
+    """Count insertions, deletions, replacements and swaps of neighbours between two strings."""
     if abs(len(written) - len(meant)) > allowed:
         return allowed + 1
     above: list[int] = []

@@ -1,12 +1,12 @@
 """
-Where `${…}` begins and ends in a string.
+Strings with expressions in them: where `${…}` begins and ends.
 
-The rules are kro's, to the letter, because they decide which part of a value is an
-expression at all: only the double quote hides braces, a backslash counts only inside such a
-string, and an opening that is never closed is plain text. Nothing here knows CEL.
+The rules are exactly kro's, because they decide which part of a value is an expression at all: only
+double quotes hide braces, a backslash counts only inside double quotes, and an opening that is
+never closed is plain text. This module knows nothing of CEL.
 
-A value that is more than one expression becomes one CEL text, the concatenation of its
-pieces. What goes wrong in that text is located in the author's value again by `locate`.
+A value that is more than one expression becomes one CEL expression, the concatenation of its
+pieces. `locate` maps offsets in that expression back to the value.
 
 Offsets count code points of the scanned value.
 """
@@ -39,7 +39,7 @@ _GO_ESCAPES = {
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Characters that stand for themselves; `start` is where they begin in the value."""
+    """Literal text; `start` is its offset in the value."""
 
     text: str
     start: int
@@ -47,7 +47,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """What stands between `${` and `}`; `start` is where it begins, after the `${`."""
+    """The text between `${` and `}`; `start` is its offset in the value, after the `${`."""
 
     text: str
     start: int
@@ -69,12 +69,12 @@ class Template:
 
     @property
     def is_literal(self) -> bool:
-        """Say whether there is no expression at all."""
+        """Return whether there is no expression at all."""
         return not any(isinstance(piece, Expression) for piece in self.pieces)
 
     @property
     def is_standalone(self) -> bool:
-        """Say whether the value is one expression, first to last character."""
+        """Return whether the value is one expression, first to last character."""
         return len(self.pieces) == 1 and isinstance(self.pieces[0], Expression)
 
 
@@ -91,7 +91,7 @@ class NestedExpression(ExpressionError):  # noqa: N818 - named for what was foun
 
 
 def scan(text: str) -> Template:
-    """Take a value apart into text and expressions."""
+    """Split a value into text and expressions; raises `NestedExpression`."""
     if _OPENING not in text:
         return Template((Text(text, 0),) if text else ())
     marks = list(_MARK.finditer(text))
@@ -118,11 +118,11 @@ def scan(text: str) -> Template:
 
 def _expression_ends(text: str, marks: list[re.Match[str]]) -> list[int]:
     """
-    Tell for every mark how an expression would end whose inside began there.
+    Return for every mark where an expression would end that begins after it.
 
-    The answer is the index of the closing brace's mark, or `_UNCLOSED`, or a nested opening
-    (see `_nested`). Worked out from the last mark to the first, each from those behind it:
-    trying every opening on its own would take quadratic time on values full of them.
+    An end is the index of the closing brace's mark, or `_UNCLOSED`, or a nested opening (see
+    `_nested`). Computed from the last mark to the first, each from those behind it: trying every
+    opening on its own would take quadratic time.
     """
     outside = [_UNCLOSED] * (len(marks) + 2)
     quoted = [_UNCLOSED] * (len(marks) + 2)  # the same, were the place inside a string
@@ -133,7 +133,9 @@ def _expression_ends(text: str, marks: list[re.Match[str]]) -> list[int]:
         if mark == '"':
             outside[index], quoted[index] = quoted[index + 1], outside[index + 1]
         elif mark == "\\":
-            quoted[index] = quoted[index + 1 + _is_escaped(marks, index + 1, place)]
+            # A mark right behind the backslash is escaped, and skipped with it.
+            is_escape = index + 1 < len(marks) and marks[index + 1].start() == place + 1
+            quoted[index] = quoted[index + 1 + is_escape]
         elif mark == "}":
             outside[index] = index
         elif mark == _OPENING and text[place - 1 : place] != '"':
@@ -149,13 +151,9 @@ def _nested(index: int) -> int:
     return -2 - index
 
 
-def _is_escaped(marks: list[re.Match[str]], index: int, backslash: int) -> bool:
-    return index < len(marks) and marks[index].start() == backslash + 1
-
-
 def concatenation(template: Template) -> str:
     """
-    Build the one CEL text that kro compiles for a value.
+    Return the CEL expression that kro compiles for a value.
 
     `img-${a}:${b}` becomes `"img-" + (a) + ":" + (b)`; a standalone expression is its own text.
     """
@@ -191,19 +189,15 @@ def _built_pieces(template: Template) -> Iterator[tuple[Piece, str]]:
 
 def _locate_in_piece(piece: Piece, inside: int, *, standalone: bool) -> int:
     if isinstance(piece, Text):
-        return _locate_in_quoted(piece, inside)
+        built_length = 1  # the opening quote
+        for index, character in enumerate(piece.text):
+            built_length += len(_quote_character(character))
+            if inside < built_length:
+                return piece.start + index
+        return piece.start + len(piece.text)
     if standalone:
         return piece.start + max(inside, 0)
     return piece.start + inside - 1 if inside > 0 else piece.start - len(_OPENING)
-
-
-def _locate_in_quoted(piece: Text, inside: int) -> int:
-    built_length = 1  # the opening quote
-    for index, character in enumerate(piece.text):
-        built_length += len(_quote_character(character))
-        if inside < built_length:
-            return piece.start + index
-    return piece.start + len(piece.text)
 
 
 def go_quote(text: str) -> str:

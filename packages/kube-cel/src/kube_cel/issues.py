@@ -1,16 +1,15 @@
 """
-What is wrong with the text of an expression, and how that is printed.
+Issues: mistakes in the text of an expression, and how they are printed.
 
-An `Issue` is one mistake at one place. Parser and checker gather as many as they can and
-raise them together. Their printed form is cel-go's, because people and tests know it from
-kro and from the API server:
+An `Issue` is one mistake at one position. Parser and checker collect as many as they can and raise
+them together. The layout is cel-go's, which users know from the API server and from kro:
 
     ERROR: <input>:1:12: undefined field 'replcas'
      | schema.spec.replcas
      | ...........^
 
-Offsets count code points in the expression's own text; where that text sits in a file is
-somebody else's knowledge.
+Offsets count code points in the expression's own text. The position of that text in a file is the
+caller's to add.
 """
 
 from collections.abc import Iterable
@@ -74,31 +73,26 @@ class CheckError(_TextError):
 def format_issues(text: str, issues: Iterable[Issue]) -> str:
     """Print issues in cel-go's layout, first position first, the hundred first only."""
     ordered = sorted(issues, key=lambda issue: issue.offset)
-    shown = [_format_issue(text, issue) for issue in ordered[:MAX_ISSUES]]
+    shown: list[str] = []
+    for issue in ordered[:MAX_ISSUES]:
+        if issue.offset == NO_OFFSET:
+            shown.append(f"ERROR: <input>:-1:0: {issue.message}")
+            continue
+        if not text:  # the one text without a first column
+            shown.append(f"ERROR: <input>:1:0: {issue.message}")
+            continue
+        line_start = text.rfind("\n", 0, issue.offset) + 1
+        line_number = text.count("\n", 0, issue.offset) + 1
+        column = issue.offset - line_start
+        shown.append(f"ERROR: <input>:{line_number}:{column + 1}: {issue.message}")
+        line = text[line_start:].partition("\n")[0].replace("\t", " ")
+        if len(line.encode(errors="replace")) <= _MAX_SNIPPET_BYTES:
+            dots = "".join(_width_of(character)[0] for character in line[:column])
+            caret = _width_of(line[column : column + 1])[1]
+            shown += (f" | {line}", f" | {dots}{caret}")
     if len(ordered) > MAX_ISSUES:
         shown.append(f"{len(ordered) - MAX_ISSUES} more errors were truncated")
     return "\n".join(shown)
-
-
-def _format_issue(text: str, issue: Issue) -> str:
-    if issue.offset == NO_OFFSET:
-        return f"ERROR: <input>:-1:0: {issue.message}"
-    if not text:  # the one text without a first column
-        return f"ERROR: <input>:1:0: {issue.message}"
-    line_start = text.rfind("\n", 0, issue.offset) + 1
-    line_number = text.count("\n", 0, issue.offset) + 1
-    column = issue.offset - line_start
-    head = f"ERROR: <input>:{line_number}:{column + 1}: {issue.message}"
-    line = text[line_start:].partition("\n")[0].replace("\t", " ")
-    if len(line.encode(errors="replace")) > _MAX_SNIPPET_BYTES:
-        return head
-    return f"{head}\n | {line}\n | {_pointer(line, column)}"
-
-
-def _pointer(line: str, column: int) -> str:
-    """Draw dots up to the column and a caret there, wide ones below wide characters."""
-    dots = "".join(_width_of(character)[0] for character in line[:column])
-    return dots + _width_of(line[column : column + 1])[1]
 
 
 def _width_of(character: str) -> tuple[str, str]:

@@ -1,11 +1,11 @@
 """
-From values back to JSON, by kro's rules.
+From CEL values back to JSON data, by kro's rules.
 
-A map that is input data leaves as it came: copied, but neither dates nor nulls nor key names
-are touched. Everything the expression built is converted element by element.
+A map of the input data is returned as it came: copied, with dates, nulls and key names unchanged.
+Everything the expression created is converted element by element.
 
-Nothing here calls itself, because data may be nested deeper than Python may call: containers
-still to be filled wait on a stack, and what is made is counted.
+Nothing here recurses, because data may be nested deeper than Python's stack: containers still to be
+filled wait on a list, and created nodes are counted.
 """
 
 from collections.abc import Iterable
@@ -57,7 +57,7 @@ def to_json(
     """
     Convert a value to JSON, with `OMIT` left in place.
 
-    `strict` refuses what an object cannot hold: bytes, and integers beyond signed 64 bits.
+    `strict` rejects what an object cannot hold: bytes, and integers beyond signed 64 bits.
     Otherwise both are left as they are, for encoders that have their own way with them.
     """
     if type(value) in _JSON_TYPES:
@@ -98,27 +98,29 @@ def _begin(value: Any, depth: int, waiting: _Waiting, strict: bool) -> Any:
         waiting.append((elements, () if flat else enumerate(elements), depth))
         return elements
     if kind is MixedMap:
-        entries = [(_text_key(key), child) for key, child in value.items()]
+        entries = []
+        for key, child in value.items():
+            # Convert a key, of which only a text will do.
+            while type(key) is OptionalValue:
+                key = key.value if key.present else None
+            if type(key) is Timestamp or type(key) is Duration:
+                key = _scalar(key, strict=True)
+            if type(key) is str:
+                text_key: Any = key
+            else:
+                found = _GO_KEYS.get(type(key))
+                if found is not None:
+                    raise ConversionError(f"map key must be string, got {found}")
+                raise ConversionError(
+                    f"failed to convert map key: unsupported type: {kind_of(key)}"
+                )
+            entries.append((text_key, child))
         made = {}
         waiting.append((made, entries, depth))
         return made
     if kind is PartialMap:
         raise value.unknown()
     return _scalar(value, strict=strict)
-
-
-def _text_key(key: Any) -> Any:
-    """Convert a key, of which only a text will do; times have one."""
-    while type(key) is OptionalValue:
-        key = key.value if key.present else None
-    if type(key) is Timestamp or type(key) is Duration:
-        key = _scalar(key, strict=True)
-    if type(key) is str:
-        return key
-    found = _GO_KEYS.get(type(key))
-    if found is not None:
-        raise ConversionError(f"map key must be string, got {found}")
-    raise ConversionError(f"failed to convert map key: unsupported type: {kind_of(key)}")
 
 
 def _scalar(value: Any, *, strict: bool) -> Any:
@@ -133,7 +135,7 @@ def _scalar(value: Any, *, strict: bool) -> Any:
             )
         return int(value)
     if kind is Timestamp:
-        # Kubernetes takes the first moment for «no time at all».
+        # Kubernetes writes the zero time as null.
         return None if value.nanos == _YEAR_ONE else format_timestamp_utc(value)
     if kind is Duration:
         return format_duration(value.nanos)

@@ -53,7 +53,13 @@ class _Loop:
             if not isinstance(written, Ident) or (written.absolute and not self.takes_dot):
                 return _issue(written, self.complaint)
             names.append(f".{written.name}" if written.absolute else written.name)
-        return self._mistake(names, call.arguments) or Macro(
+        if len(set(names)) < len(names):
+            repeated = call.arguments[len(names) - 1]
+            return _issue(repeated, f"duplicate variable name: {names[-1]}")
+        if self.keeps_accumulator and _ACCUMULATOR in names:
+            culprit = call.arguments[names.index(_ACCUMULATOR)]
+            return _issue(culprit, "iteration variable overwrites accumulator variable")
+        return Macro(
             call.offset,
             call.start,
             call.end,
@@ -63,13 +69,51 @@ class _Loop:
             call.arguments[self.variables :],
         )
 
-    def _mistake(self, names: list[str], written: list[Node]) -> Issue | None:
-        if len(set(names)) < len(names):
-            return _issue(written[len(names) - 1], f"duplicate variable name: {names[-1]}")
-        if self.keeps_accumulator and _ACCUMULATOR in names:
-            culprit = written[names.index(_ACCUMULATOR)]
-            return _issue(culprit, "iteration variable overwrites accumulator variable")
-        return None
+
+_QUANTIFIER = _Loop()
+_MAPPING = _Loop(complaint="argument is not an identifier")
+_FILTER = _Loop(complaint="argument is not an identifier", takes_dot=False)
+_PAIRS = _Loop(variables=2)
+
+
+def _optional(name: str) -> _Loop:
+    complaint = f"{name}() variable name must be a simple identifier"
+    return _Loop(complaint=complaint, keeps_accumulator=False, takes_dot=False)
+
+
+# (name, number of arguments, has a receiver)
+_MACROS: dict[tuple[str, int, bool], _Expander] = {
+    ("all", 2, True): _QUANTIFIER,
+    ("exists", 2, True): _QUANTIFIER,
+    ("exists_one", 2, True): _QUANTIFIER,
+    ("map", 2, True): _MAPPING,
+    ("map", 3, True): _MAPPING,
+    ("filter", 2, True): _FILTER,
+    ("all", 3, True): _PAIRS,
+    ("exists", 3, True): _PAIRS,
+    ("existsOne", 3, True): _PAIRS,
+    ("exists_one", 3, True): _PAIRS,
+    ("transformList", 3, True): _PAIRS,
+    ("transformList", 4, True): _PAIRS,
+    ("transformMap", 3, True): _PAIRS,
+    ("transformMap", 4, True): _PAIRS,
+    ("transformMapEntry", 3, True): _PAIRS,
+    ("transformMapEntry", 4, True): _PAIRS,
+    ("optMap", 2, True): _optional("optMap"),
+    ("optFlatMap", 2, True): _optional("optFlatMap"),
+}
+
+
+def _expands(
+    name: str, arguments: int, *, has_receiver: bool = True
+) -> Callable[[_Expander], _Expander]:
+    """Register a function as the macro of this name and number of arguments."""
+
+    def register(macro: _Expander) -> _Expander:
+        _MACROS[name, arguments, has_receiver] = macro
+        return macro
+
+    return register
 
 
 def expand(call: Call) -> Expansion:
@@ -78,6 +122,7 @@ def expand(call: Call) -> Expansion:
     return macro(call) if macro else call
 
 
+@_expands("has", 1, has_receiver=False)
 def _has(call: Call) -> Expansion:
     argument = call.arguments[0]
     # A presence test is a selection, too: has(has(a.b)) is has(a.b).
@@ -86,6 +131,7 @@ def _has(call: Call) -> Expansion:
     return _issue(argument, "invalid argument to has() macro")
 
 
+@_expands("sortBy", 2)
 def _sort_by(call: Call) -> Expansion:
     if call.target is not None and not isinstance(call.target, _SORTABLE):
         return _issue(
@@ -96,6 +142,7 @@ def _sort_by(call: Call) -> Expansion:
     return _MAPPING(call)
 
 
+@_expands("bind", 3)
 def _bind(call: Call) -> Expansion:
     if not _is_name(call.target, "cel"):
         return call
@@ -105,6 +152,7 @@ def _bind(call: Call) -> Expansion:
     return Macro(call.offset, call.start, call.end, "cel.bind", value, [variable.name], [body])
 
 
+@_expands("newCondition", 1)
 def _new_condition(call: Call) -> Expansion:
     if not _is_name(call.target, "runtime"):
         return call
@@ -117,7 +165,10 @@ def _new_condition(call: Call) -> Expansion:
         if mistake:
             return _issue(entry.key, f"runtime.newCondition: {mistake}")
         if isinstance(entry.key, Ident):
-            entries[entry.key.name] = _quoted_entry(entry.key, entry.value, call.offset)
+            entries[entry.key.name] = Entry(
+                Literal(call.offset, entry.key.start, entry.key.end, "string", entry.key.name),
+                entry.value,
+            )
     for key in _REQUIRED_CONDITION_KEYS:
         if key not in entries:
             return _issue(fields, f"runtime.newCondition: '{key}' is required")
@@ -135,51 +186,9 @@ def _condition_key_mistake(key: Node, seen: dict[str, Entry]) -> str:
     return f'duplicate key "{written}"' if written in seen else ""
 
 
-def _quoted_entry(key: Ident, value: Node, offset: int) -> Entry:
-    return Entry(Literal(offset, key.start, key.end, "string", key.name), value)
-
-
 def _is_name(node: Node | None, name: str) -> bool:
     return isinstance(node, Ident) and node.name == name and not node.absolute
 
 
 def _issue(node: Node, message: str) -> Issue:
     return Issue(message, node.offset, node.start, node.end)
-
-
-_QUANTIFIER = _Loop()
-_MAPPING = _Loop(complaint="argument is not an identifier")
-_FILTER = _Loop(complaint="argument is not an identifier", takes_dot=False)
-_PAIRS = _Loop(variables=2)
-
-
-def _optional(name: str) -> _Loop:
-    complaint = f"{name}() variable name must be a simple identifier"
-    return _Loop(complaint=complaint, keeps_accumulator=False, takes_dot=False)
-
-
-# (name, number of arguments, has a receiver)
-_MACROS: dict[tuple[str, int, bool], _Expander] = {
-    ("has", 1, False): _has,
-    ("all", 2, True): _QUANTIFIER,
-    ("exists", 2, True): _QUANTIFIER,
-    ("exists_one", 2, True): _QUANTIFIER,
-    ("map", 2, True): _MAPPING,
-    ("map", 3, True): _MAPPING,
-    ("filter", 2, True): _FILTER,
-    ("all", 3, True): _PAIRS,
-    ("exists", 3, True): _PAIRS,
-    ("existsOne", 3, True): _PAIRS,
-    ("exists_one", 3, True): _PAIRS,
-    ("transformList", 3, True): _PAIRS,
-    ("transformList", 4, True): _PAIRS,
-    ("transformMap", 3, True): _PAIRS,
-    ("transformMap", 4, True): _PAIRS,
-    ("transformMapEntry", 3, True): _PAIRS,
-    ("transformMapEntry", 4, True): _PAIRS,
-    ("sortBy", 2, True): _sort_by,
-    ("optMap", 2, True): _optional("optMap"),
-    ("optFlatMap", 2, True): _optional("optFlatMap"),
-    ("bind", 3, True): _bind,
-    ("newCondition", 1, True): _new_condition,
-}

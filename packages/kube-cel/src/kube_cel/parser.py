@@ -18,8 +18,8 @@ is noted and parsing goes on; the tree is returned only if nothing was noted.
 
 from collections.abc import Callable, Mapping
 
-from kube_cel import syntax_errors as expect
-from kube_cel.cursor import Cursor, ParseAborted
+from kube_cel import cursor as expect
+from kube_cel.cursor import Cursor, ParseAborted, Repair
 from kube_cel.issues import MAX_ISSUES, NO_OFFSET, Issue, ParseError
 from kube_cel.lexer import (
     BYTES,
@@ -30,14 +30,16 @@ from kube_cel.lexer import (
     INT,
     STRING,
     UINT,
+    InvalidLiteral,
     Tokens,
+    literal_value,
     tokenize,
 )
-from kube_cel.literals import InvalidLiteral, literal_value
 from kube_cel.macros import expand
-from kube_cel.nesting import MAX_DEPTH, TOO_DEEP, TOO_NESTED, depth
-from kube_cel.syntax_errors import Repair
 from kube_cel.syntax_tree import (
+    MAX_DEPTH,
+    TOO_DEEP,
+    TOO_NESTED,
     Call,
     Entry,
     Ident,
@@ -47,6 +49,7 @@ from kube_cel.syntax_tree import (
     Message,
     Node,
     Select,
+    depth,
 )
 
 MAX_EXPRESSION_LENGTH = 100_000
@@ -103,7 +106,7 @@ class _Parser(Cursor):
         self.arithmetics = 0
 
     def tree(self) -> Node | None:
-        """Parse everything; without a tree, or beside it, `issues` say why."""
+        """Parse the whole text; None after a fatal issue. A tree may have `issues`, too."""
         try:
             tree = self._expression()
             self.take(END, expect.NOTHING)
@@ -139,8 +142,28 @@ class _Parser(Cursor):
         """Take the next operator, if there is one, after joining all that binds tighter."""
         kind = self.kinds[self.at]
         precedence = _PRECEDENCE.get(kind, 0)
-        while operators and self._binds_tighter(operators[-1], kind, precedence):
-            self._join(operators, operands)
+        while operators:
+            # Replace the last operator and its operands by their call, if it binds tighter. Equal
+            # ones join from the left; chains of && and || wait, to be joined all at once.
+            last = self.kinds[operators[-1]]
+            waiting = _PRECEDENCE.get(last, 0)
+            if waiting < precedence or (
+                waiting == precedence and (precedence == 0 or kind in _LOGICAL)
+            ):
+                break
+            if last in _LOGICAL:
+                # Join a whole chain of && or || into a tree of logarithmic depth, as cel-go does.
+                first = len(operators) - 1
+                while first and self.kinds[operators[first - 1]] == last:
+                    first -= 1
+                chain = operators[first:]
+                terms = operands[-len(chain) - 1 :]
+                del operators[first:], operands[-len(chain) - 1 :]
+                operands.append(self._balanced(chain, terms))
+            else:
+                self._count_operator(waiting, -1)
+                right = operands.pop()
+                operands[-1] = self._operation(operators.pop(), [operands[-1], right])
         if precedence:
             self._count_operator(precedence, 1)
             self._check_nesting()
@@ -150,13 +173,8 @@ class _Parser(Cursor):
         self.at += 1
         return True
 
-    def _binds_tighter(self, operator: int, kind: str, precedence: int) -> bool:
-        waiting = _PRECEDENCE.get(self.kinds[operator], 0)
-        # Equal ones join from the left; chains of && and || wait, to be joined all at once.
-        return waiting > precedence or (waiting == precedence != 0 and kind not in _LOGICAL)
-
     def _continues_conditional(self, kind: str, operators: list[int], operands: list[Node]) -> bool:
-        """Say whether a `?` or `:` goes on with this expression, and finish it if not."""
+        """Return whether a `?` or `:` continues the expression; complete it otherwise."""
         if operators and self.kinds[operators[-1]] == "?":
             if kind != ":" and self.repair(expect.COLON) is not Repair.SKIP:
                 raise ParseAborted
@@ -166,28 +184,11 @@ class _Parser(Cursor):
         if kind == "?":
             return True
         while operators:
-            self._join_conditional(operators, operands)
+            self.nesting -= 1
+            operators.pop()  # the colon
+            start = self.starts[operators.pop()]
+            operands[-3:] = [Call(start, start, start + 1, None, "_?_:_", operands[-3:])]
         return False
-
-    def _join(self, operators: list[int], operands: list[Node]) -> None:
-        """Replace the last operator and its operands by their call."""
-        kind = self.kinds[operators[-1]]
-        if kind in _LOGICAL:
-            self._join_logical(kind, operators, operands)
-            return
-        self._count_operator(_PRECEDENCE[kind], -1)
-        right = operands.pop()
-        operands[-1] = self._operation(operators.pop(), [operands[-1], right])
-
-    def _join_logical(self, kind: str, operators: list[int], operands: list[Node]) -> None:
-        """Join a whole chain of && or || into a tree of logarithmic depth, as cel-go does."""
-        first = len(operators) - 1
-        while first and self.kinds[operators[first - 1]] == kind:
-            first -= 1
-        chain = operators[first:]
-        terms = operands[-len(chain) - 1 :]
-        del operators[first:], operands[-len(chain) - 1 :]
-        operands.append(self._balanced(chain, terms))
 
     def _balanced(self, chain: list[int], terms: list[Node]) -> Node:
         if not chain:
@@ -200,12 +201,6 @@ class _Parser(Cursor):
     def _operation(self, operator: int, operands: list[Node]) -> Call:
         start, kind = self.starts[operator], self.kinds[operator]
         return Call(start, start, start + len(kind), None, _FUNCTIONS[kind], operands)
-
-    def _join_conditional(self, operators: list[int], operands: list[Node]) -> None:
-        self.nesting -= 1
-        operators.pop()  # the colon
-        start = self.starts[operators.pop()]
-        operands[-3:] = [Call(start, start, start + 1, None, "_?_:_", operands[-3:])]
 
     def _count_operator(self, precedence: int, step: int) -> None:
         if precedence == _RELATION:
@@ -225,17 +220,27 @@ class _Parser(Cursor):
         first, kinds = self.at, self.kinds
         prefix = self._prefix() if kinds[first] in _PREFIXES else ""
         begin = self.at
-        node = self._call(None) if self._is_call() else _PRIMARIES[kinds[self.at]](self)
+        name = begin + 1 if kinds[begin] == "." else begin
+        is_call = kinds[name] == IDENTIFIER and kinds[name + 1] == "("
+        node = self._call(None) if is_call else _PRIMARIES[kinds[begin]](self)
         while (kind := kinds[self.at]) in _SUFFIXES:
             if kind == ".":
                 is_call = kinds[self.at + 2] == "(" and kinds[self.at + 1] == IDENTIFIER
                 node = self._call(node) if is_call else self._select(node)
             elif kind == "[":
-                node = self._index(node)
-            elif self._is_name(begin):
-                node = self._message(begin)
+                bracket = self.starts[self.at]
+                self.at += 1
+                self.expect(expect.INDEX)
+                function = "_[?_]" if self.skip("?") else "_[_]"
+                index = self._expression()
+                end = self.take("]", expect.BRACKET)
+                node = Call(bracket, bracket, end, None, function, [node, index])
             else:
-                break
+                # A `{` continues only a name, `a.b.C{…}` or `.a.b.C{…}`.
+                words = kinds[name : self.at]
+                if words != [IDENTIFIER, *([".", IDENTIFIER] * (len(words) // 2))]:
+                    break
+                node = self._message(begin)
         if not prefix:
             return node
         start = self.starts[first]
@@ -255,11 +260,6 @@ class _Parser(Cursor):
                 else expect.no_alternative(self.tokens, self.text, first, self.at)
             )
         return _PREFIXES[kind] if (self.at - first) % 2 else ""
-
-    def _is_call(self) -> bool:
-        """Say whether `name(` or `.name(` comes next."""
-        name = self.at + 1 if self.kinds[self.at] == "." else self.at
-        return self.kinds[name] == IDENTIFIER and self.kinds[name + 1] == "("
 
     def _parenthesized(self) -> Node:
         self.at += 1
@@ -306,7 +306,13 @@ class _Parser(Cursor):
         self.at += 2 if optional else 1
         kind = self.kinds[self.at]
         if kind not in expect.FIELD.kinds:
-            return self._no_field(first, operand, optional=optional)
+            if optional:
+                self.abort(expect.diagnose(self.tokens, self.at, expect.FIELD)[0])
+            issue = expect.no_alternative(self.tokens, self.text, first, self.at)
+            if self.kinds[self.at] not in _PRECEDENCE:
+                self.abort(issue)
+            self.note(issue)  # as if the dot were not there: an operator comes next
+            return operand
         word, start = self.texts[self.at], self.starts[self.at]
         name = word[1:-1] if kind == ESCAPED else word
         end = start + len(word)
@@ -315,24 +321,6 @@ class _Parser(Cursor):
             field = Literal(start, start, end, "string", name)
             return Call(dot, start, end, None, "_?._", [operand, field])
         return Select(dot, start, end, operand, name)
-
-    def _no_field(self, first: int, operand: Node, *, optional: bool) -> Node:
-        if optional:
-            self.abort(expect.diagnose(self.tokens, self.at, expect.FIELD)[0])
-        issue = expect.no_alternative(self.tokens, self.text, first, self.at)
-        if self.kinds[self.at] not in _PRECEDENCE:
-            self.abort(issue)
-        self.note(issue)  # as if the dot were not there: an operator comes next
-        return operand
-
-    def _index(self, operand: Node) -> Node:
-        bracket = self.starts[self.at]
-        self.at += 1
-        self.expect(expect.INDEX)
-        function = "_[?_]" if self.skip("?") else "_[_]"
-        index = self._expression()
-        end = self.take("]", expect.BRACKET)
-        return Call(bracket, bracket, end, None, function, [operand, index])
 
     def _call(self, target: Node | None) -> Node:
         first = self.starts[self.at]
@@ -387,11 +375,6 @@ class _Parser(Cursor):
             going_on = self.skip(",")
         end = self.take("}", expect.BRACE)
         return MapLiteral(start, start, end, entries)
-
-    def _is_name(self, begin: int) -> bool:
-        """Say whether the tokens from `begin` on are `a.b.C`, or the same with a leading dot."""
-        kinds = self.kinds[begin + (self.kinds[begin] == ".") : self.at]
-        return kinds == [IDENTIFIER, *([".", IDENTIFIER] * (len(kinds) // 2))]
 
     def _message(self, begin: int) -> Node:
         start, brace = self.starts[begin], self.starts[self.at]

@@ -1,15 +1,16 @@
 """
 A compiled expression, ready to be evaluated any number of times.
 
-Programs are immutable and keep nothing between evaluations, so threads may share them. An
-evaluation either returns or raises one of `failures`: whatever else goes wrong in here becomes
-an `EvaluationError`, because no author's expression may bring down who evaluates it.
+Programs are immutable and keep no state between evaluations, so threads may share them. An
+evaluation returns a value or raises an error of `kube_cel.errors`. Unexpected Python exceptions
+become an `EvaluationError`: an expression written by a user must not crash its caller.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from kube_cel.budget import BUDGET, DEFAULT_BUDGET, REMAINING, Budget, Frame
+from kube_cel.checker import check
 from kube_cel.compiler.build import Compiler
 from kube_cel.compiler.scope import Step
 from kube_cel.containers import ABSENT
@@ -21,6 +22,7 @@ from kube_cel.errors import (
     EvaluationStopped,
 )
 from kube_cel.json_conversion import to_json
+from kube_cel.parser import parse
 from kube_cel.syntax_tree import Node
 from kube_cel.types import DYN, Type
 from kube_objects.go_text import quote
@@ -29,7 +31,12 @@ _JSON_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 class Program:
-    """An expression that can be evaluated; `type` is what the checker promised."""
+    """
+    An expression that can be evaluated.
+
+    `text` is its source, `type` the result type found by the checker (`dyn` if it is only known
+    at run time).
+    """
 
     __slots__ = ("_blank", "_step", "_variables", "text", "type")
 
@@ -44,10 +51,10 @@ class Program:
 
     def value(self, data: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """
-        Evaluate to a CEL value.
+        Evaluate to a CEL value, such as a `Duration` or a view of the data.
 
-        `data` holds raw JSON by variable; a variable that is needed but not there raises
-        `MissingData`, as do keys and indices that may still come.
+        `data` holds JSON data by variable name. Reading a variable, key or index that is absent
+        raises `MissingData`; exceeding the budget raises `EvaluationStopped`.
         """
         frame = self._blank.copy()
         frame[BUDGET] = budget = budget or DEFAULT_BUDGET
@@ -67,7 +74,11 @@ class Program:
                 budget.meter(budget.iterations - frame[REMAINING])
 
     def evaluate(self, data: Mapping[str, Any], budget: Budget | None = None) -> Any:
-        """Evaluate to JSON; raise `ConversionError` for a value that JSON cannot hold."""
+        """
+        Evaluate to JSON data; raises as `value` does.
+
+        Also raises `ConversionError` for a result that JSON cannot represent, such as bytes.
+        """
         value = self.value(data, budget)
         if type(value) in _JSON_SCALARS:
             return value
@@ -78,11 +89,24 @@ class Program:
             raise ConversionError(f"convert {quote(self.text)}: {error.message}") from None
 
 
+def compile_text(text: str, environment: Environment) -> Program:
+    """
+    Parse, check and compile an expression; `kube_cel.compile` is this function.
+
+    Raises `ParseError`, `CheckError` (each with every issue found and its offsets in `text`) or
+    `BuildError`.
+    """
+    tree = parse(text)
+    check(tree, environment, text)
+    return compile_program(tree, environment, text)
+
+
 def compile_program(tree: Node, env: Environment, text: str) -> Program:
     """
-    Make a program of a tree that has been checked in `env`.
+    Compile a tree that `check` has typed in `env`.
 
-    Raises `BuildError` where an expression can never run: a constant pattern that is none.
+    Raises `BuildError` for an expression that can never run, such as a constant regular
+    expression that is invalid.
     """
     compiler = Compiler(env)
     try:

@@ -1,14 +1,14 @@
 """
 Which names, fields and functions an expression uses.
 
-Works on the tree alone, before any types are known: the graph of resources is drawn from it,
-and a misspelt name is reported with its place. Names bound by the expression itself (loop
-variables, `cel.bind`) are no references; what a loop runs over is outside its scope.
+Uses the syntax tree alone, before types are known: a graph of dependencies can be built from it,
+and a misspelt name is reported with its position. Names bound by the expression itself (loop
+variables, `cel.bind`) are not references; the range of a loop is outside its scope.
 
-Trees may be deeper than Python's stack, so all walks here are loops.
+Trees may be deeper than Python's stack, so no function here recurses.
 """
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from kube_cel.syntax_tree import (
@@ -113,57 +113,40 @@ class _Search:
     def _visit(self, node: Node, scope: frozenset[str]) -> list[Node]:
         """Note what a node itself uses, and return the nodes below that are still to visit."""
         if isinstance(node, Call):
-            return self._visit_call(node, scope)
-        root, fields = _read_chain(node)
+            if node.target is not None:
+                # The receiver may be a part of the function's name: `hash.sha256`.
+                namespace = dotted(node.target)
+                is_namespaced = (
+                    namespace is not None
+                    and f"{namespace}.{node.function}" in self.functions
+                    and namespace.partition(".")[0] not in scope
+                )
+                return node.arguments if is_namespaced else children(node)
+            if node.function.removeprefix(".").isidentifier():
+                called = Span(node.start, node.end)
+                if node.function == _OMIT:
+                    self.omits.setdefault(_OMIT, called)
+                if node.function not in self.functions:
+                    self.unknown_functions.setdefault(node.function, called)
+            return node.arguments
+        # Follow `a.b.c` down to `a`.
+        root: Node = node
+        fields: list[str] = []
+        while isinstance(root, Select | Has):
+            fields.append(root.name)
+            root = root.operand
         if isinstance(root, Ident):
-            self._visit_name(root, ".".join((root.name, *fields)), scope)
+            path = ".".join((root.name, *reversed(fields)))
+            span = Span(root.start, root.end)
+            if root.name not in scope or root.absolute:
+                if root.name in self.known and not root.absolute:
+                    self.found.setdefault(root.name, span)
+                    self.paths.setdefault(path)
+                elif root.name not in TYPE_NAMES and path not in TYPE_NAMES:
+                    # kro does not look up a leading dot: with one, even a known name is unknown.
+                    self.unknown.setdefault(f".{root.name}" if root.absolute else root.name, span)
             return []
         return children(node) if root is node else [root]
-
-    def _visit_call(self, call: Call, scope: frozenset[str]) -> list[Node]:
-        if call.target is not None:
-            return call.arguments if self._is_namespaced(call, scope) else children(call)
-        if not _is_operator(call):
-            span = Span(call.start, call.end)
-            if call.function == _OMIT:
-                self.omits.setdefault(_OMIT, span)
-            if call.function not in self.functions:
-                self.unknown_functions.setdefault(call.function, span)
-        return call.arguments
-
-    def _is_namespaced(self, call: Call, scope: frozenset[str]) -> bool:
-        """Say whether what stands before the dot belongs to the function's name."""
-        namespace = dotted(call.target) if call.target is not None else None
-        return (
-            namespace is not None
-            and f"{namespace}.{call.function}" in self.functions
-            and namespace.partition(".")[0] not in scope
-        )
-
-    def _visit_name(self, name: Ident, path: str, scope: frozenset[str]) -> None:
-        span = Span(name.start, name.end)
-        if name.name in scope and not name.absolute:
-            return
-        if name.name in self.known and not name.absolute:
-            self.found.setdefault(name.name, span)
-            self.paths.setdefault(path)
-        elif name.name not in TYPE_NAMES and path not in TYPE_NAMES:
-            # kro does not look up a leading dot: with one, even a known name is unknown.
-            self.unknown.setdefault(f".{name.name}" if name.absolute else name.name, span)
-
-
-def _read_chain(node: Node) -> tuple[Node, list[str]]:
-    """Follow `a.b.c` down to `a`, and return it with the fields read."""
-    fields: list[str] = []
-    while isinstance(node, Select | Has):
-        fields.append(node.name)
-        node = node.operand
-    fields.reverse()
-    return node, fields
-
-
-def _is_operator(call: Call) -> bool:
-    return not call.function.removeprefix(".").isidentifier()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,17 +180,30 @@ ConditionUse = DeclaredCondition | ConditionLookup
 
 def condition_literals(tree: Node) -> tuple[ConditionUse, ...]:
     """Find the conditions an expression declares and looks up, outermost and leftmost first."""
-    uses = (_condition_use(node) for node in _walk(tree))
-    return tuple(use for use in uses if use is not None)
+    uses: list[ConditionUse] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        waiting += reversed(children(node))
+        use = _condition_use(node)
+        if use is not None:
+            uses.append(use)
+    return tuple(uses)
 
 
 def _condition_use(node: Node) -> ConditionUse | None:
-    if not isinstance(node, Call) or not _is_plain_name(node.target, "runtime"):
+    if not isinstance(node, Call) or not isinstance(node.target, Ident):
+        return None
+    if node.target.name != "runtime" or node.target.absolute:
         return None
     span = Span(node.start, node.end)
     match node.function, node.arguments:
         case "newCondition", [MapLiteral() as fields]:
-            values = _literal_entries(fields)
+            values: dict[str, LiteralText] = {}
+            for entry in fields.entries:
+                key, value = _literal_text(entry.key), _literal_text(entry.value)
+                if key and value:
+                    values.setdefault(key.text, value)
             return DeclaredCondition(values.get("type"), values.get("status"), span)
         case "condition", [subject, wanted]:
             return ConditionLookup(dotted(subject), _literal_text(wanted), span)
@@ -215,28 +211,7 @@ def _condition_use(node: Node) -> ConditionUse | None:
             return None
 
 
-def _literal_entries(fields: MapLiteral) -> dict[str, LiteralText]:
-    found: dict[str, LiteralText] = {}
-    for entry in fields.entries:
-        key, value = _literal_text(entry.key), _literal_text(entry.value)
-        if key and value:
-            found.setdefault(key.text, value)
-    return found
-
-
 def _literal_text(node: Node) -> LiteralText | None:
     if isinstance(node, Literal) and isinstance(node.value, str):
         return LiteralText(node.value, Span(node.start, node.end))
     return None
-
-
-def _is_plain_name(node: Node | None, name: str) -> bool:
-    return isinstance(node, Ident) and node.name == name and not node.absolute
-
-
-def _walk(tree: Node) -> Iterator[Node]:
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += reversed(children(node))

@@ -89,7 +89,7 @@ class Opaque:
     """
     Base of a library's own values: `KIND` is the CEL type name.
 
-    Two of them are equal if they are of one class and Python's `==` says so.
+    Two of them are equal if they are of one class and equal by Python's `==`.
     """
 
     __slots__ = ()

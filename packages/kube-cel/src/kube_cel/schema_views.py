@@ -6,8 +6,8 @@ conversion at all. Objects and lists become views (`containers`) that convert wh
 nothing else. Shapes are made when they are first needed, because the schemas of Kubernetes are
 large and expressions read little of them.
 
-Mismatches are errors in the API server's words. `byte` data may use either alphabet of base64;
-kro accepts only the one for URLs, on which ordinary Secrets fail.
+Mismatches raise errors with the API server's messages. `byte` data may use either alphabet of
+base64; kro accepts only the one for URLs, which rejects ordinary Secrets.
 """
 
 import base64
@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube_cel.containers import Converter, ListView, MapView, ObjectView, PartialMap
-from kube_cel.deferred_errors import DeferredError
-from kube_cel.errors import EvaluationError
+from kube_cel.errors import DeferredError, EvaluationError
 from kube_cel.escaping import escape, unescape
 from kube_cel.scalars import Duration
 from kube_cel.time_formats import parse_date, parse_date_time, parse_duration_words
@@ -100,15 +99,12 @@ def shape_of(schema: Schema) -> Shape:
 def properties_of(schema: Schema) -> Schema:
     """List an object's properties, with those that every embedded resource has."""
     properties: Schema = schema.get("properties") or {}
-    if schema.get("x-kubernetes-embedded-resource") and not _has_object_meta(properties):
-        return {**properties, **_EMBEDDED}
+    if schema.get("x-kubernetes-embedded-resource"):
+        metadata = properties.get("metadata") or {}
+        known = (metadata.get("properties") or {}).keys()
+        if not ({"apiVersion", "kind"} <= properties.keys() and {"name", "generateName"} <= known):
+            return {**properties, **_EMBEDDED}
     return properties
-
-
-def _has_object_meta(properties: Schema) -> bool:
-    metadata = properties.get("metadata") or {}
-    known = (metadata.get("properties") or {}).keys()
-    return {"apiVersion", "kind"} <= properties.keys() and {"name", "generateName"} <= known
 
 
 class PropertyFields:
@@ -154,23 +150,19 @@ def _object_shape(schema: Schema) -> Shape:
         return Shape(view_object)
     values = schema.get("additionalProperties")
     if isinstance(values, Mapping):
-        return Shape(_map_converter(values))
+        convert, exact = _element_converter(values)
+
+        def map_converter(raw: Any) -> Any:
+            if type(raw) is dict:
+                # Where every value is what the schema says, the data needs no view.
+                plain = exact is not None and set(map(type, raw.values())) == {exact}
+                return raw if plain else MapView(raw, convert)
+            if type(raw) is PartialMap:
+                return MapView(raw, convert)
+            raise EvaluationError(_NOT_A_MAP)
+
+        return Shape(map_converter)
     return Shape(_untyped_map, dict)
-
-
-def _map_converter(values: Schema) -> Converter:
-    convert, exact = _element_converter(values)
-
-    def view_map(raw: Any) -> Any:
-        if type(raw) is dict:
-            # Where every value is what the schema says, the data needs no view.
-            plain = exact is not None and set(map(type, raw.values())) == {exact}
-            return raw if plain else MapView(raw, convert)
-        if type(raw) is PartialMap:
-            return MapView(raw, convert)
-        raise EvaluationError(_NOT_A_MAP)
-
-    return view_map
 
 
 def _array_shape(schema: Schema) -> Shape:

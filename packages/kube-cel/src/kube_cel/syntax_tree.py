@@ -2,9 +2,9 @@
 The syntax tree of an expression.
 
 Macros (`all`, `map`, `cel.bind`, …) stay nodes of their own instead of being expanded into
-loops: error texts then speak the author's language, and the compiler sees what is meant.
+loops: error messages then name the macro, and the compiler can optimize it.
 
-Every node knows two places. `offset` is where cel-go would point (the operator, the dot of
+Every node has two positions. `offset` is where cel-go would point (the operator, the dot of
 a selection, the parenthesis of a call); it decides the line, column and caret of error
 texts. `start` and `end` span what a person would underline: the field's name, not its dot.
 Both count code points in the expression's text.
@@ -152,3 +152,35 @@ def dotted(node: Node) -> str | None:
         return None
     parts.append(node.name)
     return ".".join(reversed(parts))
+
+
+MAX_DEPTH = 250
+TOO_NESTED = f"expression recursion limit exceeded: {MAX_DEPTH}"
+TOO_DEEP = "max recursion depth exceeded"
+
+# Operations that add no level: chains of && and || are balanced, the others do not repeat.
+_FLAT = frozenset(("!_", "-_", "_&&_", "_||_"))
+
+
+def depth(tree: Node) -> int:
+    """
+    Count the levels of selections, methods and operations, as cel-go does.
+
+    cel-go limits two things to `MAX_DEPTH`. How deep brackets, operators and conditionals are
+    nested is counted while parsing. How many levels the finished tree has is counted here: a long
+    chain of selections or additions is not nested, but deep.
+    """
+    deepest = 0
+    waiting = [(tree, 0)]
+    while waiting:
+        node, level = waiting.pop()
+        if isinstance(node, Call) and node.target is None:
+            is_operation = not node.function.removeprefix(".").isidentifier()
+            adds_level = is_operation and node.function not in _FLAT
+        else:
+            adds_level = isinstance(node, Call | Select | Has | Macro)
+        if adds_level:
+            level += 1
+        deepest = max(deepest, level)
+        waiting += [(child, level) for child in children(node)]
+    return deepest

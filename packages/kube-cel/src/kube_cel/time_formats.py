@@ -1,8 +1,8 @@
 """
-Points and spans of time as text: RFC 3339, Go's durations, and what Kubernetes schemas allow.
+Timestamps and durations as text: RFC 3339, Go's durations, and what Kubernetes schemas allow.
 
-Parsers raise `ValueError` for text that means nothing; who calls them knows the words to use.
-There is no clock here: CEL has no «now».
+Parsers raise `ValueError` for invalid text; the caller adds the error message. There is no clock
+here: CEL has no function that returns the current time.
 """
 
 import re
@@ -50,7 +50,7 @@ _COUNTED_WORD = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)")
 
 
 def is_rfc3339(text: str) -> bool:
-    """Say whether `text` has the form of an RFC 3339 timestamp, real day or not."""
+    """Return whether `text` has the form of an RFC 3339 timestamp, real day or not."""
     return _RFC3339.fullmatch(text) is not None
 
 
@@ -62,18 +62,18 @@ def parse_timestamp(text: str) -> Timestamp:
     clock, fraction, zone = parts.groups()
     if clock[10] != "T" or zone == "z":  # the form allows small letters, Go does not
         raise ValueError(text)
-    offset = 0 if zone == "Z" else _parse_offset(zone)
-    seconds = _seconds(clock) - offset
+    offset = 0
+    if zone != "Z":
+        offset = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
+        offset = -offset if zone[0] == "-" else offset
+    if clock.startswith("0000"):  # a year of the form but not of Python; out of range anyhow
+        seconds = MIN_SECONDS - 366 * 86400 - offset
+    else:
+        since = datetime.fromisoformat(clock) - _NAIVE_EPOCH
+        seconds = since.days * 86400 + since.seconds - offset
     if fraction is None:
         return Timestamp(seconds * SECOND, offset)
     return Timestamp(seconds * SECOND + int(fraction[:9].ljust(9, "0")), offset)
-
-
-def _seconds(clock: str) -> int:
-    if clock.startswith("0000"):  # a year of the form but not of Python; out of range anyhow
-        return MIN_SECONDS - 366 * 86400
-    since = datetime.fromisoformat(clock) - _NAIVE_EPOCH
-    return since.days * 86400 + since.seconds
 
 
 def parse_date_time(text: str) -> Timestamp:
@@ -95,7 +95,11 @@ def format_timestamp(moment: Timestamp) -> str:
     """Print as RFC 3339 in the zone it was written in, with as many digits as it has."""
     seconds, nanos = divmod(moment.nanos, SECOND)
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
-    return _format_seconds(seconds + moment.offset) + fraction + _format_offset(moment.offset)
+    zone = "Z"
+    if moment.offset:
+        hours, minutes = divmod(abs(moment.offset) // 60, 60)
+        zone = f"{'-' if moment.offset < 0 else '+'}{hours:02d}:{minutes:02d}"
+    return _format_seconds(seconds + moment.offset) + fraction + zone
 
 
 def format_timestamp_utc(moment: Timestamp) -> str:
@@ -115,7 +119,11 @@ def parse_duration(text: str) -> int:
         part = _DURATION_PART.match(rest, position)
         if part is None or part[4] not in _UNITS or not (part[1] or part[3]):
             raise ValueError(text)
-        total += _nanos(part[1], part[3] or "", _UNITS[part[4]])
+        unit = _UNITS[part[4]]
+        total += int(part[1] or "0") * unit
+        digits = (part[3] or "")[:18]
+        if digits:  # Go multiplies fractions as floating point; the last digit must be the same
+            total += int(float(int(digits)) * (unit / 10.0 ** len(digits)))
         position = part.end()
     if not -(2**63) <= sign * total < 2**63:
         raise ValueError(text)
@@ -144,26 +152,5 @@ def _unit_of(word: str) -> int:
     return sum(size for names, size in _UNIT_WORDS if word in names or word.startswith(names[-1]))
 
 
-def _nanos(whole: str, fraction: str, unit: int) -> int:
-    exact = int(whole or "0") * unit
-    if not fraction:
-        return exact
-    # Go multiplies fractions as floating point; its last digit is ours, too.
-    digits = fraction[:18]
-    return exact + int(float(int(digits)) * (unit / 10.0 ** len(digits)))
-
-
-def _parse_offset(zone: str) -> int:
-    seconds = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
-    return -seconds if zone[0] == "-" else seconds
-
-
 def _format_seconds(seconds: int) -> str:
     return (_NAIVE_EPOCH + timedelta(seconds=seconds)).isoformat()
-
-
-def _format_offset(offset: int) -> str:
-    if not offset:
-        return "Z"
-    hours, minutes = divmod(abs(offset) // 60, 60)
-    return f"{'-' if offset < 0 else '+'}{hours:02d}:{minutes:02d}"

@@ -51,7 +51,7 @@ def kind_of(value: Any) -> str:
 
 def no_such_overload(function: str = "", *arguments: Any) -> EvaluationError:
     """
-    Make the error for a call that no signature fits.
+    Return the error for a call without a matching signature.
 
     cel-go says a bare `no such overload` where a function itself refuses its arguments, and
     `no such overload: getFullYear(string)` where none is found; pass the name for the latter.
@@ -68,7 +68,7 @@ def conversion_failed(value: Any, target: str) -> EvaluationError:
 
 
 def no_such_key(key: Any) -> EvaluationError:
-    """Make `no such key: k`, with the key as Go prints it; or say that it can be none."""
+    """Return the error `no such key: k` with the key as Go prints it, or of a wrong key type."""
     if type(key) in KEY_TYPES:
         return MissingData(f"no such key: {key_text(key)}")
     return EvaluationError(f"invalid qualifier type: {go_type(key)}")
@@ -94,7 +94,7 @@ def go_type(value: Any) -> str:
 
 
 KEY_TYPES = frozenset({str, int, UInt, float, bool})
-"""What may stand in brackets; other keys can only be looked for with `in`."""
+"""Types of keys that are allowed in brackets; other keys can only be used with `in`."""
 
 _GO_TYPES: dict[type, str] = {
     bool: "types.Bool",

@@ -3,8 +3,8 @@ CEL types: values that print, parse and compare.
 
 A type is a name and its parameters; `list(int)` is `Type("list", (INT,))`. Object types made
 from schemas are nominal: they carry only their name (`__type_schema.spec`) and equal nothing
-but themselves; their fields are the environment's to know. Which type accepts which is the
-checker's business (`unify`), because it depends on what type variables are bound to.
+but themselves; the environment knows their fields. Which type accepts which is decided by
+`unification`, because it depends on what type variables are bound to.
 """
 
 import re
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 MAX_TYPE_SIZE = 1000  # parts; `cel.bind` can double a type with every line of an expression
 
 
-class TypeTooLarge(ValueError):  # noqa: N818 - what it is, said of the type
-    """A type with so many parts that nobody wrote it in good faith."""
+class TypeTooLarge(ValueError):  # noqa: N818 - describes the type
+    """A type with too many parts to be written in good faith."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def format_type(shown: Type) -> str:
 
 
 def format_for_message(shown: Type) -> str:
-    """Print a type as cel-go's own messages do, which say `null`, `timestamp`, `duration`."""
+    """Print a type as cel-go's own messages do: `null`, `timestamp`, `duration`."""
     if shown.parameters:
         return f"{shown.kind}({', '.join(map(format_for_message, shown.parameters))})"
     return _MESSAGE_NAMES.get(shown.kind) or format_type(shown)
@@ -160,20 +160,14 @@ def _parse(text: str) -> tuple[Type, str]:
         raise ValueError(f"expected a type, found {text!r}")
     name, rest = matched[0], text[matched.end() :].lstrip()
     if name in CONSTRUCTORS and rest.startswith("("):
-        parameters, rest = _parse_parameters(rest[1:])
-        return Type(name, parameters), rest
+        parameters: list[Type] = []
+        separator, rest = ",", rest[1:]
+        while separator == ",":
+            parameter, rest = _parse(rest.lstrip())
+            parameters.append(parameter)
+            separator, rest = rest[:1], rest[1:].lstrip()
+        if separator != ")":
+            raise ValueError(f"expected ')' before {separator + rest!r}")
+        return Type(name, tuple(parameters)), rest
     name = _SHORT_NAMES.get(name, name)
     return PRIMITIVES.get(name) or object_of(name), rest
-
-
-def _parse_parameters(text: str) -> tuple[tuple[Type, ...], str]:
-    """Read types up to the closing parenthesis."""
-    parameters: list[Type] = []
-    separator = ","
-    while separator == ",":
-        parameter, text = _parse(text.lstrip())
-        parameters.append(parameter)
-        separator, text = text[:1], text[1:].lstrip()
-    if separator != ")":
-        raise ValueError(f"expected ')' before {separator + text!r}")
-    return tuple(parameters), text

@@ -21,12 +21,12 @@ _NULLABLE = frozenset(
     }
 )
 
-# Kinds about which a glance at the other side's kind says nothing.
+# Kinds that match other kinds, too, so that comparing the kinds decides nothing.
 _MAY_BE_ANYTHING = frozenset({"dyn", "error", "var", "param", "null_type"})
 
 
 def is_dynamic(examined: Type) -> bool:
-    """Say whether a type goes with everything: dyn, or an error that is already reported."""
+    """Return whether a type fits every type: dyn, or an error that is already reported."""
     return examined.kind == "dyn" or examined.kind == "error"
 
 
@@ -69,7 +69,7 @@ class Substitution:
         self._made = 0
 
     def fresh(self) -> Type:
-        """Make a variable nobody has seen yet."""
+        """Return a new type variable."""
         self._made += 1
         return Type("var", (), str(self._made))
 
@@ -82,7 +82,7 @@ class Substitution:
         return parameters, _instantiate(overload.result, variables)
 
     def unify(self, source: Type, target: Type) -> bool:
-        """Say whether the types go together, and bind variables so that they do."""
+        """Return whether the types go together, and bind variables so that they do."""
         return self.unify_all((source,), (target,))
 
     def unify_all(self, sources: Sequence[Type], targets: Sequence[Type]) -> bool:
@@ -145,7 +145,7 @@ class Substitution:
         return source.kind == "type" or self._match_all(source.parameters, target.parameters)
 
     def _bind(self, variable: Type, other: Type) -> tuple[bool, bool]:
-        """Let `variable` mean `other`; say whether it may, and whether it meant something."""
+        """Bind `variable` to `other`; return whether it may, and whether it was bound before."""
         if variable == other:
             return True, True
         bound = self._bound.get(variable)
@@ -168,7 +168,7 @@ class Substitution:
         self._bound[variable] = meaning
 
     def _occurs(self, variable: Type, examined: Type) -> bool:
-        """Say whether a type contains the variable, so that binding would never end."""
+        """Return whether a type contains the variable, so that binding would never end."""
         if not examined.is_open:
             return False
         if examined.kind == "var":

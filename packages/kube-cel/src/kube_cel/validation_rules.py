@@ -1,9 +1,9 @@
 """
 Validation rules of a CustomResourceDefinition (`x-kubernetes-validations`).
 
-A rule sees `self`, the value at its place in the schema, and, on updates, `oldSelf`. Programs are
-kept per schema part: a thousand instances of one kind compile its rules once. A rule that
-reads `oldSelf` is judged only when there is an old value, as the API server does.
+A rule sees `self`, the value at its position in the schema, and, on updates, `oldSelf`. Programs
+are cached per schema part: a thousand instances of one kind compile its rules once. A rule that
+reads `oldSelf` is evaluated only if there is an old value, as in the API server.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment, Schema
 from kube_cel.errors import ExpressionError
 from kube_cel.parser import parse
-from kube_cel.program import Program
+from kube_cel.program import Program, compile_text
 from kube_cel.references import find_references
 from kube_cel.types import BOOL, STRING
 from kube_objects.paths import format_path
@@ -52,7 +51,7 @@ class _SchemaKey:
 
 
 def check_rules(schema: Schema, value: Any, path: Path) -> Iterator[Problem]:
-    """Yield a problem for each rule of this schema part that a new value breaks."""
+    """Yield a problem for each rule of this schema part that a new value violates."""
     for rule in _rules(_SchemaKey(schema)):
         if rule.is_transition:
             continue
@@ -60,7 +59,15 @@ def check_rules(schema: Schema, value: Any, path: Path) -> Iterator[Problem]:
             holds = rule.program.value({SELF: value})
             if holds is True:
                 continue
-            text = _message(rule, value)
+            if isinstance(rule.message, str):
+                text = rule.message
+            else:
+                computed = rule.message.evaluate({SELF: value})
+                text = (
+                    computed
+                    if isinstance(computed, str) and computed.strip()
+                    else f"failed rule: {rule.text}"
+                )
         except ExpressionError as error:
             text = f"rule {rule.text!r} cannot be evaluated: {error.message}"
         place = format_path(path) or "the object"
@@ -78,15 +85,6 @@ def rule_problems(schema: Schema) -> Iterator[tuple[int, ExpressionError | str]]
             continue
         if program.type != BOOL:
             yield index, f"a rule must yield a bool, this one yields {program.type}"
-
-
-def _message(rule: Rule, value: Any) -> str:
-    if isinstance(rule.message, str):
-        return rule.message
-    computed = rule.message.evaluate({SELF: value})
-    return (
-        computed if isinstance(computed, str) and computed.strip() else f"failed rule: {rule.text}"
-    )
 
 
 @lru_cache(maxsize=4096)

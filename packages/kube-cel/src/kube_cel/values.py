@@ -1,11 +1,12 @@
 """
-Everything about run-time values, in one import.
+Run-time values, in one import for the library modules.
 
-Values are Python's own where Python has them, `scalars` where it has not, and `containers`
-for data seen through a schema. `equality` compares them, `convert` turns them into JSON and
-`failures` are the errors they raise. Library code imports from here.
+Values are Python's own where Python has them, `scalars` otherwise, and `containers` for data with a
+schema. `equality` compares them, `json_conversion` converts them to JSON, `errors` are what they
+raise.
 """
 
+from kube_cel.budget import MAX_PARTS, MAX_SIZE, check_size
 from kube_cel.containers import (
     ABSENT,
     LISTS,
@@ -22,11 +23,11 @@ from kube_cel.containers import (
     new_map,
     partial,
 )
-from kube_cel.deferred_errors import DeferredError
 from kube_cel.equality import NUMBERS, compare, equals
 from kube_cel.errors import (
     BuildError,
     ConversionError,
+    DeferredError,
     EvaluationError,
     EvaluationStopped,
     MissingData,
@@ -45,7 +46,6 @@ from kube_cel.scalars import (
     TypeValue,
     UInt,
 )
-from kube_cel.size_limits import MAX_PARTS, MAX_SIZE, check_size
 from kube_cel.type_names import conversion_failed, kind_of, no_such_key, no_such_overload
 
 __all__ = [

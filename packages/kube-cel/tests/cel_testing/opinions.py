@@ -15,10 +15,10 @@ from typing import Any
 
 from cel_testing.normal import Normal, normal_form, normal_optional
 
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import ExpressionError
 from kube_cel.issues import ParseError
+from kube_cel.program import compile_text
 
 TABLE = Path(__file__).parents[1] / "differential" / "differences.toml"
 EXPRESSIONS = Path(__file__).parents[1] / "differential" / "expressions.txt"

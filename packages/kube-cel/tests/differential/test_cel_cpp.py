@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from cel_testing.cel_grammar import Grammar
 from cel_testing.cpp_engine import DIED, Answer, NotAvailableError, ask, interpreter
 from cel_testing.opinions import (
     Disagreement,
@@ -22,8 +23,6 @@ from cel_testing.opinions import (
     read_explanations,
     read_expressions,
 )
-
-from tools.oracle.cel_grammar import Grammar
 
 ENGINE = "cel-cpp"
 SUBJECT = f"tally: {ENGINE}, expressions"

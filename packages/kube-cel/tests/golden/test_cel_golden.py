@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-
-from tools.golden import FileError, KnownDifferences, Sample, compare, main, read_file
+from cel_testing.golden import FileError, KnownDifferences, Sample, compare, main, read_file
 
 SUBJECT = "tally: kro's own outcomes, expressions"
 FILES = sorted(Path(__file__).parent.glob("cel*.jsonl"))

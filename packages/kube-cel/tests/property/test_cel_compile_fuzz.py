@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from objects_testing.budgets import examples
 
 from kube_cel.budget import Budget
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import ExpressionError
 from kube_cel.issues import NO_OFFSET, CheckError, ParseError
+from kube_cel.program import compile_text
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cel.jsonl"
 LINES = [json.loads(line) for line in GOLDEN.read_text("utf-8").splitlines()]

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from kube_cel.budget import Budget
-from kube_cel.engine import compile_text
+from kube_cel.budget import MAX_SIZE, Budget, check_size
 from kube_cel.environment import Environment
-from kube_cel.size_limits import MAX_SIZE, check_size
+from kube_cel.program import compile_text
 from kube_cel.types import DYN, STRING
 from kube_cel.values import ConversionError, EvaluationError
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
+from kube_cel.program import compile_text
 from kube_cel.values import (
     ABSENT,
     BuildError,

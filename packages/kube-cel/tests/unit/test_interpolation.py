@@ -13,8 +13,7 @@ from kube_cel.interpolation import (
     locate,
     scan,
 )
-from kube_cel.lexer import STRING
-from kube_cel.literals import literal_value
+from kube_cel.lexer import STRING, literal_value
 
 
 def written(template: Template) -> list[str]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
+from kube_cel.program import compile_text
 from kube_cel.types import DYN
 from kube_cel.values import MissingData, PartialMap, UnknownValue, partial
 

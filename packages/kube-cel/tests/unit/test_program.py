@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.library import function_table
+from kube_cel.program import compile_text
 from kube_cel.types import BYTES, DOUBLE, DYN, INT, TIMESTAMP
 from kube_cel.values import (
     OMIT,

@@ -1,16 +1,15 @@
 """
-Conditions that add up to one: Ready.
+Status conditions that are summarized in one: Ready.
 
-An object reports several conditions, each about one thing, and a root that sums them up. The
-root is never set by hand: it follows from its dependents, so it cannot claim what they do not.
-The rules are kro's, to the letter where they can be seen: which times are kept, which
-generation is meant, in which order conditions stand, whose words the root repeats.
+An object reports several dependent conditions and a root condition that is derived from them; the
+root cannot be set. Which transition times are kept, which generation is recorded, how conditions
+are sorted, and whose reason and message the root repeats can be observed by other tools, and must
+not change.
 
-Two generations matter. A dependent that was set for an older generation of the object says
-nothing about the present one: the root does not turn True on its account, but it does not turn
-False either. It waits until every dependent has spoken again.
+A dependent condition that was set for an older generation of the object is stale. The root does not
+become True because of it, but not False either: it waits until every dependent is set again.
 
-This file knows nothing of the conditions anybody has; time is an argument.
+This module knows no condition types of any controller, and the time is an argument.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,10 +33,10 @@ _MIN_TIME = datetime.min.replace(tzinfo=UTC)
 @dataclass(frozen=True, slots=True)
 class Condition:
     """
-    What is said about one thing.
+    One status condition.
 
-    Reason and message may be absent (`None`), which is not the same as empty: both are
-    compared, and both are written.
+    Reason and message may be absent (`None`), which differs from empty: both are compared and
+    written as they are.
     """
 
     type: str
@@ -49,7 +48,7 @@ class Condition:
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> "Condition | None":
-        """Read a condition of a status; `None` if it has no type."""
+        """Parse a condition of a status; `None` if it has no type."""
         type_ = _text(raw.get("type"))
         if not type_:
             return None
@@ -64,7 +63,7 @@ class Condition:
         )
 
     def to_json(self) -> KubeObject:
-        """Write the condition as it stands in a status."""
+        """Return the condition as JSON data of a status."""
         written: KubeObject = {"type": self.type, "status": self.status}
         if self.changed is not None:
             written["lastTransitionTime"] = format_time(self.changed)
@@ -79,7 +78,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class ConditionTypes:
-    """Which conditions an object has: the dependents in order, and types of former versions."""
+    """Which conditions a kind has: the dependents in order, and types that older versions wrote."""
 
     dependents: tuple[str, ...]
     root: str = READY
@@ -87,13 +86,13 @@ class ConditionTypes:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Return the types an object always has."""
+        """Return the types every object of the kind has."""
         return (self.root, *self.dependents)
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What conditions need to know about their object."""
+    """The metadata of an object that its conditions depend on."""
 
     generation: int = 0
     created: datetime | None = None
@@ -101,7 +100,7 @@ class Subject:
 
     @classmethod
     def of(cls, obj: KubeObject) -> "Subject":
-        """Read it off an object."""
+        """Read the metadata of an object; what is malformed reads as absent."""
         metadata = _mapping(obj.get("metadata"))
         generation = metadata.get("generation")
         return cls(
@@ -112,7 +111,7 @@ class Subject:
 
 
 class ConditionSet:
-    """The conditions of one object, while it is being worked on."""
+    """The conditions of one object during a reconcile; mutable."""
 
     def __init__(
         self,
@@ -121,7 +120,7 @@ class ConditionSet:
         stored: Iterable[Condition],
         now: datetime,
     ) -> None:
-        """Take over what is stored, drop what is obsolete, and make up for what is missing."""
+        """Start from the stored conditions: drop obsolete ones, add missing ones as Unknown."""
         self._types = types
         self._subject = subject
         self._all = tuple(each for each in stored if each.type not in types.obsolete)
@@ -132,126 +131,110 @@ class ConditionSet:
 
     @classmethod
     def of(cls, types: ConditionTypes, obj: KubeObject, now: datetime) -> "ConditionSet":
-        """Take over the conditions in an object's status."""
+        """Start from the conditions in an object's status."""
         return cls(types, Subject.of(obj), parse_conditions(obj), now)
 
     @property
     def all(self) -> tuple[Condition, ...]:
-        """Return the conditions in the order they are written."""
+        """Return the conditions as they are written: by transition time, the root last."""
         return self._all
 
     @property
     def root(self) -> Condition:
-        """Return the condition that sums up the others."""
+        """Return the root condition."""
         root = self.find(self._types.root)
         assert root is not None, "the root is there from the start and is never removed"
         return root
 
     @property
     def is_ready(self) -> bool:
-        """Say whether the root is True for the present generation."""
+        """Return whether the root is True for the current generation."""
         return self.root.status == TRUE and self._is_current(self.root)
 
     def find(self, type_: str) -> Condition | None:
-        """Return the condition of a type."""
+        """Return the condition of a type, or `None`."""
         return next((each for each in self._all if each.type == type_), None)
 
     def is_true(self, *types: str) -> bool:
-        """Say whether all these conditions are True, whatever generation they are about."""
+        """Return whether all these conditions are True, for whatever generation."""
         found = map(self.find, types)
         return all(each is not None and each.status == TRUE for each in found)
 
     def set(self, condition: Condition, now: datetime) -> bool:
         """
-        Say something about the present generation; return whether that is news.
+        Set a dependent condition for the current generation; return whether it changed.
 
-        Only type, status, reason and message count: the rest follows. A condition that says
-        what it said before changes nothing, and the root is then not summed up again.
+        Only type, status, reason and message are taken; transition time and generation follow. An
+        unchanged condition changes nothing, and the root is then not derived again. Raises
+        `ValueError` for the root.
         """
         if condition.type == self._types.root:
             raise ValueError(f"{self._types.root} follows from the others and cannot be set")
         return self._put(condition, now)
 
     def to_json(self) -> list[KubeObject]:
-        """Write the conditions as they stand in a status."""
+        """Return the conditions as JSON data of a status."""
         return [each.to_json() for each in self._all]
 
     def _put(self, condition: Condition, now: datetime) -> bool:
         former = self.find(condition.type)
-        updated = replace(
-            condition,
-            changed=self._time_of_change(condition, former, now),
-            observed_generation=self._subject.generation,
-        )
+        changed: datetime | None = now
+        if former is not None and former.status == condition.status:
+            changed = former.changed
+        elif former is None and condition.type in self._types.known:
+            changed = self._subject.created  # every object has it, written or not, from the start
+        updated = replace(condition, changed=changed, observed_generation=self._subject.generation)
         if updated == former:
             return False
-        others = [self._carried_over(e) for e in self._all if e.type != condition.type]
-        self._all = tuple(sorted([*others, updated], key=self._order))
-        if condition.type != self._types.root:
-            self._sum_up(now)
+        others = [other for other in self._all if other.type != condition.type]
+        if self._subject.is_deleting:
+            # Nothing sets the other conditions again while an object is deleted: they stay valid.
+            generation = self._subject.generation
+            others = [replace(other, observed_generation=generation) for other in others]
+        root = self._types.root
+        by_time = sorted(  # which keeps the order of equal times
+            [*others, updated], key=lambda each: (each.type == root, each.changed or _MIN_TIME)
+        )
+        self._all = tuple(by_time)
+        if condition.type != root:
+            self._derive_root(now)
         return True
 
-    def _time_of_change(
-        self, condition: Condition, former: Condition | None, now: datetime
-    ) -> datetime | None:
-        if former is not None:
-            return former.changed if former.status == condition.status else now
-        # What every object has was already so, unsaid, when the object was made.
-        return self._subject.created if condition.type in self._types.known else now
-
-    def _carried_over(self, condition: Condition) -> Condition:
-        """Let what was said before stand for an object that goes: nobody will say it again."""
-        if not self._subject.is_deleting:
-            return condition
-        return replace(condition, observed_generation=self._subject.generation)
-
-    def _order(self, condition: Condition) -> tuple[bool, datetime]:
-        """Sort by time, the root last; `sorted` keeps the order of equals."""
-        return condition.type == self._types.root, condition.changed or _MIN_TIME
-
-    def _sum_up(self, now: datetime) -> None:
-        unhealthy = [
-            each
-            for each in self._all
-            if each.type in self._types.dependents
-            and (each.status in (FALSE, UNKNOWN) or not self._is_current(each))
-        ]
-        if not unhealthy:
+    def _derive_root(self, now: datetime) -> None:
+        """Set the root: True, or the newest dependent that is False, else the newest Unknown."""
+        dependents = [each for each in self._all if each.type in self._types.dependents]
+        if not any(
+            each.status in (FALSE, UNKNOWN) or not self._is_current(each) for each in dependents
+        ):
             self._put(Condition(self._types.root, TRUE, self._types.root, ""), now)
             return
-        worst = _worst(unhealthy)
-        if worst is not None:
-            root = Condition(self._types.root, worst.status, worst.reason, worst.message)
-            self._put(root, now)
+        dependents.sort(key=lambda each: each.changed or _MIN_TIME, reverse=True)
+        for status in (FALSE, UNKNOWN):
+            for each in dependents:
+                if each.status == status:
+                    root = Condition(self._types.root, status, each.reason, each.message)
+                    self._put(root, now)
+                    return
+        # All that is wrong is stale: the root waits until those conditions are set again.
 
     def _is_current(self, condition: Condition) -> bool:
         return condition.observed_generation == self._subject.generation
 
 
 def awaiting(type_: str) -> Condition:
-    """Say that nobody has looked yet."""
+    """Return the condition of an object that was not reconciled yet."""
     return Condition(
         type_, UNKNOWN, AWAITING_RECONCILIATION, f'condition "{type_}" is awaiting reconciliation'
     )
 
 
 def parse_conditions(obj: KubeObject) -> tuple[Condition, ...]:
-    """Read the conditions in an object's status; what is no condition is left out."""
+    """Parse the conditions in an object's status; malformed ones are left out."""
     listed = _mapping(obj.get("status")).get("conditions")
     if not isinstance(listed, list):
         return ()
     read = (Condition.parse(each) for each in listed if isinstance(each, dict))
     return tuple(each for each in read if each is not None)
-
-
-def _worst(unhealthy: list[Condition]) -> Condition | None:
-    """Return the newest that is False, else the newest Unknown; none if all are only stale."""
-    newest_first = sorted(unhealthy, key=lambda e: e.changed or _MIN_TIME, reverse=True)
-    for status in (FALSE, UNKNOWN):
-        for each in newest_first:
-            if each.status == status:
-                return each
-    return None
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -1,12 +1,11 @@
 """
 A CustomResourceDefinition manifest → the kinds it serves.
 
-The schema is the one the API server would publish for it, which is not quite the one in the
-manifest: whatever the author wrote about `apiVersion`, `kind` and `metadata` gives way to what
-they are in every object, and the two shorthands of CRDs are spelled out.
+The schema is the one the API server publishes, which differs from the one in the manifest:
+`apiVersion`, `kind` and `metadata` have the schemas they have in every object, and
+`x-kubernetes-int-or-string` and `x-kubernetes-embedded-resource` are expanded.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from kube_objects.builtins.catalog import catalog
@@ -22,7 +21,7 @@ _SCOPES = {"Namespaced": True, "Cluster": False}
 
 
 def is_crd(obj: KubeObject) -> bool:
-    """Say whether an object is a CustomResourceDefinition of the current version."""
+    """Return whether an object is a CustomResourceDefinition of the current version."""
     return (
         obj.get("apiVersion") == "apiextensions.k8s.io/v1"
         and obj.get("kind") == "CustomResourceDefinition"
@@ -30,39 +29,40 @@ def is_crd(obj: KubeObject) -> bool:
 
 
 def kinds_of_crd(crd: KubeObject) -> list[KindSchema]:
-    """Return a kind for every version that is served."""
+    """
+    Return the kind of every served version, in the order of the manifest.
+
+    Raises `SchemaError` (`invalid-crd`) for a malformed definition.
+    """
     group = _text(crd, ("spec", "group"))
     name = _text(crd, ("spec", "names", "kind"))
     plural = _text(crd, ("spec", "names", "plural"))
-    namespaced = _namespaced(crd)
-    return [
-        KindSchema(Kind(group, version, name), plural, namespaced, schema)
-        for version, schema in _served(crd)
-    ]
-
-
-def _served(crd: KubeObject) -> Iterator[tuple[str, Schema]]:
+    path: Path = ("spec", "scope")
+    scope = _text(crd, path)
+    if scope not in _SCOPES:
+        raise _unreadable(path, f"is neither Namespaced nor Cluster but '{scope}'")
+    namespaced = _SCOPES[scope]
+    kinds: list[KindSchema] = []
     versions: Path = ("spec", "versions")
     for index, version in enumerate(_typed(crd, versions, list, "a list")):
         here = (*versions, index)
         _typed(crd, here, dict, "an object")
         if not version.get("served"):
             continue
-        schema = find(version, ("schema", "openAPIV3Schema"))
+        kind = Kind(group, _text(crd, (*here, "name")), name)
         # The API server publishes a version without a schema as an object of no known fields.
-        yield (
-            _text(crd, (*here, "name")),
-            _root(schema) if isinstance(schema, dict) else {"type": "object"},
-        )
-
-
-def _root(schema: Schema) -> Schema:
-    published = _published(schema)
-    return {**published, "properties": {**published.get("properties", {}), **_object_fields()}}
+        schema: Schema = {"type": "object"}
+        written = find(version, ("schema", "openAPIV3Schema"))
+        if isinstance(written, dict):
+            published = _published(written)
+            properties = {**published.get("properties", {}), **_object_fields()}
+            schema = {**published, "properties": properties}
+        kinds.append(KindSchema(kind, plural, namespaced, schema))
+    return kinds
 
 
 def _published(schema: Schema) -> Schema:
-    """Spell out int-or-string and embedded resources, at any depth; the rest is kept as it is."""
+    """Expand int-or-string and embedded resources at any depth; the rest stays unchanged."""
     changed: Schema = {
         key: _published(schema[key])
         for key in ("items", "additionalProperties")
@@ -75,37 +75,22 @@ def _published(schema: Schema) -> Schema:
             for name, part in properties.items()
         }
     if schema.get("x-kubernetes-int-or-string") is True:
-        changed.update(_both_types(schema))
+        # The two types are written into the schema itself, unless the author did so.
+        others = schema.get("allOf") or []
+        if not schema.get("anyOf"):
+            changed["anyOf"] = _INT_OR_STRING
+        elif all(part.get("anyOf") != _INT_OR_STRING for part in (schema, *others[:1])):
+            changed["allOf"] = [{"anyOf": _INT_OR_STRING}, *others]
     if schema.get("x-kubernetes-embedded-resource") is True:
         changed["properties"] = {**changed.get("properties", {}), **_object_fields()}
-        changed["required"] = _with_all(schema.get("required") or [], "kind", "apiVersion")
+        required = schema.get("required") or []
+        missing = (name for name in ("kind", "apiVersion") if name not in required)
+        changed["required"] = [*required, *missing]
     return {**schema, **changed} if changed else schema
-
-
-def _both_types(schema: Schema) -> Schema:
-    """Return what must be added for the two types to stand in the schema itself."""
-    if not schema.get("anyOf"):
-        return {"anyOf": _INT_OR_STRING}
-    others = schema.get("allOf") or []
-    if any(each.get("anyOf") == _INT_OR_STRING for each in (schema, *others[:1])):
-        return {}
-    return {"allOf": [{"anyOf": _INT_OR_STRING}, *others]}
 
 
 def _object_fields() -> dict[str, Schema]:
     return {"apiVersion": _STRING, "kind": _STRING, "metadata": catalog.object_meta()}
-
-
-def _with_all(names: list[str], *wanted: str) -> list[str]:
-    return [*names, *(name for name in wanted if name not in names)]
-
-
-def _namespaced(crd: KubeObject) -> bool:
-    path: Path = ("spec", "scope")
-    scope = _text(crd, path)
-    if scope not in _SCOPES:
-        raise _unreadable(path, f"is neither Namespaced nor Cluster but '{scope}'")
-    return _SCOPES[scope]
 
 
 def _text(crd: KubeObject, path: Path) -> str:

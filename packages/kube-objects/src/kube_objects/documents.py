@@ -1,12 +1,12 @@
 """
 YAML and JSON text → documents that know the line and column of every field.
 
-`load` never raises for what is in a file. It returns every document that can be used and a
-finding for everything that is wrong, each with its place. Values are plain JSON data, read as
-Kubernetes reads them; files, folders and git are none of this module's business.
+`load` does not raise for invalid files. It returns every document that can be parsed and a finding,
+with its position, for each problem. Values are plain JSON data, parsed as Kubernetes parses them.
+The module opens no file: the text and the name of the file are arguments.
 
-A document that can be read but should not be trusted (a key given twice, a number as a key) is
-returned with `is_valid` false, so that later checks can still say what else is wrong with it.
+A document that can be parsed but is not valid (a duplicate key, a number as a key) is returned with
+`is_valid` false, so that later checks can report its other problems in the same run.
 """
 
 import re
@@ -16,10 +16,8 @@ from typing import Any
 
 from kube_objects.positions import Places, SourceText
 from kube_objects.problems import Finding, Origin, Problem, Spot
-from kube_objects.yaml_errors import ParseError
-from kube_objects.yaml_events import BadSeparator, Part, split
-from kube_objects.yaml_limits import DEFAULT_LIMITS, Limits
-from kube_objects.yaml_values import build
+from kube_objects.yaml_parser import BadSeparator, ParseError, Part, split
+from kube_objects.yaml_values import DEFAULT_LIMITS, Limits, build
 
 _BOM = "\ufeff"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -45,16 +43,16 @@ class Document:
 
     def origin(self, spot: Spot) -> Origin:
         """
-        Return where a spot is written.
+        Return the position of a spot in the file.
 
-        A value is where its text begins (its quote, its `|`), an offset where that character
-        stands, and a path that leads nowhere is where its nearest existing parent is.
+        That of a value is where its text begins (its quote, its `|`), that of an offset is its
+        character, and that of a path which does not exist is its nearest existing parent.
         """
         line, column = self.source.position(self._span(spot)[0])
         return Origin(self.file, line, column, self.revision)
 
     def width(self, spot: Spot) -> int:
-        """Count how many characters to underline, from the origin on and on its line."""
+        """Return how many characters to underline, on the line of the origin."""
         return self.source.width(*self._span(spot))
 
     def source_line(self, number: int) -> str:
@@ -62,7 +60,7 @@ class Document:
         return self.source.line(number)
 
     def finding(self, problem: Problem, subject: str = "") -> Finding:
-        """Give a problem its place."""
+        """Return a problem with its position in the file."""
         return Finding(problem, self.origin(problem.spot), self.width(problem.spot), subject)
 
     @cached_property
@@ -76,7 +74,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """The documents of a file, and what is wrong with it."""
+    """The documents of a file and its problems, both in the order of the text."""
 
     documents: tuple[Document, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -85,7 +83,12 @@ class LoadResult:
 def load(
     text: bytes | str, file: str, *, revision: str = "", limits: Limits = DEFAULT_LIMITS
 ) -> LoadResult:
-    """Read the documents of a file."""
+    """
+    Parse the documents of a file; never raises for its content.
+
+    `file` and `revision` only appear in the origins of findings. A `str` is taken as it is; `bytes`
+    must be UTF-8.
+    """
     return _Loader(file, revision, limits).load(text)
 
 
@@ -105,37 +108,33 @@ class _Loader:
     def load(self, text: bytes | str) -> LoadResult:
         try:
             source = SourceText(self._decode(text))
-            parts = self._parts(source.text)
+            parts = [
+                part
+                for part in split(source.text)
+                if isinstance(part, BadSeparator) or part.has_content
+            ]
+            most = self.limits.documents
+            if len(parts) > most:
+                summary = f"the file has more than {most:,} documents"
+                raise _Unreadable(
+                    "too-many-documents", summary, "split it", parts[most].start, source.text
+                )
         except _Unreadable as unreadable:
             where = SourceText(unreadable.text)
             return LoadResult((), (self._finding(unreadable.complaint, where, 0),))
-        return self._read(source, parts)
-
-    def _decode(self, text: bytes | str) -> str:
-        size = len(text) if isinstance(text, bytes) else len(text.encode(errors="replace"))
-        if size > self.limits.file_bytes:
-            summary = f"the file has more than {self.limits.file_bytes:,} bytes"
-            raise _Unreadable("file-too-large", summary, "split it")
-        if isinstance(text, bytes):
-            text = _utf8(text)
-        return text.removeprefix(_BOM)
-
-    def _parts(self, text: str) -> list[Part | BadSeparator]:
-        """Cut the file, leaving out what is blank."""
-        parts = [part for part in split(text) if isinstance(part, BadSeparator) or part.has_content]
-        most = self.limits.documents
-        if len(parts) > most:
-            summary = f"the file has more than {most:,} documents"
-            raise _Unreadable("too-many-documents", summary, "split it", parts[most].start, text)
-        return parts
-
-    def _read(self, source: SourceText, parts: list[Part | BadSeparator]) -> LoadResult:
         documents: list[Document] = []
         findings: list[Finding] = []
         index = 0
         for part in parts:
             if isinstance(part, BadSeparator):
-                findings.append(self._finding(_bad_separator(part), source, part.start))
+                problem = Problem(
+                    "yaml-syntax",
+                    f"'{part.text}' is not a document separator: nothing but a comment may follow"
+                    " '---'",
+                    hint="begin the document on the next line",
+                )
+                error = ParseError(problem, 0, len(part.text))
+                findings.append(self._finding(error, source, part.start))
                 continue
             document, complaints = self._document(source, part, index)
             documents.extend(document)
@@ -143,12 +142,34 @@ class _Loader:
             index += 1
         return LoadResult(tuple(documents), tuple(findings))
 
+    def _decode(self, text: bytes | str) -> str:
+        size = len(text) if isinstance(text, bytes) else len(text.encode(errors="replace"))
+        if size > self.limits.file_bytes:
+            summary = f"the file has more than {self.limits.file_bytes:,} bytes"
+            raise _Unreadable("file-too-large", summary, "split it")
+        if isinstance(text, str):
+            return text.removeprefix(_BOM)
+        hint = "save the file as UTF-8"
+        if text.startswith(_UTF16_BOMS):
+            raise _Unreadable("not-utf8", "the file is UTF-16, not UTF-8", hint)
+        try:
+            return text.decode().removeprefix(_BOM)
+        except UnicodeDecodeError as error:
+            before = text[: error.start].decode().removeprefix(_BOM)
+            summary = f"the byte 0x{text[error.start]:02X} is not UTF-8"
+            raise _Unreadable("not-utf8", summary, hint, len(before), before) from None
+
     def _document(
         self, source: SourceText, part: Part, index: int
     ) -> tuple[tuple[Document, ...], tuple[ParseError, ...]]:
         control = _CONTROL.search(part.text)
         if control is not None:
-            return (), (_control_character(control),)
+            problem = Problem(
+                "control-character",
+                f"the control character U+{ord(control[0]):04X} is not allowed in a manifest",
+                hint="remove it, or write it as an escape in double quotes",
+            )
+            return (), (ParseError(problem, control.start(), control.end()),)
         built = build(part.text, self.limits)
         if not built.usable:
             return (), built.complaints
@@ -164,34 +185,3 @@ class _Loader:
         start, end = base + complaint.start, base + complaint.end
         origin = Origin(self.file, *source.position(start), self.revision)
         return Finding(problem, origin, source.width(start, end))
-
-
-def _utf8(data: bytes) -> str:
-    hint = "save the file as UTF-8"
-    if data.startswith(_UTF16_BOMS):
-        raise _Unreadable("not-utf8", "the file is UTF-16, not UTF-8", hint)
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode().removeprefix(_BOM)
-        bad = f"0x{data[error.start]:02X}"
-        summary = f"the byte {bad} is not UTF-8"
-        raise _Unreadable("not-utf8", summary, hint, len(before), before) from None
-
-
-def _bad_separator(line: BadSeparator) -> ParseError:
-    problem = Problem(
-        "yaml-syntax",
-        f"'{line.text}' is not a document separator: nothing but a comment may follow '---'",
-        hint="begin the document on the next line",
-    )
-    return ParseError(problem, 0, len(line.text))
-
-
-def _control_character(match: re.Match[str]) -> ParseError:
-    problem = Problem(
-        "control-character",
-        f"the control character U+{ord(match[0]):04X} may not stand in a manifest",
-        hint="remove it, or write it as an escape in double quotes",
-    )
-    return ParseError(problem, match.start(), match.end())

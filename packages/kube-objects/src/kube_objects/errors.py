@@ -2,9 +2,9 @@
 Errors with a stable code, a message and a remedy.
 
     CodedError
-    └── InvalidError         the author must change something; a retry changes nothing
-        ├── SchemaError      a schema that means nothing
-        └── RefusedError     understood, but no rule allows it
+    └── InvalidError         the author must change something; a retry does not help
+        ├── SchemaError      a malformed schema
+        └── RefusedError     well-formed, but not allowed
 
 Packages that build on this one add their own branches below `CodedError`.
 """
@@ -13,7 +13,7 @@ from kube_objects.problems import WHOLE, Spot
 
 
 class CodedError(Exception):
-    """The root: `code` is stable, `hint` is the remedy where one is known."""
+    """The base class: `code` is stable and documented, `hint` is the remedy, if one is known."""
 
     def __init__(self, code: str, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -22,17 +22,17 @@ class CodedError(Exception):
         self.hint = hint
 
     @property
-    def told(self) -> str:
+    def full_text(self) -> str:
         """Return message and hint in one line."""
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
 
 class InvalidError(CodedError):
-    """The author must change something; a retry changes nothing."""
+    """The author must change something; a retry does not help."""
 
 
 class SchemaError(InvalidError):
-    """A schema, or a text that describes one, which means nothing; `spot` is relative to it."""
+    """A malformed schema, or a malformed text that describes one; `spot` is relative to it."""
 
     def __init__(self, code: str, message: str, *, spot: Spot = WHOLE, hint: str = "") -> None:
         super().__init__(code, message, hint=hint)
@@ -40,4 +40,4 @@ class SchemaError(InvalidError):
 
 
 class RefusedError(InvalidError):
-    """Understood, but no rule allows it."""
+    """Well-formed, but not allowed."""

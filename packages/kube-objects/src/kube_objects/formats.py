@@ -16,7 +16,7 @@ _FormatCheck = Callable[[str], bool]
 
 
 def matches_format(text: str, name: str) -> bool:
-    """Say whether `text` has a format; true for formats that are not checked."""
+    """Return whether `text` has a format; true for formats that are not checked."""
     check = _FORMATS.get(name.replace("-", ""))
     return check is None or check(text)
 

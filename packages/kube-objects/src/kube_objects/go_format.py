@@ -4,6 +4,9 @@ Values of JSON as Go prints them: in JSON, and with the verbs %v, %#v and %T of 
 The keys of list items in managed fields, parts of error messages and cells of tables are made of
 these texts, so they must be the same to the letter. Values are those that `encoding/json` decodes
 into an `interface{}`: whole numbers that fit are int64, all others float64.
+
+Follows structured-merge-diff 6.3 value/value.go ToString; go 1.25 encoding/json/encode.go
+appendString, floatEncoder.encode; fmt/print.go pp.printValue, pp.fmtFloat.
 """
 
 import re

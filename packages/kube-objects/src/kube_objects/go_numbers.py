@@ -1,8 +1,8 @@
 """
-Numbers and spans of time as Go prints them.
+Numbers and durations as Go prints them.
 
-Texts made here end up in names and annotations of cluster objects, so they must agree with
-Go's to the last digit.
+The results end up in names and annotations of objects in a cluster, so they must equal Go's to the
+last digit.
 """
 
 import math
@@ -17,7 +17,9 @@ _SMALL_UNITS = (("ns", 1), ("µs", 10**3), ("ms", 10**6))
 def format_double(number: float) -> str:
     """Print as Go's `%g` with the fewest digits: `1`, `0.1`, `1.23456789e+08`, `+Inf`."""
     if not math.isfinite(number):
-        return _not_finite(number)
+        if number != number:
+            return "NaN"
+        return "+Inf" if number > 0 else "-Inf"
     if number == 0:
         return _zero(number)
     sign, digits, exponent = _shortest_digits(number)
@@ -59,12 +61,6 @@ def format_duration(nanos: int) -> str:
     minutes, left = divmod(left, _MINUTE)
     head = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
     return f"{sign}{head}{_decimal(left, _SECOND)}s"
-
-
-def _not_finite(number: float) -> str:
-    if number != number:
-        return "NaN"
-    return "+Inf" if number > 0 else "-Inf"
 
 
 def _zero(number: float) -> str:

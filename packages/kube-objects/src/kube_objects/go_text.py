@@ -1,8 +1,8 @@
 """
 Strings as Go sees them: UTF-8 bytes, and its way of quoting.
 
-kro's texts come from Go, where a string is bytes: hashes are taken of them, positions in
-messages count them, and messages quote the user's words by Go's rules.
+Kubernetes and its tools are written in Go, where a string is bytes: hashes are taken of them,
+positions in messages count them, and messages quote the user's text by Go's rules.
 """
 
 import re
@@ -31,12 +31,12 @@ def encode(text: str) -> bytes:
 
 
 def decode(data: bytes) -> str:
-    """Return the text of UTF-8 bytes; every byte that belongs to none becomes U+FFFD."""
+    """Return the text of UTF-8 bytes; each invalid byte becomes U+FFFD."""
     return _SURROGATES.sub("\ufffd", data.decode(errors="surrogateescape"))
 
 
 def quote(text: str) -> str:
-    """Quote as Go's `%q` does."""
+    """Return a string quoted as by Go's `%q`."""
     return f'"{_UNPRINTABLE.sub(_escape, text)}"'
 
 

@@ -1,8 +1,8 @@
 """
-Label selectors: read one, print it for a request, and ask whether labels match.
+Label selectors: parse, format for a request, match labels.
 
-The meaning is the API server's: no requirement matches everything; `NotIn` and `DoesNotExist` also
-match where the key is absent.
+The semantics are the API server's: an empty selector matches everything; `NotIn` and `DoesNotExist`
+also match objects without the key.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from kube_objects.errors import RefusedError
 
 
 class Operator(StrEnum):
-    """What is asked of a label."""
+    """The operator of a requirement."""
 
     IN = "In"
     NOT_IN = "NotIn"
@@ -24,14 +24,14 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One thing that is asked of the labels."""
+    """One requirement of a selector."""
 
     key: str
     operator: Operator
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether labels meet it."""
+        """Return whether labels meet the requirement."""
         match self.operator:
             case Operator.IN:
                 return labels.get(self.key) in self.values
@@ -56,13 +56,17 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Everything that is asked of the labels, all at once."""
+    """A label selector: all requirements must be met."""
 
     requirements: tuple[Requirement, ...] = ()
 
     @classmethod
     def parse(cls, raw: object) -> "Selector":
-        """Read a LabelSelector object; one that is absent selects everything."""
+        """
+        Parse a LabelSelector object; `None` selects everything.
+
+        Raises `RefusedError` (`invalid-selector`) for a malformed one.
+        """
         if raw is None:
             return cls()
         if not isinstance(raw, dict):
@@ -75,7 +79,7 @@ class Selector:
         return cls((*equal, *map(_requirement, expressions)))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether labels meet every requirement."""
+        """Return whether labels meet every requirement."""
         return all(each.matches(labels) for each in self.requirements)
 
     def __str__(self) -> str:

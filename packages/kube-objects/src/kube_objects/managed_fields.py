@@ -1,12 +1,13 @@
 """
-Which fields of an object are ours, and whether somebody took one away.
+Drift detection by `managedFields`: which fields of an object one field manager owns.
 
-The API server notes for every field who set it (`managedFields`). Whoever changes or removes
-a field that we applied takes it out of our entry, whatever defaulting and webhooks made of its
-value. So drift is a question about that entry alone: does it still hold all that was applied?
-No value is compared, and a quantity that comes back spelled differently is no drift.
+The API server records for every field which manager set it. A client that changes or removes a
+field takes it away from our entry, whatever defaulting and webhooks did to its value. So drift is
+decided from that entry alone: does it still own every field that was applied? Values are not
+compared, and a quantity that is returned in another notation is no drift.
 
-Kept of an object in a cache is its own entry as text, beside the object: expressions never see it.
+A cache keeps only the entry of one manager, compressed, beside the object, where expressions cannot
+see it.
 """
 
 import zlib
@@ -38,7 +39,7 @@ class CachedObject(dict[str, Any]):
 
 
 def pack_owned_fields(obj: KubeObject, manager: str) -> bytes:
-    """Return what a manager owns of an object through server-side apply; empty if nothing."""
+    """Return the fields a manager owns by server-side apply, packed; empty if none."""
     for entry in obj["metadata"].get("managedFields") or ():
         if entry.get("manager") == manager and entry.get("operation") == _APPLY_OPERATION:
             if entry.get("subresource"):
@@ -48,7 +49,7 @@ def pack_owned_fields(obj: KubeObject, manager: str) -> bytes:
 
 
 def other_managers(obj: KubeObject, ours: Iterable[str]) -> tuple[str, ...]:
-    """Return who else wrote an object itself, not only its status."""
+    """Return the other managers that wrote the object itself, not only a subresource."""
     known = set(ours)
     found = (
         entry.get("manager") or "unknown"
@@ -59,7 +60,7 @@ def other_managers(obj: KubeObject, ours: Iterable[str]) -> tuple[str, ...]:
 
 
 def owns_all_fields(owned: bytes, applied: KubeObject) -> bool:
-    """Say whether an entry still holds every field of an object that was applied."""
+    """Return whether packed fields still include every field of an applied object."""
     if not owned:
         return False
     fields = orjson.loads(zlib.decompress(owned))
@@ -86,29 +87,26 @@ def _owns_value(fields: Mapping[str, Any], value: Any) -> bool:
     if isinstance(value, dict):
         return all(_owns_field(fields, name, child) for name, child in value.items())
     if isinstance(value, list):
-        return _owns_items(fields, value)
-    return True
-
-
-def _owns_items(fields: Mapping[str, Any], items: list[Any]) -> bool:
-    """Match items of a list by the keys (`k:{…}`) or values (`v:…`) they are recorded under."""
-    keyed = [
-        (orjson.loads(name[2:]), below) for name, below in fields.items() if name.startswith("k:")
-    ]
-    valued = sum(name.startswith("v:") for name in fields)
-    if valued:
-        return valued >= len({orjson.dumps(item) for item in items})
-    if not keyed:
+        # Match items of a list by the keys (`k:{…}`) or values (`v:…`) they are recorded under.
+        keyed = [
+            (orjson.loads(name[2:]), below)
+            for name, below in fields.items()
+            if name.startswith("k:")
+        ]
+        valued = sum(name.startswith("v:") for name in fields)
+        if valued:
+            return valued >= len({orjson.dumps(item) for item in value})
+        if not keyed:
+            return True
+        for item in value:
+            # A key that the item leaves out has a default.
+            found = [
+                below
+                for key, below in keyed
+                if isinstance(item, dict)
+                and all(item.get(name, recorded) == recorded for name, recorded in key.items())
+            ]
+            if not any(_owns_value(below, item) for below in found):
+                return False
         return True
-    for item in items:
-        found = [below for key, below in keyed if _is_keyed(item, key)]
-        if not found or not any(_owns_value(below, item) for below in found):
-            return False
     return True
-
-
-def _is_keyed(item: Any, key: Mapping[str, Any]) -> bool:
-    """Say whether an item may be recorded under a key; what it leaves out has a default."""
-    return isinstance(item, dict) and all(
-        item.get(name, value) == value for name, value in key.items()
-    )

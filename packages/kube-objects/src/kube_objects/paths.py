@@ -1,8 +1,8 @@
 """
-Field paths: where in a nested object.
+Field paths: positions in a nested object.
 
-A path is a tuple of keys and indices. Its text is kro's: `spec.ports[0].name`, and keys that
-are empty or contain a dot in brackets, `metadata.labels["app.io/x"]`.
+A path is a tuple of keys and indices. Its text is `spec.ports[0].name`; keys that are empty or
+contain a dot are in brackets: `metadata.labels["app.io/x"]`.
 """
 
 import re
@@ -17,7 +17,7 @@ _API_SERVER_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
 def format_path(path: Path) -> str:
-    """Print a path as kro does."""
+    """Return a path as text: `spec.ports[0].name`, `metadata.labels["app.io/x"]`."""
     parts: list[str] = []
     for step in path:
         if isinstance(step, int):

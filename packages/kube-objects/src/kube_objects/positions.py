@@ -1,13 +1,13 @@
 """
-Spots in a value → places in the text it was read from.
+Spots in a value → positions in the text it was parsed from.
 
-The tree of places is built only when somebody asks, by parsing the document once more: most
-documents have nothing wrong with them, and loading should not pay for pointing.
+The tree of positions is built on the first request, by parsing the document once more: most
+documents have no problems, and loading them should not pay for it.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ from yaml.events import (
 
 from kube_objects.problems import Spot
 from kube_objects.scalar_positions import offsets
-from kube_objects.yaml_events import end_of, events, start_of
+from kube_objects.yaml_parser import end_of, events, start_of
 from kube_objects.yaml_values import MERGE_KEY
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
@@ -59,7 +59,7 @@ class SourceText:
         return self.text[starts[number - 1] : ends[number - 1]]
 
     def width(self, start: int, end: int) -> int:
-        """Count the characters from `start` to `end` that stand on the first line, at least 1."""
+        """Return the number of characters from `start` to `end` on the first line, at least 1."""
         starts, ends = self._lines
         line_end = ends[bisect_right(starts, start) - 1]
         return max(1, len(self.text[start : min(end, line_end)].rstrip()))
@@ -74,7 +74,7 @@ class Span:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing is written here."""
+        """Return whether nothing is written here."""
         return self.start >= self.end
 
 
@@ -97,11 +97,17 @@ class Places:
 
     def span(self, spot: Spot) -> Span:
         """
-        Return what a spot covers, or, where the path leads nowhere, the nearest thing above it.
+        Return the span of a spot, or of its nearest existing parent.
 
         A spot without offsets is a whole value, with its quotes; one with offsets is inside it.
         """
-        place, is_exact = self._nearest(spot)
+        place, is_exact = self._root, True
+        for step in spot.path:
+            part = place.parts.get(step)
+            if part is None:
+                is_exact = False
+                break
+            place = part
         if not is_exact and place.parts:
             return place.key or place.span
         if spot.on_key and is_exact:
@@ -109,29 +115,18 @@ class Places:
         if place.span.is_empty and place.key is not None:
             return place.key
         if is_exact and place.scalar is not None and (spot.start or spot.end is not None):
-            return self._inside(place, place.scalar, spot)
+            scalar = place.scalar
+            source = self._text[place.span.start : place.span.end]
+            style = scalar.style if scalar.style and scalar.style in "'\"|>" else ""
+            found = offsets(source, style, scalar.value)
+            if found is None:
+                return place.span
+            last = len(scalar.value)
+            start = min(max(spot.start, 0), last)
+            end = min(start + 1 if spot.end is None else max(spot.end, start), last)
+            base = place.span.start
+            return Span(base + found.index(start), base + found.index(end))
         return place.span
-
-    def _nearest(self, spot: Spot) -> tuple[Place, bool]:
-        place = self._root
-        for step in spot.path:
-            part = place.parts.get(step)
-            if part is None:
-                return place, False
-            place = part
-        return place, True
-
-    def _inside(self, place: Place, scalar: ScalarEvent, spot: Spot) -> Span:
-        source = self._text[place.span.start : place.span.end]
-        style = scalar.style if scalar.style and scalar.style in "'\"|>" else ""
-        found = offsets(source, style, scalar.value)
-        if found is None:
-            return place.span
-        last = len(scalar.value)
-        start = min(max(spot.start, 0), last)
-        end = min(start + 1 if spot.end is None else max(spot.end, start), last)
-        base = place.span.start
-        return Span(base + found.index(start), base + found.index(end))
 
 
 @dataclass(slots=True)
@@ -194,7 +189,9 @@ class _Reader:
             return
         (name, span, merges), top.key = top.key, None
         if merges:
-            for part in _merged(place):
+            # Of a list of mappings, the first one wins.
+            is_list = all(isinstance(step, int) for step in place.parts)
+            for part in reversed(place.parts.values()) if is_list else (place,):
                 top.place.parts.update(part.parts)
         else:
             place.key = span
@@ -214,11 +211,3 @@ _HANDLERS: dict[type[Event], Callable[[_Reader, Any], None]] = {
     SequenceEndEvent: _Reader.close,
     AliasEvent: _Reader.alias,
 }
-
-
-def _merged(place: Place) -> Iterator[Place]:
-    """Return what a merge key brings in, the one that wins last."""
-    if all(isinstance(step, int) for step in place.parts):
-        yield from reversed(place.parts.values())
-    else:
-        yield place

@@ -1,10 +1,9 @@
 """
-What is wrong with an object, and where.
+Problems of objects and their positions.
 
-Three values make up every message. A `Spot` is a place inside an object: a field path and an offset
-in its text; code that only computes with objects needs no more. An `Origin` is a place in a file at
-a revision. A `Problem` is what is wrong at a spot; with an origin it becomes a `Finding`, which is
-what people and tools see.
+A `Spot` is a position inside an object: a field path and an offset in its text; code that only
+computes with objects needs no more. An `Origin` is a position in a file at a revision. A `Problem`
+is something wrong at a spot; together with an origin it is a `Finding`, which people and tools see.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Origin:
-    """A place in a file: lines and columns count from 1, columns in code points."""
+    """A position in a file: lines and columns count from 1, columns in code points."""
 
     file: str
     line: int
@@ -30,10 +29,10 @@ class Origin:
 @dataclass(frozen=True, slots=True)
 class Spot:
     """
-    A place inside an object.
+    A position inside an object.
 
-    `start` and `end` are offsets (code points) in the string value at `path`; `end` may be
-    left out when only a point is known. `on_key` means the key, not its value.
+    `start` and `end` are offsets (code points) in the string value at `path`; `end` is `None` when
+    only a point is known. `on_key` means the key, not its value.
     """
 
     path: Path = ()
@@ -42,7 +41,7 @@ class Spot:
     on_key: bool = False
 
     def below(self, prefix: Path) -> "Spot":
-        """Return the same spot, seen from an object that holds this one at `prefix`."""
+        """Return the same spot relative to an object that contains this one at `prefix`."""
         return replace(self, path=prefix + self.path)
 
 
@@ -50,7 +49,7 @@ WHOLE = Spot()
 
 
 class Severity(StrEnum):
-    """How bad: an error fails a run, a warning is shown."""
+    """How severe a problem is: an error fails a run, a warning is only shown."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -61,8 +60,8 @@ class Problem:
     """
     One thing that is wrong with an object.
 
-    `summary` states it in our words, without prefixes. `message` is the whole text as kro
-    would report it, for tools that match kro's phrases; it equals the summary where kro has none.
+    `code` is stable and documented, `summary` is one sentence without prefixes, `hint` the remedy.
+    `message` is the text for tools that match upstream phrases; it defaults to the summary.
     """
 
     code: str
@@ -77,22 +76,22 @@ class Problem:
             object.__setattr__(self, "message", self.summary)
 
     @property
-    def told(self) -> str:
-        """Say it in a line, with what to do."""
+    def full_text(self) -> str:
+        """Return summary and hint in one line."""
         return f"{self.summary} ({self.hint})" if self.hint else self.summary
 
     def below(self, prefix: Path) -> "Problem":
-        """Return the same problem, seen from an object that holds this one at `prefix`."""
+        """Return the same problem relative to an object that contains this one at `prefix`."""
         return replace(self, spot=self.spot.below(prefix))
 
     def within(self, prefix: str) -> "Problem":
-        """Return the same problem, its message wrapped as kro wraps errors on their way up."""
+        """Return the same problem with a prefix before its `message`, as Go wraps errors."""
         return replace(self, message=prefix + self.message)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem with its place in a file; `width` is how much to underline there."""
+    """A problem with its position in a file; `width` is how many characters to underline."""
 
     problem: Problem
     origin: Origin
@@ -101,5 +100,5 @@ class Finding:
 
     @property
     def order(self) -> tuple[Origin, str, str]:
-        """Sort findings as people read files: top to bottom."""
+        """Return a sort key: by file, then from top to bottom."""
         return (self.origin, self.problem.code, self.problem.summary)

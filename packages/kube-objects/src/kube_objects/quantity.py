@@ -1,10 +1,9 @@
 """
 Resource quantities: `500m`, `1.5Gi`, `2e3`.
 
-Follows apimachinery/pkg/api/resource/quantity.go (Kubernetes 1.35). A quantity is mantissa ×
-10^exponent, exactly, and has a notation in which it is written. Kubernetes writes quantities in
-one form (`0.5` becomes `500m`, `1024Mi` becomes `1Gi`), but keeps a text that its quick reader
-takes for canonical. Quantities are compared by value.
+A quantity is mantissa × 10^exponent, exactly, and has a notation in which it is written. Kubernetes
+writes quantities in one form (`0.5` becomes `500m`, `1024Mi` becomes `1Gi`), but keeps a text that
+its quick reader takes for canonical. Quantities are compared by value.
 
 What Kubernetes holds as a machine integer and what it holds as a big decimal is told apart, because
 only the former turns into an integer in CEL: `1Ki` does, `1.5Ki` and `1000m` do not, although all
@@ -12,6 +11,9 @@ three are whole numbers.
 
 Exponents are the user's, and `1e999999999` is a quantity: nothing here writes such a number out.
 Sums that would need it raise `QuantityError`.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/resource/quantity.go ParseQuantity,
+Quantity.CanonicalizeBytes, Quantity.Cmp, Quantity.Add.
 """
 
 import math

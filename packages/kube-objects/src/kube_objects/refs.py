@@ -1,7 +1,7 @@
 """
-Names of things: kinds, and objects of a kind.
+Names: kinds, and references to objects.
 
-A Kubernetes object itself stays a dict (`KubeObject`): we handle kinds nobody has seen yet.
+A Kubernetes object itself stays a dict (`KubeObject`), because any kind may occur.
 """
 
 import re
@@ -23,7 +23,7 @@ class Kind:
 
     @classmethod
     def of(cls, api_version: str, kind: str) -> "Kind":
-        """Take `apps/v1` and `Deployment` apart and together."""
+        """Return the kind of an `apiVersion` such as `apps/v1` and a `kind`."""
         group, _, version = api_version.rpartition("/")
         return cls(group, version, kind)
 
@@ -46,7 +46,7 @@ class ObjectRef:
 
     @classmethod
     def of(cls, obj: KubeObject) -> "ObjectRef":
-        """Name an object by its own text; what is missing reads as empty."""
+        """Return the reference of an object; missing or malformed parts are empty."""
         metadata = obj.get("metadata")
         if not isinstance(metadata, dict):
             metadata = {}
@@ -66,7 +66,7 @@ class ObjectRef:
 
 
 def is_dns_label(text: str) -> bool:
-    """Say whether `text` may be part of a host name (DNS-1035, at most 63 characters)."""
+    """Return whether `text` may be part of a host name (DNS-1035, at most 63 characters)."""
     return len(text) <= 63 and _DNS_LABEL.fullmatch(text) is not None
 
 

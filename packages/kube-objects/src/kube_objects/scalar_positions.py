@@ -1,10 +1,10 @@
 """
-Where each character of a string stands in the text it was read from.
+The position of each character of a string in the YAML text it was parsed from.
 
-The YAML styles write the same string in very different ways: lines are folded, quotes doubled,
-characters escaped, indentation removed. `offsets` walks the text of one scalar as a parser would
-and notes where the pieces of the value came from. The walk is checked against the value that
-the parser read: where they disagree there is no answer rather than a wrong one.
+YAML has several styles for the same string: lines are folded, quotes doubled, characters escaped,
+indentation removed. `offsets` walks the text of one scalar as a parser would and records where the
+pieces of the value come from. The result is compared with the value the parser returned; if they
+differ, there is no answer rather than a wrong one.
 """
 
 import re
@@ -19,7 +19,7 @@ _KEPT_BREAKS = ("\u2028", "\u2029")  # breaks that are not made into "\n"
 
 
 def _run(ends: str = "") -> re.Pattern[str]:
-    """Match what is written as it is: words, and the blanks between two words of a line."""
+    """Return a pattern of text that stands for itself, with the blanks inside a line."""
     blank = r" \t\r\n\x85\u2028\u2029"
     return re.compile(rf"(?:[^{blank}{ends}]+|[ \t]+(?=[^{blank}]))+")
 
@@ -56,7 +56,7 @@ class Offsets:
             self._firsts.append(self._firsts[-1] + run.length)
 
     def index(self, offset: int) -> int:
-        """Return where a character stands; for the offset behind the last one, where they end."""
+        """Return the index of a character; for the offset behind the last one, the end."""
         number = bisect_right(self._firsts, offset) - 1
         return self._runs[number].start + offset - self._firsts[number]
 
@@ -69,7 +69,26 @@ def offsets(source: str, style: str, value: str) -> Offsets | None:
     character if that is one of `'"|>`, and empty for plain scalars.
     """
     if style in ("|", ">"):
-        return _block_offsets(source, value)
+        breaks = list(_BREAK.finditer(source))
+        starts = [match.end() for match in breaks]
+        ends = [match.start() for match in breaks[1:]]
+        lines = [_Line(start, end, True) for start, end in zip(starts, ends, strict=False)]
+        if starts and starts[-1] < len(source):
+            lines.append(_Line(starts[-1], len(source), False))
+        # The indentation is the first line's, unless the header gives a smaller one, relative to a
+        # parent that cannot be seen from here. So try: the widest that reproduces the value is it.
+        indents = [_indent(source, line) for line in lines]
+        with_text = (
+            indent
+            for line, indent in zip(lines, indents, strict=True)
+            if line.start + indent < line.end
+        )
+        widest = next(with_text, max(indents, default=0))
+        for indent in range(widest, -1, -1):
+            found = _matched(source, _block(source, lines, indent), value, len(source))
+            if found is not None:
+                return found
+        return None
     walk = {"'": _single_quoted, '"': _double_quoted}.get(style, _plain)
     return _matched(source, walk(source), value, len(source) - len(style))
 
@@ -130,12 +149,8 @@ def _double_quoted(source: str) -> Iterator[_Run]:
             index = blanks.end()
         else:
             yield _Run(index, stands_for="?")
-            index += _escape_length(source, index)
-
-
-def _escape_length(source: str, index: int) -> int:
-    pair = _SURROGATES.match(source, index)
-    return len(pair[0]) if pair else _ESCAPE_LENGTHS.get(source[index + 1 : index + 2], 2)
+            pair = _SURROGATES.match(source, index)
+            index += len(pair[0]) if pair else _ESCAPE_LENGTHS.get(source[index + 1 : index + 2], 2)
 
 
 def _breaks(source: str, blanks: re.Match[str]) -> list[_Run]:
@@ -167,35 +182,6 @@ class _Line:
     start: int
     end: int
     has_break: bool
-
-
-def _block_offsets(source: str, value: str) -> Offsets | None:
-    lines = _lines(source)
-    # The indentation is the first line's, unless the header gives a smaller one, relative to a
-    # parent that cannot be seen from here. So try: the widest that reproduces the value is it.
-    for indent in range(_first_indent(source, lines), -1, -1):
-        found = _matched(source, _block(source, lines, indent), value, len(source))
-        if found is not None:
-            return found
-    return None
-
-
-def _lines(source: str) -> list[_Line]:
-    breaks = list(_BREAK.finditer(source))
-    starts = [match.end() for match in breaks]
-    ends = [match.start() for match in breaks[1:]]
-    lines = [_Line(start, end, True) for start, end in zip(starts, ends, strict=False)]
-    if starts and starts[-1] < len(source):
-        lines.append(_Line(starts[-1], len(source), False))
-    return lines
-
-
-def _first_indent(source: str, lines: list[_Line]) -> int:
-    for line in lines:
-        indent = _indent(source, line)
-        if line.start + indent < line.end:
-            return indent
-    return max((_indent(source, line) for line in lines), default=0)
 
 
 def _indent(source: str, line: _Line) -> int:

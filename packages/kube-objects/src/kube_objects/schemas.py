@@ -1,12 +1,12 @@
 """
-What is known about a kind, and where to ask.
+What is known about a kind, and the protocol to look it up.
 
-A `KindSchema` is a kind as an API server serves it: its plural, its scope, its schema. Whoever
-needs one asks a `Schemas` and does not care whether the answer comes from the built-in
-catalogue, from manifests in a repository or from a cluster.
+A `KindSchema` is a kind as an API server serves it: its plural, its scope, its schema. Callers look
+one up in a `Schemas`, whether it comes from the built-in catalogue, from manifests or from a
+cluster.
 
-Schemas are plain OpenAPI v3 dicts without `$ref`. Equal parts are the same dict wherever they
-are used, so a schema is read, never changed.
+Schemas are plain OpenAPI v3 dicts without `$ref`. Equal parts are the same dict wherever they are
+used, so a schema must never be modified.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class KindSchema:
 
 
 class Schemas(Protocol):
-    """Anything that can be asked for a kind."""
+    """A source of schemas."""
 
     def schema_of(self, kind: Kind) -> KindSchema | None:
         """Return what is known about `kind`, or `None`."""
@@ -45,7 +45,7 @@ class SchemaSet:
         self._known = {each.kind: each for each in known}
 
     def add(self, known: KindSchema) -> None:
-        """Remember a kind."""
+        """Add or replace a kind."""
         self._known[known.kind] = known
 
     def schema_of(self, kind: Kind) -> KindSchema | None:
@@ -58,13 +58,13 @@ class SchemaSet:
 
 
 class LayeredSchemas:
-    """Several sources as one; the first that knows a kind answers."""
+    """Several sources as one; the first that knows a kind wins."""
 
     def __init__(self, *sources: Schemas) -> None:
         self._sources = sources
 
     def schema_of(self, kind: Kind) -> KindSchema | None:
-        """Return the first source's answer, or `None` if no source has one."""
+        """Return what the first source knows about `kind`, or `None`."""
         for source in self._sources:
             found = source.schema_of(kind)
             if found is not None:
@@ -72,5 +72,5 @@ class LayeredSchemas:
         return None
 
     def kinds(self) -> Iterable[Kind]:
-        """List what any source knows, the first source's kinds first."""
+        """Return the kinds of all sources, the first source's first."""
         return tuple(dict.fromkeys(kind for source in self._sources for kind in source.kinds()))

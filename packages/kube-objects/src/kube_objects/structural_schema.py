@@ -1,9 +1,9 @@
 """
-Questions to a structural OpenAPI v3 schema: what may stand where.
+Accessors of a structural OpenAPI v3 schema.
 
 A schema is a plain dict without `$ref`, as in a CustomResourceDefinition or as an API server
-publishes it. It is shared and never changed. The answers forgive what is malformed in it:
-whether a schema is well-formed is decided where it enters.
+publishes it. It is shared and must not be modified. The accessors tolerate malformed schemas:
+whether a schema is well-formed is checked elsewhere.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from kube_objects.problems import Path
 from kube_objects.schemas import Schema
 
-# Known in every object, whatever its schema says.
+# Fields of every object, whether its schema describes them or not.
 OBJECT_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
 
 _NO_FIELDS: Mapping[str, Schema] = MappingProxyType({})
@@ -20,36 +20,36 @@ _INT_OR_STRING = ("integer", "string")
 
 
 def fields(schema: Schema) -> Mapping[str, Schema]:
-    """Return the fields that are named."""
+    """Return the schemas of `properties`, by name."""
     properties = schema.get("properties")
     return properties if isinstance(properties, dict) else _NO_FIELDS
 
 
 def other_fields(schema: Schema) -> Schema | None:
-    """Return what keys that are not named must look like, or `None` if nothing is said."""
+    """Return the schema of `additionalProperties`, or `None` if it is absent or a boolean."""
     additional = schema.get("additionalProperties")
     return additional if isinstance(additional, dict) else None
 
 
 def has_other_fields(schema: Schema) -> bool:
-    """Say whether keys that are not named may stand here."""
+    """Return whether keys that are not in `properties` are allowed."""
     return schema.get("additionalProperties", False) is not False
 
 
 def items(schema: Schema) -> Schema | None:
-    """Return what the items of a list look like, or `None` if nothing is said."""
+    """Return the schema of the items of a list, or `None`."""
     found = schema.get("items")
     return found if isinstance(found, dict) else None
 
 
 def field(schema: Schema, name: str) -> Schema | None:
-    """Return what stands under a key, named or not."""
+    """Return the schema of a key: its property, else the additional properties, else `None`."""
     named = fields(schema).get(name)
     return named if named is not None else other_fields(schema)
 
 
 def find(schema: Schema, path: Path) -> Schema | None:
-    """Follow a path of keys and indices; `None` where the schema says nothing."""
+    """Return the schema at a path of keys and indices, or `None` if there is none."""
     here: Schema | None = schema
     for step in path:
         if here is None:
@@ -59,7 +59,7 @@ def find(schema: Schema, path: Path) -> Schema | None:
 
 
 def types(schema: Schema) -> tuple[str, ...]:
-    """Return the JSON types that are allowed; empty if any is."""
+    """Return the allowed JSON types; empty if all are allowed."""
     if schema.get("x-kubernetes-int-or-string") is True:
         return _INT_OR_STRING
     found = schema.get("type")
@@ -69,17 +69,17 @@ def types(schema: Schema) -> tuple[str, ...]:
 
 
 def is_nullable(schema: Schema) -> bool:
-    """Say whether `null` is a value here."""
+    """Return whether `null` is allowed."""
     return schema.get("nullable") is True
 
 
 def preserves_unknown(schema: Schema) -> bool:
-    """Say whether fields nobody described are kept here."""
+    """Return whether unknown fields are preserved here."""
     return schema.get("x-kubernetes-preserve-unknown-fields") is True
 
 
 def is_embedded(schema: Schema) -> bool:
-    """Say whether a whole Kubernetes object stands here."""
+    """Return whether the value is a whole Kubernetes object."""
     return schema.get("x-kubernetes-embedded-resource") is True
 
 
@@ -90,12 +90,12 @@ def list_type(schema: Schema) -> str:
 
 
 def list_map_keys(schema: Schema) -> tuple[str, ...]:
-    """Return the fields that tell the items of a `map` list apart."""
+    """Return the fields that identify the items of a list of type `map`."""
     found = schema.get("x-kubernetes-list-map-keys")
     return tuple(found) if isinstance(found, list) else ()
 
 
 def required(schema: Schema) -> tuple[str, ...]:
-    """Return the names of fields that must be there."""
+    """Return the names of the required fields."""
     found = schema.get("required")
     return tuple(found) if isinstance(found, list) else ()

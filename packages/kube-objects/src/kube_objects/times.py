@@ -1,37 +1,37 @@
 """
-Points in time, as Kubernetes writes them.
+Timestamps, as Kubernetes writes them.
 
-Most fields have whole seconds, a Lease has microseconds. In memory a time is an aware
-`datetime` in UTC and keeps what it has; only printing cuts.
+Most fields have whole seconds, a Lease has microseconds. In memory a time is an aware `datetime` in
+UTC with its full precision; only formatting truncates it.
 """
 
 from datetime import UTC, datetime, timedelta
 
 
 def parse_time(value: object) -> datetime | None:
-    """Read a timestamp; what is absent or cannot be read is `None`."""
+    """Parse a timestamp; return `None` if it is absent, malformed or without an offset."""
     if not isinstance(value, str):
         return None
     try:
         found = datetime.fromisoformat(value)
-        # Without an offset nobody knows which time is meant.
+        # Without an offset the time is ambiguous.
         return found.astimezone(UTC) if found.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None
 
 
 def format_time(moment: datetime) -> str:
-    """Print a time to the second: `2026-03-01T09:30:00Z`."""
+    """Format a time with seconds: `2026-03-01T09:30:00Z`."""
     return _in_utc(moment).isoformat(timespec="seconds") + "Z"
 
 
 def format_micro_time(moment: datetime) -> str:
-    """Print a time to the microsecond: `2026-03-01T09:30:00.000000Z`."""
+    """Format a time with microseconds: `2026-03-01T09:30:00.000000Z`."""
     return _in_utc(moment).isoformat(timespec="microseconds") + "Z"
 
 
 def format_span(span: timedelta) -> str:
-    """Print a span as `kubectl get` prints ages: two units at most, the longer the coarser."""
+    """Format a duration as `kubectl get` formats ages: `90s`, `5m30s`, `3h`, `2d4h`."""
     seconds = int(span.total_seconds())
     if seconds < 0:
         return "<invalid>" if seconds < -1 else "0s"

@@ -1,9 +1,10 @@
 """
-Which fields of an object nobody described.
+Fields of an object that its schema does not describe.
 
-An API server prunes such fields from custom objects and, asked to be strict, refuses them.
-Kinds that are built into it follow one rule more: an object of which the schema says nothing at
-all (a raw extension, managed fields) is free in its form. `metadata` is always of such a kind.
+An API server prunes such fields from custom objects and rejects them with strict field validation.
+For built-in kinds there is one more rule: an object whose schema has neither properties nor
+additional properties (a raw extension, managed fields) may have any fields. `metadata` follows that
+rule in all kinds.
 """
 
 from collections.abc import Iterator
@@ -27,10 +28,10 @@ def unknown_fields(
     value: Any, schema: Schema, *, whole: bool = True, built_in: bool = False
 ) -> list[Path]:
     """
-    List the fields that would be pruned, in the order they are written.
+    Return the paths of unknown fields, in the order they are written.
 
-    `whole` says that the value is a Kubernetes object and not a part of one, `built_in` that its
-    kind is one of the API server's own.
+    `whole` means that the value is a whole object and not a part of one, `built_in` that its kind
+    is one of the API server's own.
     """
     root = {**schema, "x-kubernetes-embedded-resource": True} if whole else schema
     return list(_Walk(built_in).unknown(value, root, (), kept=False))
@@ -41,7 +42,7 @@ class _Walk:
     built_in: bool
 
     def unknown(self, value: Any, schema: Schema | None, path: Path, kept: bool) -> Iterator[Path]:
-        """Walk a value; `kept` says that a list around it keeps what is unknown in its items."""
+        """Walk a value; `kept` means that a list around it preserves unknown fields."""
         if isinstance(value, list):
             item = None if schema is None else items(schema)
             kept = kept or self._keeps(schema)
@@ -49,27 +50,21 @@ class _Walk:
                 yield from self.unknown(part, item, (*path, index), kept)
         elif isinstance(value, dict):
             kept = kept or self._keeps(schema)
+            described = schema or {}
+            known = fields(described)
             for key, part in value.items():
-                yield from self._below(key, part, schema or {}, path, kept)
-
-    def _below(
-        self, key: str, value: Any, schema: Schema, path: Path, kept: bool
-    ) -> Iterator[Path]:
-        below = (*path, key)
-        if key in OBJECT_FIELDS and is_embedded(schema):
-            yield from self._object_field(key, value, schema, below)
-        elif key in fields(schema):
-            yield from self.unknown(value, fields(schema)[key], below, kept=False)
-        elif has_other_fields(schema):
-            yield from self.unknown(value, other_fields(schema), below, kept=False)
-        elif not kept:
-            yield below
-
-    def _object_field(self, key: str, value: Any, schema: Schema, path: Path) -> Iterator[Path]:
-        described = fields(schema).get(key)
-        # A CRD may say something about metadata.name alone; that describes no other field away.
-        if key == "metadata" and described is not None and "labels" in fields(described):
-            yield from _Walk(built_in=True).unknown(value, described, path, kept=False)
+                below = (*path, key)
+                if key in OBJECT_FIELDS and is_embedded(described):
+                    metadata = known.get(key) if key == "metadata" else None
+                    # A CRD may describe metadata.name alone; the other fields are known, too.
+                    if metadata is not None and "labels" in fields(metadata):
+                        yield from _Walk(built_in=True).unknown(part, metadata, below, kept=False)
+                elif key in known:
+                    yield from self.unknown(part, known[key], below, kept=False)
+                elif has_other_fields(described):
+                    yield from self.unknown(part, other_fields(described), below, kept=False)
+                elif not kept:
+                    yield below
 
     def _keeps(self, schema: Schema | None) -> bool:
         if schema is None:

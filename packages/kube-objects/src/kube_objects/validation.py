@@ -63,7 +63,7 @@ class Checks:
 
     @property
     def whole(self) -> bool:
-        """Say whether the value is a whole object."""
+        """Return whether the value is a whole object."""
         return not self.prefix
 
 
@@ -71,7 +71,7 @@ ALL_CHECKS = Checks()
 
 
 def is_secret_data(path: Path) -> bool:
-    """Say whether a field of a Secret is not for other people's eyes; a `redact` for Secrets."""
+    """Return whether a field of a Secret is not for other people's eyes; a `redact` for Secrets."""
     return path[:1] in (("data",), ("stringData",))
 
 
@@ -212,7 +212,7 @@ class _Walk:
         if self._hides(path):
             text = "repeats"
         elif is_item:
-            text = f"is {format_value(key)} again, like"
+            text = f"has the same value {format_value(key)} as"
         else:
             text = f"has the same {_key_text(key)} as"
         self._add(Violation("duplicate-item", f"{text} '{earlier}'"), path)
@@ -247,7 +247,11 @@ class _Walk:
         part = schema["not"]
         if not self._alternative(value, part, path):
             names = _required_only([part])
-            text = f"must not have {_quoted(names, 'and')}" if names else "has an excluded form"
+            text = (
+                f"must not have {_quoted(names, 'and')}"
+                if names
+                else "matches a schema that is not allowed"
+            )
             self._add(Violation("excluded-form", text), path)
 
     def _alternative(self, value: Any, schema: Schema, path: Path) -> list[Problem]:
@@ -284,7 +288,7 @@ def _no_alternative(
         if flaw is not None:
             return flaw
     nearest = min(results, key=len)
-    text = f"fits none of its {len(parts)} alternatives"
+    text = f"matches none of its {len(parts)} alternatives"
     return Violation("no-alternative", text, f"the nearest one says: {nearest[0].summary}")
 
 
@@ -293,7 +297,7 @@ def _many_alternatives(parts: list[Schema], fitting: list[Schema]) -> Violation:
         has = _quoted(_required_only(fitting), "and")
         allowed = _quoted(_required_only(parts), "or")
         return Violation("many-alternatives", f"may have only one of {allowed}, but has {has}")
-    text = f"fits {len(fitting)} of its {len(parts)} alternatives, but must fit exactly one"
+    text = f"matches {len(fitting)} of its {len(parts)} alternatives, but must match exactly one"
     return Violation("many-alternatives", text)
 
 

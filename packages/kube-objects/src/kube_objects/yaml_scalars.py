@@ -1,10 +1,10 @@
 """
-What an unquoted YAML word means to Kubernetes.
+What an unquoted YAML scalar means to Kubernetes.
 
-Kubernetes reads YAML into JSON with a parser of its own dialect: the booleans of YAML 1.1
-(`yes`, `on`, `n` …), octal by a leading zero, no sexagesimal numbers, no dates. The numbers
-then pass through JSON text, so `1.0` and `1e3` arrive as integers, and an integer beyond
-64 bits as a float. This file decides exactly as that chain does; it knows nothing of documents.
+Kubernetes converts YAML to JSON with a parser of its own dialect: the booleans of YAML 1.1 (`yes`,
+`on`, `n` …), octal with a leading zero, no sexagesimal numbers, no dates. Numbers then pass through
+JSON text, so `1.0` and `1e3` become integers, and an integer beyond 64 bits a float. This module
+resolves scalars exactly as that chain does; it knows nothing of documents.
 """
 
 import math
@@ -43,28 +43,36 @@ _MAX_EXACT_FLOAT = 2**53
 
 
 class NotFiniteError(ValueError):
-    """Infinity or not-a-number: YAML has words for them, JSON has not."""
+    """Infinity or not-a-number: YAML can represent them, JSON cannot."""
 
 
 def resolve(text: str) -> Scalar:
     """
-    Return what an unquoted word stands for.
+    Return the value of an unquoted scalar.
 
-    Raise `NotFiniteError` for infinity and not-a-number.
+    Raises `NotFiniteError` for infinity and not-a-number.
     """
     start = text[:1]
     if start in _KEYWORD_STARTS:
         return _KEYWORDS.get(text, text)
     if start in _NUMBER_STARTS:
-        return _number(text)
+        if text in _NOT_FINITE:
+            raise NotFiniteError(text)
+        if text.startswith("."):
+            return _float(text, text) if _POINT_FLOAT.fullmatch(text) else text
+        digits = text.replace("_", "")
+        integer = _integer(digits)
+        if integer is not None:
+            return integer
+        return _float(digits, text) if _FLOAT.fullmatch(digits) else text
     return text
 
 
 def resolve_as(kind: str, text: str) -> Scalar:
     """
-    Return `text` as the type an explicit tag asks for: str, int, float, bool or null.
+    Return the value of a scalar with an explicit tag: str, int, float, bool or null.
 
-    Raise `ValueError` if it is not one.
+    Raises `ValueError` if the text is not of that type.
     """
     if kind == "str":
         return text
@@ -80,18 +88,6 @@ _TAGGED: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "null": (type(None),),
 }
-
-
-def _number(text: str) -> Scalar:
-    if text in _NOT_FINITE:
-        raise NotFiniteError(text)
-    if text.startswith("."):
-        return _float(text, text) if _POINT_FLOAT.fullmatch(text) else text
-    digits = text.replace("_", "")
-    integer = _integer(digits)
-    if integer is not None:
-        return integer
-    return _float(digits, text) if _FLOAT.fullmatch(digits) else text
 
 
 def _integer(digits: str) -> int | float | None:
@@ -116,7 +112,7 @@ def _float(digits: str, text: str) -> int | float | str:
 
 
 def json_number(number: float) -> int | float:
-    """Return what becomes of a number that Go writes as JSON and reads again."""
+    """Return a number as it is after Go has written it as JSON and parsed it again."""
     if not math.isfinite(number) or not float(number).is_integer():
         return number
     # Go prints a float with the fewest digits that identify it, and reads them as an integer.

@@ -1,13 +1,17 @@
 """
-Parser events of one document → its value as JSON data, or why it is refused.
+Parser events of one document → its value as JSON data, or why it is rejected.
 
-Repositories are hostile: nesting, aliases and tags are judged event by event, before anything
-is built from them. What makes a document meaningless ends it (`_Rejected`). What only makes it
-doubtful, such as a key given twice, is reported and read on, so that everything else that is
-wrong with the document is found in the same run.
+Input is untrusted: nesting, aliases and tags are checked event by event, before anything is built
+from them. What makes a document meaningless ends it (`_Rejected`). What only makes it doubtful,
+such as a duplicate key, is reported and parsing goes on, so that one run finds everything.
+
+A few hundred bytes of aliases to aliases expand to billions of nodes. So the size of an anchored
+value is counted when it is complete, and charged to the limits before each copy.
 """
 
+import math
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -25,11 +29,101 @@ from yaml.events import (
 )
 
 from kube_objects.problems import Path, Problem, Spot
-from kube_objects.yaml_aliases import AliasError, Aliases
-from kube_objects.yaml_errors import ParseError, explain
-from kube_objects.yaml_events import end_of, events, start_of
-from kube_objects.yaml_limits import Limits
+from kube_objects.yaml_parser import ParseError, end_of, events, explain, start_of
 from kube_objects.yaml_scalars import NotFiniteError, Scalar, resolve, resolve_as
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """
+    Bounds for one file.
+
+    `aliases` is how many may be repeated in one document (above zero, merge keys are read too),
+    `expanded_nodes` what they may add to it.
+    """
+
+    file_bytes: int = 1 << 20
+    documents: int = 20_000
+    depth: int = 64
+    aliases: int = 0
+    expanded_nodes: int = 100_000
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class AliasError(Exception):
+    """An alias that is rejected, and why."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.summary)
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchor:
+    value: Any
+    nodes: int
+    depth: int
+
+
+class Aliases:
+    """The anchored values of one document."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._named: dict[str, _Anchor] = {}
+        self._repeated = 0
+        self._nodes = 0
+
+    def name(self, name: str, value: Any) -> None:
+        """Record an anchored value, once it is complete."""
+        if self._limits.aliases:
+            self._named[name] = _Anchor(value, *_size(value))
+
+    def repeat(self, name: str, depth: int) -> Any:
+        """
+        Return a copy of the anchored value `name`, which will be nested `depth` levels deep.
+
+        Raises `AliasError` if the limits forbid it or there is no such anchor.
+        """
+        limits = self._limits
+        if not limits.aliases:
+            raise _alias_error("alias", f"'*{name}' is an alias, and aliases are not supported")
+        self._repeated += 1
+        if self._repeated > limits.aliases:
+            raise _alias_error(
+                "alias", f"'*{name}' is one alias more than the {limits.aliases} allowed"
+            )
+        named = self._named.get(name)
+        if named is None:
+            raise _alias_error(
+                "alias", f"'*{name}' refers to an anchor that is incomplete or undefined"
+            )
+        self._nodes += named.nodes
+        if self._nodes > limits.expanded_nodes:
+            most = f"{limits.expanded_nodes:,}"
+            raise _alias_error("alias-bomb", f"'*{name}' brings the document beyond {most} nodes")
+        if depth + named.depth > limits.depth:
+            raise _alias_error("too-deep", f"'*{name}' nests deeper than {limits.depth} levels")
+        return deepcopy(named.value)
+
+
+def _alias_error(code: str, summary: str) -> AliasError:
+    return AliasError(Problem(code, summary, hint="write the value out"))
+
+
+def _size(value: Any) -> tuple[int, int]:
+    """Count the nodes of a value and its levels of nesting."""
+    if isinstance(value, dict):
+        parts = [_size(part) for part in value.values()]
+    elif isinstance(value, list):
+        parts = [_size(part) for part in value]
+    else:
+        return 1, 0
+    nodes = 1 + sum(nodes for nodes, _ in parts)
+    return nodes, 1 + max((depth for _, depth in parts), default=0)
+
 
 MERGE_KEY = "<<"
 
@@ -41,7 +135,7 @@ _KEY_TAGS = frozenset(("str",))
 
 @dataclass(frozen=True, slots=True)
 class ConstructedValue:
-    """A document's value (if it has one that can be used) and what is wrong with it."""
+    """The value of a document and its problems; without `usable` there is no value."""
 
     value: Any
     usable: bool
@@ -49,7 +143,7 @@ class ConstructedValue:
 
 
 def build(text: str, limits: Limits) -> ConstructedValue:
-    """Read one document."""
+    """Parse one document within the limits; never raises for its content."""
     builder = _Builder(limits)
     try:
         for event in events(text):
@@ -70,7 +164,7 @@ class _Rejected(Exception):  # noqa: N818 - the end of a document, not of the pr
 
 
 class _Key(Enum):
-    """Where a mapping stands when it does not hold a key."""
+    """The state of a mapping that has no pending key."""
 
     AWAITED = "the next node is a key"
     MERGE = "the next node is merged into the mapping"
@@ -111,9 +205,24 @@ class _Builder:
             return
         value: Scalar
         if event.tag is not None:
-            value = self._tagged(event)
+            tag = event.tag or ""
+            # A lone "!" is the non-specific tag: the scalar is a string.
+            if tag == "!" or not self._check_tag(event, tag, _SCALAR_TAGS):
+                value = event.value
+            else:
+                kind = tag.removeprefix(_STANDARD_TAG)
+                try:
+                    value = resolve_as(kind, event.value)
+                except NotFiniteError:
+                    value = self._not_finite(event)
+                except ValueError:
+                    self._report(event, "tag", f"'{event.value}' is not what '!!{kind}' says")
+                    value = event.value
         elif event.implicit[0]:
-            value = self._plain(event)
+            try:
+                value = resolve(event.value)
+            except NotFiniteError:
+                value = self._not_finite(event)
         else:
             value = event.value
         if event.anchor is not None:
@@ -123,7 +232,7 @@ class _Builder:
     def open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
         if len(self._stack) > self._depth:
             text = f"nested deeper than {self._depth} levels"
-            raise self._refusal(event, "too-deep", text, "is this meant to be a manifest?")
+            raise self._rejection(event, "too-deep", text, "is this meant to be a manifest?")
         if event.tag is not None:
             self._check_tag(event, event.tag, _COLLECTION_TAGS)
         frame = _Frame(event, isinstance(event, MappingStartEvent), event.anchor)
@@ -136,14 +245,22 @@ class _Builder:
         if frame.anchor is not None:
             self._aliases.name(frame.anchor, frame.container)
         if top.is_mapping and top.key is _Key.AWAITED:
-            self._collection_as_key(frame, event)
+            what = "mapping" if frame.is_mapping else "list"
+            problem = Problem(
+                "non-string-key",
+                f"a {what} is used as a key",
+                Spot(self._path()),
+                hint="put template text such as '{{ … }}' in quotes",
+            )
+            self.complaints.append(ParseError(problem, start_of(frame.opening), end_of(event)))
+            self._top.key = f"({what})"
         else:
             self._put(frame.container, frame.opening)
 
     def alias(self, event: AliasEvent) -> None:
         name = event.anchor or ""
         if self._top.is_mapping and self._top.key is _Key.AWAITED:
-            raise self._refusal(event, "non-string-key", f"the alias '*{name}' is used as a key")
+            raise self._rejection(event, "non-string-key", f"the alias '*{name}' is used as a key")
         try:
             value = self._aliases.repeat(name, len(self._stack) - 1)
         except AliasError as error:
@@ -157,7 +274,13 @@ class _Builder:
             top.container.append(value)
             return
         if top.key is _Key.MERGE:
-            self._merge(value, event)
+            for part in reversed(value) if isinstance(value, list) else [value]:
+                if not isinstance(part, dict):
+                    raise self._rejection(
+                        event, "merge-key", "'<<' merges a value that is not a mapping"
+                    )
+                # In Kubernetes' parser a merge overrides keys before it.
+                self._top.container.update(part)
         else:
             top.container[top.key] = value
         top.key = _Key.AWAITED
@@ -168,87 +291,54 @@ class _Builder:
             self._check_tag(event, event.tag, _KEY_TAGS)
         elif event.implicit[0]:
             if key == MERGE_KEY:
-                self._begin_merge(event)
+                if not self._may_merge:
+                    text = "'<<' merges another mapping, which is not supported"
+                    raise self._rejection(event, "merge-key", text, "write its fields out")
+                self._top.key = _Key.MERGE
                 return
             self._check_plain_key(event)
         if key in top.seen:
-            self._repeated_key(key, event)
+            problem = Problem(
+                "duplicate-key",
+                f"the key '{key}' is given twice in one mapping",
+                Spot((*self._path(), key), on_key=True),
+            )
+            first = self._top.seen[key]
+            self.complaints.append(ParseError(problem, start_of(event), end_of(event), first))
         top.seen[key] = start_of(event)
         top.key = key
 
-    def _begin_merge(self, event: ScalarEvent) -> None:
-        if not self._may_merge:
-            text = "'<<' merges another mapping, which is not read"
-            raise self._refusal(event, "merge-key", text, "write its fields out")
-        self._top.key = _Key.MERGE
-
-    def _merge(self, value: Any, event: Event) -> None:
-        for part in reversed(value) if isinstance(value, list) else [value]:
-            if not isinstance(part, dict):
-                raise self._refusal(event, "merge-key", "'<<' merges something that is no mapping")
-            # Kubernetes' parser lets a merge win over keys that stand before it.
-            self._top.container.update(part)
-
     def _check_plain_key(self, event: ScalarEvent) -> None:
-        meaning = _meaning(event.value)
+        try:
+            meaning = resolve(event.value)
+        except NotFiniteError:
+            meaning = math.inf
         if isinstance(meaning, str):
             return
-        text, hint = "a ':' has no key before it", "quote text that begins with ':'"
-        if event.value:
-            text = f"the key '{event.value}' is read as {_describe(meaning)}, not as text"
-            hint = f'put the key in quotes: "{event.value}"'
-        self._complain(event, "non-string-key", text, hint)
-
-    def _repeated_key(self, key: str, event: ScalarEvent) -> None:
-        problem = Problem(
-            "duplicate-key",
-            f"the key '{key}' is given twice in one mapping",
-            Spot((*self._path(), key), on_key=True),
-        )
-        first = self._top.seen[key]
-        self.complaints.append(ParseError(problem, start_of(event), end_of(event), first))
-
-    def _collection_as_key(self, frame: _Frame, end: Event) -> None:
-        what = "mapping" if frame.is_mapping else "list"
-        problem = Problem(
-            "non-string-key",
-            f"a {what} is used as a key",
-            Spot(self._path()),
-            hint="put template text such as '{{ … }}' in quotes",
-        )
-        self.complaints.append(ParseError(problem, start_of(frame.opening), end_of(end)))
-        self._top.key = f"({what})"
-
-    def _plain(self, event: ScalarEvent) -> Scalar:
-        try:
-            return resolve(event.value)
-        except NotFiniteError:
-            return self._not_finite(event)
+        if not event.value:
+            text, hint = "a ':' has no key before it", "quote text that begins with ':'"
+            self._report(event, "non-string-key", text, hint)
+            return
+        match meaning:
+            case bool():
+                described = f"the boolean {'true' if meaning else 'false'}"
+            case None:
+                described = "null"
+            case _:
+                described = "a number"
+        text = f"the key '{event.value}' is read as {described}, not as text"
+        self._report(event, "non-string-key", text, f'put the key in quotes: "{event.value}"')
 
     def _not_finite(self, event: ScalarEvent) -> str:
-        text = f"'{event.value}' is no number that JSON knows"
-        self._complain(event, "not-finite", text, "put it in quotes if text is meant")
+        text = f"'{event.value}' is not a number that JSON can represent"
+        self._report(event, "not-finite", text, "put it in quotes if you mean text")
         return event.value
-
-    def _tagged(self, event: ScalarEvent) -> Scalar:
-        tag = event.tag or ""
-        # A lone "!" says that nothing is to be guessed: text.
-        if tag == "!" or not self._check_tag(event, tag, _SCALAR_TAGS):
-            return event.value
-        kind = tag.removeprefix(_STANDARD_TAG)
-        try:
-            return resolve_as(kind, event.value)
-        except NotFiniteError:
-            return self._not_finite(event)
-        except ValueError:
-            self._complain(event, "tag", f"'{event.value}' is not what '!!{kind}' says")
-            return event.value
 
     def _check_tag(self, event: NodeEvent, tag: str, known: frozenset[str]) -> bool:
         if tag == "!" or (tag.startswith(_STANDARD_TAG) and tag[len(_STANDARD_TAG) :] in known):
             return True
         shown = tag.replace(_STANDARD_TAG, "!!", 1)
-        self._complain(event, "tag", f"the tag '{shown}' has no meaning in a manifest", "remove it")
+        self._report(event, "tag", f"the tag '{shown}' has no meaning in a manifest", "remove it")
         return False
 
     def _path(self) -> Path:
@@ -261,11 +351,11 @@ class _Builder:
                 steps.append(frame.key)
         return tuple(steps)
 
-    def _complain(self, event: Event, code: str, text: str, hint: str = "") -> None:
+    def _report(self, event: Event, code: str, text: str, hint: str = "") -> None:
         problem = Problem(code, text, Spot(self._path()), hint=hint)
         self.complaints.append(ParseError(problem, start_of(event), end_of(event)))
 
-    def _refusal(self, event: Event, code: str, text: str, hint: str = "") -> _Rejected:
+    def _rejection(self, event: Event, code: str, text: str, hint: str = "") -> _Rejected:
         problem = Problem(code, text, Spot(self._path()), hint=hint)
         return _Rejected(ParseError(problem, start_of(event), end_of(event)))
 
@@ -278,20 +368,3 @@ _HANDLERS: dict[type[Event], Callable[[_Builder, Any], None]] = {
     SequenceEndEvent: _Builder.close,
     AliasEvent: _Builder.alias,
 }
-
-
-def _meaning(key: str) -> Scalar:
-    try:
-        return resolve(key)
-    except NotFiniteError as error:
-        return float(str(error).replace(".", "", 1))
-
-
-def _describe(meaning: Scalar) -> str:
-    match meaning:
-        case bool():
-            return f"the boolean {'true' if meaning else 'false'}"
-        case None:
-            return "null"
-        case _:
-            return "a number"

@@ -11,7 +11,8 @@ A comment can be put at the end of the line on which the value at a path begins.
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +20,7 @@ from kube_objects.problems import Path
 
 _NO_COMMENTS: Mapping[Path, str] = MappingProxyType({})
 _INDENT = "  "
+_MAX_CACHED = 128  # characters
 
 # What may stand in YAML as itself, is no line break to any parser, and does not turn the
 # direction of the text around it (a reader must see what a parser sees).
@@ -44,63 +46,55 @@ _LOOKS_INDENTED = re.compile(r"\n*[ \t]")
 
 def to_yaml(value: Any, comments: Mapping[Path, str] = _NO_COMMENTS) -> str:
     """Print JSON data as YAML; raise `ValueError` for numbers that JSON does not know."""
-    lines = _Writer(comments).document(value)
-    return "\n".join(lines) + "\n"
+    writer = _Writer(comments)
+    if () in comments:
+        writer.lines.append(writer.comment(()).lstrip())
+    writer.write(value, (), "", "")
+    writer.lines.append("")
+    return "\n".join(writer.lines)
 
 
 class _Writer:
     def __init__(self, comments: Mapping[Path, str]) -> None:
+        self.lines: list[str] = []
         self._comments = comments
 
-    def document(self, value: Any) -> Iterator[str]:
-        if () in self._comments:
-            yield self._comment(()).lstrip()
-        yield from self._lines(value, ())
-
-    def _lines(self, value: Any, path: Path) -> Iterator[str]:
-        """Print a value that has lines of its own."""
+    def write(self, value: Any, path: Path, indent: str, lead: str) -> None:
+        """Print a value; its first line begins with `lead`, the others with `indent`."""
         if isinstance(value, dict) and value:
             for key, part in value.items():
-                yield from self._entry(key, part, (*path, key))
+                at = (*path, key)
+                comment = self.comment(at) if at in self._comments else ""
+                head = f"{lead}{_inline(key)}:"
+                if isinstance(part, (dict, list)) and part:
+                    self.lines.append(head + comment)
+                    # Items of a list stand below their key, not indented.
+                    below = indent + _INDENT if isinstance(part, dict) else indent
+                    self.write(part, at, below, below)
+                else:
+                    self._write_scalar(part, f"{head} ", comment, indent + _INDENT)
+                lead = indent
         elif isinstance(value, list) and value:
             for index, part in enumerate(value):
-                yield from self._item(part, (*path, index))
+                at, first = (*path, index), len(self.lines)
+                self.write(part, at, indent + _INDENT, f"{lead}- ")
+                if at in self._comments:
+                    self.lines[first] += self.comment(at)
+                lead = indent
         else:
-            head, *rest = _scalar(value)
-            yield head
-            yield from _indented(rest)
+            self._write_scalar(value, lead, "", indent or _INDENT)
 
-    def _entry(self, key: str, value: Any, path: Path) -> Iterator[str]:
-        head = f"{_inline(key)}:"
-        comment = self._comment(path)
-        if not _has_lines(value):
-            first, *rest = _scalar(value)
-            yield f"{head} {first}{comment}"
-            yield from _indented(rest)
+    def _write_scalar(self, value: Any, lead: str, comment: str, indent: str) -> None:
+        if type(value) is str and "\n" not in value:
+            self.lines.append(f"{lead}{_inline(value)}{comment}")
             return
-        yield f"{head}{comment}"
-        lines = self._lines(value, path)
-        yield from lines if isinstance(value, list) else _indented(lines)
+        first, *rest = _scalar(value)
+        self.lines.append(f"{lead}{first}{comment}")
+        self.lines += [indent + line if line else "" for line in rest]
 
-    def _item(self, value: Any, path: Path) -> Iterator[str]:
-        lines = self._lines(value, path)
-        yield f"- {next(lines)}{self._comment(path)}"
-        # The further lines of a text are indented already, from the dash on.
-        yield from _indented(lines) if _has_lines(value) else lines
-
-    def _comment(self, path: Path) -> str:
-        text = self._comments.get(path)
-        if text is None:
-            return ""
-        return f" # {_TO_ESCAPE.sub('�', ' '.join(text.split()))}"
-
-
-def _has_lines(value: Any) -> bool:
-    return isinstance(value, (dict, list)) and bool(value)
-
-
-def _indented(lines: Iterable[str]) -> Iterator[str]:
-    return (f"{_INDENT}{line}" if line else "" for line in lines)
+    def comment(self, path: Path) -> str:
+        """Return the comment of a path, as it stands at the end of a line."""
+        return f" # {_TO_ESCAPE.sub('�', ' '.join(self._comments[path].split()))}"
 
 
 def _scalar(value: Any) -> list[str]:
@@ -141,6 +135,16 @@ def _block(text: str) -> list[str]:
 
 
 def _inline(text: str) -> str:
+    return _short(text) if len(text) <= _MAX_CACHED else _one_line(text)
+
+
+@lru_cache(maxsize=8192)
+def _short(text: str) -> str:
+    """Print a key or a short text: the same ones come up again and again."""
+    return _one_line(text)
+
+
+def _one_line(text: str) -> str:
     if _is_plain(text):
         return text
     if ("\\" in text or '"' in text) and _ONE_LINE.fullmatch(text):

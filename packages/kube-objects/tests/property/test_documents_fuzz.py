@@ -9,7 +9,7 @@ from objects_testing.budgets import examples
 
 from kube_objects.documents import load
 from kube_objects.problems import Path, Spot
-from kube_objects.yaml_limits import Limits
+from kube_objects.yaml_values import Limits
 from kube_objects.yaml_writer import to_yaml
 
 # Pieces that mean something to a YAML parser find more than random characters do.

@@ -5,7 +5,7 @@ import pytest
 
 from kube_objects.documents import Document, LoadResult, load
 from kube_objects.problems import Finding, Problem, Spot
-from kube_objects.yaml_limits import Limits
+from kube_objects.yaml_values import Limits
 
 
 def values(loaded: LoadResult) -> list[Any]:
@@ -89,24 +89,28 @@ def test_findings_carry_file_and_revision() -> None:
 
 
 SYNTAX = [
-    pytest.param("a:\n\tb: 1\n", "2:1", "a tab stands where only spaces may indent", id="tab"),
-    pytest.param("a: b: c\n", "1:5", "a ': ' stands where no key can be", id="two colons"),
+    pytest.param("a:\n\tb: 1\n", "2:1", "tabs are not allowed for indentation", id="tab"),
+    pytest.param(
+        "a: b: c\n", "1:5", "a mapping is not allowed here: unexpected ': '", id="two colons"
+    ),
     pytest.param('a: 1\nb: "x\n', "2:4", "the quoted text that begins here is not closed", id="“"),
     pytest.param("h: *.example.org\n", "1:4", "'*' begins an alias, and no name", id="star"),
     pytest.param("h: & x\n", "1:4", "'&' begins an anchor, and no name", id="ampersand"),
     pytest.param("a: @x\n", "1:4", "a value cannot begin with '@'", id="at"),
-    pytest.param('a: "\\d+"\n', "1:5", "a backslash in double quotes is followed by", id="escape"),
-    pytest.param('a: "\\uD83D"\n', "1:7", "an escape in double quotes names no", id="surrogate"),
+    pytest.param('a: "\\d+"\n', "1:5", "unknown escape sequence in double quotes", id="escape"),
+    pytest.param(
+        'a: "\\uD83D"\n', "1:7", "invalid Unicode escape in double quotes", id="surrogate"
+    ),
     pytest.param("a:\n  b: 1\n c: 2\n", "3:2", "this line does not fit the mapping", id="indent"),
     pytest.param("- a\nb: 1\n", "2:1", "this line does not fit the list", id="list indent"),
-    pytest.param("a: - b\n", "1:4", "a list item '- ' stands where no list can begin", id="dash"),
+    pytest.param("a: - b\n", "1:4", "a list item '- ' is not allowed here", id="dash"),
     pytest.param("a: 1\nfoo\nb: 2\n", "2:1", "a ':' is missing", id="no colon"),
-    pytest.param("a: [1, 2\nb: 3\n", "2:2", "the list in brackets goes on where", id="brackets"),
-    pytest.param("a: {b: 1\nc: 3\n", "2:2", "the mapping in braces goes on where", id="braces"),
-    pytest.param("a: [1, {b: 2}\n", "1:4", "the '[' that stands here is not closed", id="open ["),
+    pytest.param("a: [1, 2\nb: 3\n", "2:2", "expected ',' or ']' in the list", id="brackets"),
+    pytest.param("a: {b: 1\nc: 3\n", "2:2", "expected ',' or '}' in the mapping", id="braces"),
+    pytest.param("a: [1, {b: 2}\n", "1:4", "the '[' here is not closed", id="open ["),
     pytest.param("a: {b: }}\n", "1:9", "this line does not fit the mapping", id="close }"),
     pytest.param("a: ]\n", "1:4", "a value is expected here", id="only ]"),
-    pytest.param("a: !x!y z\n", "1:4", "a tag uses a prefix that nobody defined", id="tag handle"),
+    pytest.param("a: !x!y z\n", "1:4", "a tag uses an undefined prefix", id="tag handle"),
     pytest.param("%YAML 1.2\n---\n", "1:1", "a line that begins with '%'", id="directive"),
     pytest.param("a: 1\n...\nb: 2\n", "3:1", "the document ended before this line", id="dots"),
     pytest.param('{"a":1}\n{"b":2}', "2:1", "the document ended before this line", id="two JSONs"),
@@ -225,7 +229,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
 
 def test_aliases_are_refused_unless_allowed() -> None:
     text = "a: &x {b: 1}\nc: *x\n"
-    assert complaint(text).problem.summary == "'*x' is an alias, and aliases are not read"
+    assert complaint(text).problem.summary == "'*x' is an alias, and aliases are not supported"
     loaded = load(text, "app.yaml", limits=Limits(aliases=1))
     assert values(loaded) == [{"a": {"b": 1}, "c": {"b": 1}}]
 

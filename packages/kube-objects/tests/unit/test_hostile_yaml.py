@@ -5,10 +5,10 @@ import string
 import pytest
 import yaml
 
-from kube_objects import yaml_events
+from kube_objects import yaml_parser
 from kube_objects.documents import load
 from kube_objects.problems import Spot
-from kube_objects.yaml_limits import Limits
+from kube_objects.yaml_values import Limits
 
 pytestmark = pytest.mark.timeout(10)
 
@@ -97,7 +97,7 @@ def test_a_file_of_the_largest_size_is_read() -> None:
 def test_without_libyaml_the_answers_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "a: [1, 'x', {b: c}]\n---\nc: 1\nc: 2\n---\n" + "[" * 100 + "\n---\nd: @x\n"
     with_libyaml = load(text, "f.yaml")
-    monkeypatch.setattr(yaml_events, "_Parser", yaml.SafeLoader)
+    monkeypatch.setattr(yaml_parser, "_Parser", yaml.SafeLoader)
     without = load(text, "f.yaml")
     assert [each.value for each in without.documents] == [
         each.value for each in with_libyaml.documents

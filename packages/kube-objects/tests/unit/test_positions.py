@@ -5,7 +5,7 @@ import pytest
 from kube_objects.documents import Document, load
 from kube_objects.positions import SourceText
 from kube_objects.problems import Path, Spot
-from kube_objects.yaml_limits import Limits
+from kube_objects.yaml_values import Limits
 
 
 def document(text: str) -> Document:

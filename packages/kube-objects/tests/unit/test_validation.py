@@ -67,13 +67,13 @@ LIST_MAP: Schema = {
         pytest.param(
             {"x-kubernetes-list-type": "set"},
             ["a", 1, "a"],
-            "'spec.v[2]' is \"a\" again, like 'spec.v[0]'",
+            "'spec.v[2]' has the same value \"a\" as 'spec.v[0]'",
             id="set",
         ),
         pytest.param(
             {"uniqueItems": True, "items": {"x-kubernetes-preserve-unknown-fields": True}},
             [{"a": 1, "b": 2}, {"b": 2, "a": 1}],
-            "'spec.v[1]' is {\"b\": 2, \"a\": 1} again, like 'spec.v[0]'",
+            "'spec.v[1]' has the same value {\"b\": 2, \"a\": 1} as 'spec.v[0]'",
             id="unique items",
         ),
         pytest.param(

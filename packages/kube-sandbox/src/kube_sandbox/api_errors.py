@@ -1,9 +1,8 @@
 """
 Errors of the API: the `Status` a rejected request gets, and what is wrong with a field.
 
-Follows apimachinery/pkg/api/errors/errors.go and apimachinery/pkg/util/validation/field/errors.go
-(Kubernetes 1.35): codes, reasons and messages are the same. A request that is rejected raises a
-`StatusError`; the handler sends its `status()`. This module is below all others.
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/errors/errors.go NewNotFound, NewConflict,
+NewApplyConflict, NewInvalid, NewForbidden.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,9 @@ Namespaces, roles and bindings, priorities, the service that is the API server: 
 them (`documents/objects.json`), with blanks for what is of the moment. So nobody has to work out
 and judge again at every first start what was worked out and judged there.
 
-Follows plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go and pkg/controlplane (Kubernetes
-1.35).
+Follows kubernetes 1.35 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles,
+ClusterRoleBindings; pkg/controlplane/controller/systemnamespaces/system_namespaces_controller.go
+Controller.createNamespaceIfNeeded.
 """
 
 from importlib.resources import files

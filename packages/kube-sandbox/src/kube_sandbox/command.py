@@ -148,6 +148,6 @@ def _start_error(error: OSError, arguments: argparse.Namespace) -> InvalidError:
     if place is not None:
         return InvalidError("folder-unusable", f"'{place}' cannot be used: {why}")
     if error.errno == errno.EADDRINUSE:
-        why = "another process listens there"
+        why = "the address is already in use"
     text = f"cannot listen at {arguments.host} port {arguments.port}: {why}"
     return InvalidError("address-unavailable", text)

@@ -339,7 +339,7 @@ def test_what_a_crd_keeps_for_life_is_noticed() -> None:
 
 def test_breaking_changes_come_with_a_hint() -> None:
     [change] = changes(struct(a=STRING), struct())
-    assert change.hint == "existing instances lose what they set there"
+    assert change.hint == "existing instances lose the value of this field"
 
 
 def test_changes_are_sorted_by_path() -> None:

@@ -35,6 +35,27 @@ def chain() -> Any:
     )
 
 
+def test_a_condition_that_fails_stops_the_pass_before_anything_is_applied() -> None:
+    made = graph(
+        definition(
+            resource("one", config_map("one", x="1")),
+            resource("two", config_map("two", x="${one.data.x}")),
+            resource(
+                "three",
+                config_map("three", x="${two.data.x}"),
+                includeWhen=["${schema.spec.on}"],
+            ),
+            spec={"on": "boolean"},
+        )
+    )
+    cluster = SmallCluster()
+    run = cluster.run(made, instance())
+    assert cluster.applied == []
+    assert run.halt is not None
+    assert (run.halt.node, run.halt.code) == ("three", "data-missing")
+    assert run.halt.place == ("spec", "resources", 2, "includeWhen", 0)
+
+
 # Levels
 
 

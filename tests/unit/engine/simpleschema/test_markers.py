@@ -130,7 +130,7 @@ def test_what_follows_an_unknown_marker_is_still_read() -> None:
             "description=two words enum=a",
             'a value with blanks needs double quotes: description="…"',
         ),
-        ("default='x y'", 'single quotes mean nothing here: write default="…"'),
+        ("default='x y'", 'single quotes have no meaning here: write default="…"'),
         ("default=x | enum=a", "only the first '|' separates: put blanks between markers"),
         ("", "remove the '|', or write a marker after it"),
     ],

@@ -1,12 +1,12 @@
 """
 Names, selections, presence tests and optional access.
 
-Where the path is known from the schema, a walk reads it (`walks`). Otherwise the value at hand
-decides: a map has keys, a view of an object has fields, an optional passes the question on.
-What cannot be selected from has no such key: kro waits for that, so the words matter.
+Where the path is known from the schema, `field_paths` reads it. Otherwise the value decides: a map
+has keys, a view of an object has fields, an optional forwards the access. Selecting from any other
+value raises `no such key`: kro waits on that error, so its class and text matter.
 
-Optionals are compiled without making one: their steps return the value or `ABSENT`, and only
-who needs the optional itself puts it into a box.
+Optionals are compiled without creating one: their steps return the value or `ABSENT`, and only a
+consumer of the optional itself boxes it.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from kube_cel.budget import Frame
 from kube_cel.compiler.field_paths import FieldPath, extend_path, find_path, raw_step, step_of
 from kube_cel.compiler.literals import check_key
-from kube_cel.compiler.scope import Builder, Place, Step
+from kube_cel.compiler.scope import Builder, Step
 from kube_cel.containers import (
     ABSENT,
     LISTS,
@@ -23,12 +23,11 @@ from kube_cel.containers import (
     ObjectView,
     PartialMap,
 )
-from kube_cel.deferred_errors import DeferredError
-from kube_cel.errors import MissingVariable
+from kube_cel.errors import DeferredError, MissingVariable
 from kube_cel.escaping import unescape
 from kube_cel.library.operators import find_at, list_position, select
 from kube_cel.scalars import NONE, RUNTIME, Condition, OptionalValue, Runtime, TypeValue
-from kube_cel.schema_views import Shape, properties_of, shape_of
+from kube_cel.schema_views import properties_of, shape_of
 from kube_cel.syntax_tree import Call, Has, Ident, Literal, Node, Select, dotted
 from kube_cel.type_names import no_such_key, no_such_overload
 
@@ -43,22 +42,8 @@ def build_ident(builder: Builder, node: Ident) -> Step:
     if place.schema is not None:
         return step_of(FieldPath(place, (), place.schema))
     is_data = builder.scope.variables.get(place.name) is place
-    return _data_variable(place) if is_data else local_variable(place.slot)
-
-
-def local_variable(slot: int) -> Step:
-    """Compile the variable of a macro, whose value may be one that cannot be read."""
-
-    def read(frame: Frame) -> Any:
-        value = frame[slot]
-        if type(value) is DeferredError:
-            value.refuse()
-        return value
-
-    return read
-
-
-def _data_variable(place: Place) -> Step:
+    if not is_data:
+        return local_variable(place.slot)
     slot = place.slot
 
     def read(frame: Frame) -> Any:
@@ -70,13 +55,29 @@ def _data_variable(place: Place) -> Step:
     return read
 
 
+def local_variable(slot: int) -> Step:
+    """Compile the variable of a macro, whose value may be one that cannot be read."""
+
+    def read(frame: Frame) -> Any:
+        value = frame[slot]
+        if type(value) is DeferredError:
+            value.raise_error()
+        return value
+
+    return read
+
+
 def build_select(builder: Builder, node: Select) -> Step:
     """Compile `operand.name`."""
     walk = find_path(node, builder.scope)
     if walk is not None:
         return step_of(walk)
-    if node.type is not None and node.type.kind == "type" and _names_a_type(builder, node):
-        return _constant(TypeValue(_described(node) or dotted(node) or ""))
+    if node.type is not None and node.type.kind == "type":
+        root: Node = node
+        while isinstance(root, Select):
+            root = root.operand
+        if isinstance(root, Ident) and builder.scope.find(root) is None:
+            return _constant(TypeValue(_described(node) or dotted(node) or ""))
     operand = builder.build(node.operand)
     return _select_field(builder, operand, node.operand, node.name)
 
@@ -106,7 +107,18 @@ def build_optional_select(builder: Builder, node: Call) -> Step:
     walk = find_path(holder, builder.scope)
     field = extend_path(walk, name) if walk is not None else None
     if walk is not None and field is not None and field.hops[-1].of_object:
-        return _optional_field(walk, field)
+        # Read a field of a typed object that may be absent, on an object that may not.
+        read_object, last, shape = raw_step(walk), field.hops[-1], field.shape
+        key = str(last.key)
+
+        def read_field(frame: Frame) -> Any:
+            raw = read_object(frame)
+            if type(raw) is dict or type(raw) is PartialMap:
+                value = raw.get(key)
+                return ABSENT if value is None else shape.value(value)
+            return ABSENT if raw is None else _take(walk.shape.value(raw), last.name)
+
+        return read_field
     operand = _operand(builder, holder)
 
     def read(frame: Frame) -> Any:
@@ -152,7 +164,7 @@ def box(step: Step) -> Step:
 
 
 def unbox(step: Step, function: str = "") -> Step:
-    """Take an optional out of its box; `function` is what others are told they lack."""
+    """Unbox an optional; `function` is named in the error for other values."""
 
     def unboxed(frame: Frame) -> Any:
         optional = step(frame)
@@ -164,7 +176,7 @@ def unbox(step: Step, function: str = "") -> Step:
 
 
 def is_optional(node: Node) -> bool:
-    """Say whether the checker promised that a node is an optional."""
+    """Return whether a node is an optional by its type."""
     return node.type is not None and node.type.kind == "optional_type"
 
 
@@ -185,12 +197,11 @@ def _take(value: Any, name: Any) -> Any:
 
 
 def _operand(builder: Builder, node: Node) -> Step:
-    """Compile what is asked for a field: an optional's value, or whatever there is."""
-    return builder.build_optional(node) if is_optional(node) else _opened(builder.build(node))
-
-
-def _opened(step: Step) -> Step:
-    """Open a value that turns out to be an optional at run time."""
+    """Compile the holder of a field: the value of an optional, or any other value."""
+    if is_optional(node):
+        return builder.build_optional(node)
+    # Open a value that turns out to be an optional at run time.
+    step = builder.build(node)
 
     def opened(frame: Frame) -> Any:
         value = step(frame)
@@ -201,29 +212,25 @@ def _opened(step: Step) -> Step:
     return opened
 
 
-def _optional_field(walk: FieldPath, field: FieldPath) -> Step:
-    """Read a field of a typed object that may be absent, on an object that may not."""
-    read = raw_step(walk)
-    key = str(field.hops[-1].key)
-    name = field.hops[-1].name
-    shape = field.shape
-
-    def read_field(frame: Frame) -> Any:
-        raw = read(frame)
-        if type(raw) is dict or type(raw) is PartialMap:
-            value = raw.get(key)
-            return ABSENT if value is None else shape.value(value)
-        return ABSENT if raw is None else _take(walk.shape.value(raw), name)
-
-    return read_field
-
-
 def _select_field(builder: Builder, operand: Step, holder: Node, name: str) -> Step:
     owner = builder.scope.env.fields(holder.type) if holder.type is not None else None
     properties = properties_of(owner.schema) if owner is not None else {}
     key = unescape(name)
     if key is not None and key in properties:
-        return _select_property(operand, name, key, shape_of(properties[key]))
+        shape = shape_of(properties[key])
+
+        def select_property(frame: Frame) -> Any:
+            value = operand(frame)
+            if type(value) is ObjectView:
+                value = value.raw
+            if type(value) is not dict and type(value) is not PartialMap:
+                return select(value, name)
+            raw = value.get(key)
+            if raw is None:
+                raise no_such_key(name)
+            return shape.value(raw)
+
+        return select_property
 
     def select_field(frame: Frame) -> Any:
         value = operand(frame)
@@ -241,32 +248,8 @@ def _select_field(builder: Builder, operand: Step, holder: Node, name: str) -> S
     return select_field
 
 
-def _select_property(operand: Step, name: str, key: str, shape: Shape) -> Step:
-    """Select a declared property; a bare map of that type is data nobody made a view of."""
-
-    def select_property(frame: Frame) -> Any:
-        value = operand(frame)
-        if type(value) is ObjectView:
-            value = value.raw
-        if type(value) is not dict and type(value) is not PartialMap:
-            return select(value, name)
-        raw = value.get(key)
-        if raw is None:
-            raise no_such_key(name)
-        return shape.value(raw)
-
-    return select_property
-
-
-def _names_a_type(builder: Builder, node: Select) -> bool:
-    root: Node = node
-    while isinstance(root, Select):
-        root = root.operand
-    return isinstance(root, Ident) and builder.scope.find(root) is None
-
-
 def _described(node: Node) -> str:
-    """Return the name of the type that a node of type `type(…)` stands for."""
+    """Return the name of the type of a node of type `type(…)`."""
     described = node.type.parameters[0] if node.type is not None and node.type.parameters else None
     return "" if described is None else described.name or described.kind
 

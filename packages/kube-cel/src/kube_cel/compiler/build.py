@@ -1,8 +1,8 @@
 """
-The compiler: which part of it a node is for.
+The compiler: selects the function that compiles a node.
 
-A level of nesting costs two Python frames here and one when the program runs; chains of
-selections and of `&&`, `||` and text `+` cost none.
+A level of nesting costs two Python frames here and one when the program runs; chains of selections
+and of `&&`, `||` and string `+` cost none.
 """
 
 from collections.abc import Callable
@@ -19,11 +19,10 @@ from kube_cel.compiler.access import (
     is_optional,
     unbox,
 )
-from kube_cel.compiler.bindings import build_bind, build_optional_map
 from kube_cel.compiler.calls import build_call, build_or, build_or_value
 from kube_cel.compiler.field_paths import find_path, step_of
 from kube_cel.compiler.literals import build_list, build_literal, build_map
-from kube_cel.compiler.loops import build_loop
+from kube_cel.compiler.macros import build_bind, build_loop, build_optional_map
 from kube_cel.compiler.operators import (
     build_binary,
     build_conditional,
@@ -61,7 +60,15 @@ class Compiler:
         optional = _optional_part(node)
         if optional is not None:
             return box(optional(self, node))
-        return _part(node)(self, node)
+        if isinstance(node, Call):
+            part: _Part = _OPERATORS.get(node.function) or (
+                build_or_value if node.function == "orValue" and node.target else build_call
+            )
+        elif isinstance(node, Macro):
+            part = build_bind if node.name == "cel.bind" else build_loop
+        else:
+            part = _NODES[type(node)]
+        return part(self, node)
 
     def build_optional(self, node: Node) -> Step:
         """Compile a node that is an optional: a step that returns its value, or `ABSENT`."""
@@ -75,10 +82,8 @@ def _optional_part(node: Node) -> _Part | None:
         return build_chained_select if is_optional(node.operand) else None
     if isinstance(node, Macro):
         return build_optional_map if node.name in ("optMap", "optFlatMap") else None
-    return _optional_call(node) if isinstance(node, Call) else None
-
-
-def _optional_call(node: Call) -> _Part | None:
+    if not isinstance(node, Call):
+        return None
     match node.function:
         case "_?._":
             return build_optional_select
@@ -90,18 +95,6 @@ def _optional_call(node: Call) -> _Part | None:
             return build_or
         case _:
             return None
-
-
-def _part(node: Node) -> _Part:
-    if isinstance(node, Call):
-        return _OPERATORS.get(node.function) or _call_part(node)
-    if isinstance(node, Macro):
-        return build_bind if node.name == "cel.bind" else build_loop
-    return _NODES[type(node)]
-
-
-def _call_part(node: Call) -> _Part:
-    return build_or_value if node.function == "orValue" and node.target else build_call
 
 
 def _build_index(builder: Builder, node: Call) -> Step:

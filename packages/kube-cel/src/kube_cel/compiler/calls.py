@@ -1,9 +1,9 @@
 """
 Calls of functions and methods.
 
-A method is chosen by what its receiver turns out to be; the choice is remembered for each
-Python type. Long arguments and results are counted against the budget here, so that no
-function needs to know it.
+A method is selected by the kind of its receiver at run time; the selection is cached for each
+Python type. Long arguments and results are charged to the budget here, so that no function needs to
+know it.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from kube_cel.library.function_table import FUNCTIONS, METHODS
 from kube_cel.library.regex import compile_pattern
 from kube_cel.library.standard import ANY
 from kube_cel.scalars import Duration, OptionalValue, UInt
-from kube_cel.syntax_tree import Call, Node
+from kube_cel.syntax_tree import Call
 from kube_cel.type_names import kind_of, no_such_overload
 from kube_cel.types import DOUBLE, DURATION, UINT
 
@@ -42,7 +42,7 @@ _ZEROS = {
     UINT.kind: UInt(0),
     DURATION.kind: Duration(0),
 }
-"""What nothing adds up to, where it is not 0."""
+"""The sum of an empty list, where it is not 0."""
 _LONG = frozenset({str, bytes, dict, MixedMap, *LISTS})
 _DEEP_TYPES = frozenset({*LISTS, *MAPS, OptionalValue})
 _GROWN = frozenset({str, bytes, list, dict, MixedMap})
@@ -52,16 +52,27 @@ def build_call(builder: Builder, node: Call) -> Step:
     """Compile a call."""
     arguments = node.arguments if node.target is None else [node.target, *node.arguments]
     if node.function in _PRECOMPILED:
-        _check_pattern(arguments)
+        pattern = constant_of(arguments[1]) if len(arguments) > 1 else ABSENT
+        if type(pattern) is str:
+            try:
+                compile_pattern(pattern)
+            except EvaluationError as error:
+                raise BuildError(error.message) from None
     steps = tuple(map(builder.build, arguments))
     if node.target is None:
         function = FUNCTIONS.get(node.function) or _missing(node.function)
     else:
         function = _method(node.function)
-    if node.function == "sum":
-        function = _sum_of(function, node)
+    zero = _ZEROS.get(node.type.kind) if node.type is not None else None
+    if node.function == "sum" and zero is not None:
+        # An empty list has no element that tells of which type its sum is.
+        add_up = function
+        function = lambda elements: add_up(elements) if len(elements) else zero  # noqa: E731
     if node.function in _IMMEDIATE:
-        return _call(function, steps)
+        if len(steps) == 1:
+            (only,) = steps
+            return lambda frame: function(only(frame))
+        return lambda frame: function(*[step(frame) for step in steps])
     if len(steps) == 1 and node.function not in _DEEP:
         return _count_one(function, steps[0])
     return _count_all(function, steps, deep=node.function in _DEEP)
@@ -89,16 +100,6 @@ def build_or(builder: Builder, node: Call) -> Step:
         return other(frame) if value is ABSENT else value
 
     return choose
-
-
-def _call(function: Function, steps: tuple[Step, ...]) -> Step:
-    if len(steps) == 1:
-        (only,) = steps
-        return lambda frame: function(only(frame))
-    if len(steps) == 2:
-        first, second = steps
-        return lambda frame: function(first(frame), second(frame))
-    return lambda frame: function(*[step(frame) for step in steps])
 
 
 def _count_one(function: Function, step: Step) -> Step:
@@ -147,28 +148,10 @@ def _method(name: str) -> Function:
     return dispatch
 
 
-def _sum_of(function: Function, node: Call) -> Function:
-    """Let nothing add up to the zero of the promised type: no element could tell it."""
-    zero = _ZEROS.get(node.type.kind) if node.type is not None else None
-    if zero is None:
-        return function
-    return lambda elements: function(elements) if len(elements) else zero
-
-
 def _missing(name: str) -> Function:
-    """Stand in for a function that is declared but not here: fail when it is called."""
+    """Return a function that fails, for one that is declared but not implemented."""
 
     def fail(*arguments: Any) -> Any:
         raise no_such_overload(name, *arguments)
 
     return fail
-
-
-def _check_pattern(arguments: list[Node]) -> None:
-    pattern = constant_of(arguments[1]) if len(arguments) > 1 else ABSENT
-    if type(pattern) is not str:
-        return
-    try:
-        compile_pattern(pattern)
-    except EvaluationError as error:
-        raise BuildError(error.message) from None

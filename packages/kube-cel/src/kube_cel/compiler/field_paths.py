@@ -1,9 +1,9 @@
 """
-Reading a field whose whole path is known: one walk over raw JSON.
+Reading a field whose whole path is known from the schema.
 
-`schema.spec.ports[0].name` is a chain of keys into the data as long as the schema knows every
-step. The walk tries the keys, and looks at the value it ends at. Only when that fails does it
-go again, slowly, to find out what to say.
+`schema.spec.ports[0].name` is a chain of keys into raw JSON as long as the schema describes every
+step. The fast path tries the keys and checks the type of the value at the end. Only if that fails
+does `FieldPath.raw` read it again, step by step, to raise the right error.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,13 @@ from typing import Any
 from kube_cel.budget import Frame
 from kube_cel.compiler.scope import Place, Scope, Step
 from kube_cel.containers import ABSENT, PartialMap
-from kube_cel.deferred_errors import DeferredError, raise_if_deferred
-from kube_cel.errors import EvaluationError, MissingData, MissingVariable
+from kube_cel.errors import (
+    DeferredError,
+    EvaluationError,
+    MissingData,
+    MissingVariable,
+    raise_if_deferred,
+)
 from kube_cel.escaping import unescape
 from kube_cel.schema_views import NULL, PLAIN, Schema, Shape, properties_of, shape_of
 from kube_cel.syntax_tree import Call, Ident, Literal, Node, Select
@@ -61,7 +66,21 @@ class FieldPath:
         if value is None and not self.place.nullable:
             raise EvaluationError(NULL)
         for hop in self.hops:
-            value = _take(value, hop)
+            if value is None:  # a nullable value that the schema calls an object or a list
+                raise no_such_key(hop.name)
+            if type(value) not in _container(hop):
+                shape_of(hop.owner).value(value)  # raises for data that contradicts the schema
+            if isinstance(value, list) and isinstance(hop.key, int):
+                if hop.key >= len(value):
+                    raise MissingData(f"index out of bounds: {hop.key}")
+                found = value[hop.key]
+            else:
+                found = value.get(hop.key, ABSENT)
+            if found is ABSENT or (found is None and hop.of_object):
+                raise no_such_key(hop.name)
+            if found is None and not hop.nullable:
+                raise EvaluationError(NULL)
+            value = found
         return value
 
 
@@ -82,7 +101,23 @@ def find_path(node: Node, scope: Scope) -> FieldPath | None:
         return None
     walk = FieldPath(place, (), place.schema)
     for part in reversed(chain):
-        following = _extend(walk, part)
+        if isinstance(part, Select):
+            following: FieldPath | None = extend_path(walk, part.name)
+        else:
+            index = _constant_index(part)
+            schema = walk.schema or {}
+            if isinstance(index, str):
+                # Objects have no index operator; a map's keys are written as they are.
+                following = None if properties_of(schema) else extend_path(walk, index)
+            else:
+                items = schema.get("items")
+                if index is None or schema.get("type") != "array" or not isinstance(items, Mapping):
+                    following = None
+                else:
+                    hop = PathStep(
+                        index, index, schema, of_object=False, nullable=bool(items.get("nullable"))
+                    )
+                    following = FieldPath(walk.place, (*walk.hops, hop), items)
         if following is None:
             return None
         walk = following
@@ -108,21 +143,6 @@ def extend_path(walk: FieldPath, name: str) -> FieldPath | None:
     return None
 
 
-def _extend(walk: FieldPath, part: Node) -> FieldPath | None:
-    if isinstance(part, Select):
-        return extend_path(walk, part.name)
-    index = _constant_index(part)
-    schema = walk.schema or {}
-    if isinstance(index, str):
-        # Objects have no index operator; a map's keys are written as they are.
-        return None if properties_of(schema) else extend_path(walk, index)
-    items = schema.get("items")
-    if index is None or schema.get("type") != "array" or not isinstance(items, Mapping):
-        return None
-    hop = PathStep(index, index, schema, of_object=False, nullable=bool(items.get("nullable")))
-    return FieldPath(walk.place, (*walk.hops, hop), items)
-
-
 def _constant_index(node: Node) -> str | int | None:
     if not isinstance(node, Call) or node.function != "_[_]":
         return None
@@ -136,40 +156,41 @@ def _constant_index(node: Node) -> str | int | None:
     return None
 
 
-def _take(value: Any, hop: PathStep) -> Any:
-    """Take one hop with care."""
-    if value is None:  # a nullable value that the schema calls an object or a list
-        raise no_such_key(hop.name)
-    if type(value) not in _container(hop):
-        shape_of(hop.owner).value(value)  # raises for data that contradicts the schema
-    if isinstance(value, list) and isinstance(hop.key, int):
-        if hop.key >= len(value):
-            raise MissingData(f"index out of bounds: {hop.key}")
-        found = value[hop.key]
-    else:
-        found = value.get(hop.key, ABSENT)
-    if found is ABSENT or (found is None and hop.of_object):
-        raise no_such_key(hop.name)
-    if found is None and not hop.nullable:
-        raise EvaluationError(NULL)
-    return found
-
-
 def _container(hop: PathStep) -> tuple[type, ...]:
     """Return the types of data that a hop leads into."""
     return _LISTS if isinstance(hop.key, int) else _MAPS
 
 
 def step_of(walk: FieldPath) -> Step:
-    """Compile a walk to the value at its end."""
-    shape = walk.shape
-    if not walk.hops:
-        return _read_variable(walk)
-    if shape.exact is not None and not _has_index(walk):
-        return _read_scalar(walk, shape.exact)
+    """Compile a path to a step that returns the value at its end."""
+    slot, keys, slowly = walk.place.slot, tuple(hop.key for hop in walk.hops), walk.raw
+    exact, convert = walk.shape.exact, walk.shape.value
+    if not keys:
+
+        def read_variable(frame: Frame) -> Any:
+            raw = frame[slot]
+            if raw is None or raw is ABSENT or type(raw) is DeferredError:
+                return slowly(frame)  # raises, or returns a null that is allowed
+            return convert(raw)
+
+        return read_variable
+    if exact is not None and not _has_index(walk):
+
+        def read_scalar(frame: Frame) -> Any:
+            value = frame[slot]
+            try:
+                for key in keys:
+                    value = value[key]
+            except (KeyError, TypeError):
+                value = ABSENT
+            if type(value) is exact:
+                return value
+            raw = slowly(frame)  # raises if there is no value, or if it contradicts the schema
+            return None if raw is None else convert(raw)
+
+        return read_scalar
     read = raw_step(walk)
-    convert = shape.value
-    if shape.convert is None:
+    if walk.shape.convert is None:
         return read
 
     def read_view(frame: Frame) -> Any:
@@ -180,14 +201,33 @@ def step_of(walk: FieldPath) -> Step:
 
 
 def raw_step(walk: FieldPath) -> Step:
-    """Compile a walk to the data at its end: null only where the schema allows it."""
-    if not walk.hops:
-        return _read_raw_variable(walk)
+    """Compile a path to a step that returns the raw data at its end; null only if nullable."""
+    slot, keys, slowly = walk.place.slot, tuple(hop.key for hop in walk.hops), walk.raw
+    if not keys:
+
+        def read_variable(frame: Frame) -> Any:
+            value = frame[slot]
+            return value if type(value) is dict or type(value) is list else slowly(frame)
+
+        return read_variable
     if _has_index(walk):
-        return _read_indexed(walk)
-    slot = walk.place.slot
-    keys = tuple(hop.key for hop in walk.hops)
-    slowly = walk.raw
+        # Python would take an index in a string, too, so containers are checked on the way.
+        typed_keys: tuple[tuple[Any, Any], ...] = tuple(
+            (hop.key, _container(hop)) for hop in walk.hops
+        )
+
+        def read_indexed(frame: Frame) -> Any:
+            value = frame[slot]
+            try:
+                for key, container in typed_keys:
+                    if type(value) not in container:
+                        return slowly(frame)
+                    value = value[key]
+            except (KeyError, IndexError):
+                return slowly(frame)
+            return slowly(frame) if value is None else value
+
+        return read_indexed
 
     def read_raw(frame: Frame) -> Any:
         value = frame[slot]
@@ -199,71 +239,6 @@ def raw_step(walk: FieldPath) -> Step:
         return slowly(frame) if value is None else value
 
     return read_raw
-
-
-def _read_raw_variable(walk: FieldPath) -> Step:
-    slot = walk.place.slot
-    slowly = walk.raw
-
-    def read_raw(frame: Frame) -> Any:
-        value = frame[slot]
-        return value if type(value) is dict or type(value) is list else slowly(frame)
-
-    return read_raw
-
-
-def _read_scalar(walk: FieldPath, exact: type) -> Step:
-    slot = walk.place.slot
-    keys = tuple(hop.key for hop in walk.hops)
-    shape = walk.shape
-
-    def slowly(frame: Frame) -> Any:
-        raw = walk.raw(frame)
-        return None if raw is None else shape.value(raw)
-
-    def read_scalar(frame: Frame) -> Any:
-        value = frame[slot]
-        try:
-            for key in keys:
-                value = value[key]
-        except (KeyError, TypeError):
-            return slowly(frame)
-        return value if type(value) is exact else slowly(frame)
-
-    return read_scalar
-
-
-def _read_indexed(walk: FieldPath) -> Step:
-    """Read along a path with list positions, which Python would also take in a text."""
-    slot = walk.place.slot
-    keys: tuple[tuple[Any, Any], ...] = tuple((hop.key, _container(hop)) for hop in walk.hops)
-    slowly = walk.raw
-
-    def read_indexed(frame: Frame) -> Any:
-        value = frame[slot]
-        try:
-            for key, container in keys:
-                if type(value) not in container:
-                    return slowly(frame)
-                value = value[key]
-        except (KeyError, IndexError):
-            return slowly(frame)
-        return slowly(frame) if value is None else value
-
-    return read_indexed
-
-
-def _read_variable(walk: FieldPath) -> Step:
-    slot = walk.place.slot
-    convert, slowly = walk.shape.value, walk.raw
-
-    def read_variable(frame: Frame) -> Any:
-        raw = frame[slot]
-        if raw is None or raw is ABSENT or type(raw) is DeferredError:
-            return slowly(frame)  # raises, or returns a null that is allowed
-        return convert(raw)
-
-    return read_variable
 
 
 def _has_index(walk: FieldPath) -> bool:

@@ -21,7 +21,7 @@ def constant_of(node: Node) -> Any:
 
 
 def check_key(node: Node) -> None:
-    """Refuse a constant in brackets that no key may be."""
+    """Raise for a constant in brackets whose type cannot be a key."""
     value = constant_of(node)
     if value is not ABSENT and type(value) not in KEY_TYPES:
         raise BuildError(no_such_key(value).message)
@@ -36,7 +36,17 @@ def build_literal(_builder: Builder, node: Literal) -> Step:
 def build_list(builder: Builder, node: ListLiteral) -> Step:
     """Compile `[a, ?b]`."""
     if node.optional:
-        return _list_with_optionals(builder, node)
+        elements = tuple(
+            builder.build_optional(element) if index in node.optional else builder.build(element)
+            for index, element in enumerate(node.elements)
+        )
+
+        def make(frame: Frame) -> list[Any]:
+            charge(frame, len(elements))
+            values = [step(frame) for step in elements]
+            return [value for value in values if value is not ABSENT]
+
+        return make
     steps = tuple(map(builder.build, node.elements))
     if len(steps) <= FREE_SIZE:
         return lambda frame: [step(frame) for step in steps]
@@ -57,20 +67,6 @@ def build_map(builder: Builder, node: MapLiteral) -> Step:
         pairs = tuple(zip(keys, values, strict=True))
         return lambda frame: {key: value(frame) for key, value in pairs}
     return _any_map(builder, node.entries)
-
-
-def _list_with_optionals(builder: Builder, node: ListLiteral) -> Step:
-    steps = tuple(
-        builder.build_optional(element) if index in node.optional else builder.build(element)
-        for index, element in enumerate(node.elements)
-    )
-
-    def make(frame: Frame) -> list[Any]:
-        charge(frame, len(steps))
-        values = [step(frame) for step in steps]
-        return [value for value in values if value is not ABSENT]
-
-    return make
 
 
 def _any_map(builder: Builder, entries: list[Entry]) -> Step:

@@ -1,9 +1,9 @@
 """
-Operators: logic that absorbs errors, arithmetic and comparison with quick ways through.
+Operators: logic that absorbs errors, arithmetic and comparison with fast paths.
 
-`library.operators` can do every operation on any values. Where the checker knows both operands
-to be of one primitive type, the step here first tries Python's own operator, guarded by a look
-at what it was really given.
+`library.operators` implements every operation for any values. Where the checker found both operands
+to be of one primitive type, the step here first tries Python's own operator, after checking the
+types of the values.
 """
 
 import operator
@@ -19,7 +19,6 @@ from kube_cel.library.operators import (
     BINARY,
     MAX_INT,
     MIN_INT,
-    Binary,
     add,
     contained,
     negate,
@@ -63,18 +62,22 @@ def build_logic(builder: Builder, node: Call) -> Step:
         for term in terms:
             try:
                 verdict = term(frame)
+                if verdict is decisive:
+                    return decisive
+                if type(verdict) is not bool:
+                    raise no_such_overload()
             except EvaluationError as error:
                 failure = merge_errors(failure, error)
-                continue
-            if verdict is decisive:
-                return decisive
-            if type(verdict) is not bool:
-                failure = merge_errors(failure, no_such_overload())
-        if failure is not None:
-            raise failure
-        return not decisive
+        return undecided(failure, decisive)
 
     return decide
+
+
+def undecided(failure: EvaluationError | None, decisive: bool) -> bool:
+    """Return the result of boolean steps of which none was decisive; raise if one failed."""
+    if failure is not None:
+        raise failure
+    return not decisive
 
 
 def build_conditional(builder: Builder, node: Call) -> Step:
@@ -125,7 +128,14 @@ def build_binary(builder: Builder, node: Call) -> Step:
     if name == "_[_]":
         check_key(right)
     if name == "_==_" or name == "_!=_":
-        return _equality(first, second, apply)
+
+        def compare(frame: Frame) -> bool:
+            value, other = first(frame), second(frame)
+            if type(value) in _DEEP:
+                charge_read(frame, value)
+            return bool(apply(value, other))
+
+        return compare
     return lambda frame: apply(first(frame), second(frame))
 
 
@@ -148,8 +158,11 @@ def build_sum(builder: Builder, node: Call) -> Step:
         parts = [step(frame) for step in steps]
         try:
             result: Any = "".join(parts)
-        except TypeError:  # not all are texts, whatever the checker was told
-            result = _add_all(parts)
+        except TypeError:  # not all are strings, although the checker found so
+            total = parts[0]
+            for part in parts[1:]:
+                total = add(total, part)
+            result = total
         if type(result) in _GROWING and len(result) > FREE_SIZE:
             charge_created(frame, result)
         return result
@@ -161,7 +174,11 @@ def build_in(builder: Builder, node: Call) -> Step:
     """Compile `element in container`; a list of constant texts becomes a set."""
     element, container = node.arguments
     wanted = builder.build(element)
-    texts = _constant_texts(container)
+    if not isinstance(container, ListLiteral) or container.optional:
+        texts: frozenset[str] | None = None
+    else:
+        values = [constant_of(element) for element in container.elements]
+        texts = frozenset(values) if all(type(value) is str for value in values) else None
     if texts is not None:
 
         def is_one_of(frame: Frame) -> bool:
@@ -178,13 +195,6 @@ def build_in(builder: Builder, node: Call) -> Step:
         return contained(value, held)
 
     return is_in
-
-
-def _add_all(parts: list[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = add(total, part)
-    return total
 
 
 def _compare(builder: Builder, node: Call, kind: type) -> Step:
@@ -246,16 +256,6 @@ def _is_int_arithmetic(node: Node) -> TypeGuard[Call]:
     return _shared_type(*node.arguments) is int
 
 
-def _equality(left: Step, right: Step, apply: Binary) -> Step:
-    def compare(frame: Frame) -> bool:
-        value, other = left(frame), right(frame)
-        if type(value) in _DEEP:
-            charge_read(frame, value)
-        return bool(apply(value, other))
-
-    return compare
-
-
 def _terms(node: Node, function: str) -> list[Node]:
     """List the operands of a chain of one operator, however it was nested."""
     found: list[Node] = []
@@ -277,10 +277,3 @@ def _shared_type(left: Node, right: Node) -> type | None:
 
 def _type_of(node: Node) -> type | None:
     return _PYTHON_TYPES.get(node.type.kind) if node.type is not None else None
-
-
-def _constant_texts(node: Node) -> frozenset[str] | None:
-    if not isinstance(node, ListLiteral) or node.optional:
-        return None
-    values = [constant_of(element) for element in node.elements]
-    return frozenset(values) if all(type(value) is str for value in values) else None

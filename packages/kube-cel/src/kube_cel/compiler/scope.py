@@ -1,8 +1,8 @@
 """
-Where variables live in a frame, and what is known about their data.
+The slots of variables in a frame, and the schemas of their data.
 
-Variables of the data and of macros all have a slot. A slot holds raw JSON when its schema is
-known: a field can then be read without making a view of the object around it.
+Variables of the data and of macros all have a slot. A slot holds raw JSON if its schema is known: a
+field can then be read without a view of the object around it.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,8 +24,8 @@ class Place:
     """
     A variable's slot.
 
-    With a `schema` the slot holds raw data of it, without one a value. `nullable` says what
-    null means there: a value, or an error.
+    With a `schema` the slot holds raw data of it, without one a value. With
+    `nullable` null is a value, otherwise an error.
     """
 
     slot: int
@@ -43,7 +43,7 @@ _CONVERTED: dict[Type, Schema] = {
 
 
 class Scope:
-    """The variables in sight while a tree is compiled."""
+    """The variables that are visible while a tree is compiled."""
 
     def __init__(self, env: Environment) -> None:
         self.env = env
@@ -52,7 +52,7 @@ class Scope:
         self._locals: dict[str, Place] = {}
 
     def find(self, node: Ident) -> Place | None:
-        """Find what a name means; None if it is the name of a type."""
+        """Return the slot of a variable, or None if the name is that of a type."""
         if not node.absolute and node.name in self._locals:
             return self._locals[node.name]
         if node.name not in self.env.variables:
@@ -64,13 +64,13 @@ class Scope:
         return place
 
     def reserve(self, name: str, schema: Schema | None = None) -> Place:
-        """Make room for a variable of a macro; it comes into sight with `binding`."""
+        """Reserve the slot of a macro's variable; `binding` makes it visible."""
         nullable = schema is not None and bool(schema.get("nullable"))
         return Place(self._next(), name, schema, nullable)
 
     @contextmanager
     def binding(self, *places: Place) -> Iterator[None]:
-        """Let the places be seen, and hide what they hide."""
+        """Make variables visible, shadowing others of the same name, within the context."""
         outside = self._locals
         self._locals = {**outside, **{place.name: place for place in places}}
         try:

@@ -1,6 +1,6 @@
 """
-What an expression may cost at worst, told from its text and the sizes of what it reads.
+The worst-case cost of an expression, estimated from its text and the sizes of the data it reads.
 
-The API server refuses rules by this estimate, so it is cel-go's and Kubernetes' to the unit, with
-their oddities. It knows nothing of schemas: who asks says how long the values at a path may be.
+The API server rejects validation rules by this estimate, so it equals that of cel-go and Kubernetes
+exactly. It knows nothing of schemas: the caller supplies the maximum sizes of values by path.
 """

@@ -1,8 +1,9 @@
 """
-The walk over a checked expression that adds up what it may cost.
+The walk over a checked expression that adds up its worst-case cost.
 
-Each node is looked at once, arguments before receivers, as cel-go does it: the order decides which
-path an operand is taken to have (`Path`). Whoever asks gives the sizes of variables and fields.
+Each node is visited once, arguments before receivers, as in cel-go's checker/cost.go: the order
+decides which path an operand is taken to have (`Path`). The caller supplies the sizes of variables
+and fields.
 """
 
 from collections.abc import Callable
@@ -50,7 +51,7 @@ def estimate_cost(tree: Node, library: Library, size_at: SizeAt) -> int:
     try:
         return _Estimator(library, size_at).cost(tree)
     except RecursionError:
-        return 0  # nobody wrote that; whether it can be evaluated is decided elsewhere
+        return 0  # not written by an author; whether it can be evaluated is decided elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +130,16 @@ class _Estimator:
     def loop(self, node: Loop) -> int:
         cost = plus(self.cost(node.ranged), self.cost(node.first))
         outside = self._locals
-        first = _Local(self._path(node.first), self._size(node.first), self._inside(node.first))
-        self._locals = {**outside, node.name: first}
+        accumulated = _Local(
+            self._path(node.first), self._size(node.first), self._inside(node.first)
+        )
+        self._locals = {**outside, node.name: accumulated}
         if node.condition is None or node.step is None:
             cost = plus(cost, self.cost(node.result))
             self._locals = outside
             self._copy(node, node.result)
             return cost
         within = self._locals
-        self._locals = {**within, **self._bind(node)}
-        each = plus(self.cost(node.condition), self.cost(node.step))
-        self._locals = within
-        cost = plus(cost, self.cost(node.result))
-        self._locals = outside
-        count = self._size(node.ranged) or UNKNOWN
-        self._conclude(node, count)
-        return plus(cost, times(count.most, each))
-
-    def _bind(self, node: Loop) -> dict[str, _Local]:
         entries, path = self._inside(node.ranged), self._path(node.ranged)
         kind = entries.kind if entries is not None else (node.ranged.type or DYN).kind
         is_list = kind == "list"
@@ -155,27 +148,32 @@ class _Estimator:
         value_size = entries.value if entries is not None else None
         value = "@items" if is_list else "@values"
         if len(node.variables) == 2:
-            first, second = node.variables
-            return {
-                first: _Local(path.below(key), key_size),
-                second: _Local(path.below(value), value_size),
-            }
-        if is_list:
-            return {node.variables[0]: _Local(path.below(value), value_size)}
-        return {node.variables[0]: _Local(path.below(key), key_size)}
-
-    def _conclude(self, node: Loop, count: Size) -> None:
+            bound = [_Local(path.below(key), key_size), _Local(path.below(value), value_size)]
+        elif is_list:
+            bound = [_Local(path.below(value), value_size)]
+        else:
+            bound = [_Local(path.below(key), key_size)]
+        self._locals = {**within, **dict(zip(node.variables, bound, strict=True))}
+        each = plus(self.cost(node.condition), self.cost(node.step))
+        self._locals = within
+        cost = plus(cost, self.cost(node.result))
+        self._locals = outside
+        count = self._size(node.ranged) or UNKNOWN
         if isinstance(node.first, Literal):
             self._sizes[node] = ONE
-            return
-        self._sizes[node] = count
-        inside = self._inside(node.step) if node.step is not None else None
-        if inside is not None:
-            self._entries[node] = inside
+        else:
+            self._sizes[node] = count
+            inside = self._inside(node.step)
+            if inside is not None:
+                self._entries[node] = inside
+        return plus(cost, times(count.most, each))
 
     def call(self, node: Call) -> int:
         if node.function == "dyn":
-            return self._dyn(node)
+            (argument,) = node.arguments
+            cost = _VISITS[argument.__class__](self, argument)
+            self._copy(node, argument)
+            return plus(cost, 1)
         operands: list[Operand] = []
         costs: list[int] = []
         for argument in node.arguments:
@@ -188,71 +186,55 @@ class _Estimator:
             target = self._operand(node.target)
         return plus(cost, self._all_overloads(node, target, operands, costs))
 
-    def _dyn(self, node: Call) -> int:
-        argument = node.arguments[0]
-        cost = _VISITS[argument.__class__](self, argument)
-        self._copy(node, argument)
-        return plus(cost, 1)
-
     def _all_overloads(
         self, node: Call, target: Operand | None, operands: list[Operand], costs: list[int]
     ) -> int:
+        """Return the highest cost of the overloads that fit, and note the size of the result."""
         worst, size = 0, None
-        given = [each.type for each in ([target] if target else []) + operands]
-        for overload in self._overloads(node, given):
+        given = [operand.type for operand in ([target] if target else []) + operands]
+        fitting: list[Overload | None] = []
+        for candidate in self._library.candidates(
+            node.function, node.target is not None, len(given)
+        ):
+            if may_match(given, candidate.parameters):
+                substitution = Substitution()
+                if substitution.unify_all(given, substitution.instantiate(candidate)[0]):
+                    fitting.append(candidate)
+        for overload in fitting or [None]:
             calling = Calling(overload, target, operands, self._size_at)
-            found = self._one_overload(node, calling, costs)
+            if node.function in ("_&&_", "_||_"):
+                found = Estimate(min(sum(costs), MAX_COST))
+            elif node.function == "_?_:_":
+                then, otherwise = calling.arguments[1:]
+                self._join_entries(node, then.node, otherwise.node)
+                either = (then.size or UNKNOWN).or_else(otherwise.size or UNKNOWN)
+                found = Estimate(plus(costs[0], max(costs[1], costs[2])), either)
+            else:
+                if node.function == "_+_" and calling.takes("string", "bytes", "list"):
+                    self._join_entries(node, *node.arguments)
+                called = call_cost(node.function, calling)
+                found = Estimate(min(called.cost + sum(costs), MAX_COST), called.size)
             worst = max(worst, found.cost)
             if found.size is not None:
                 size = found.size if size is None else size.or_else(found.size)
             if node.function == "_[_]" and overload is not None:
                 kind = overload.parameters[0].kind
                 if kind in ("list", "map"):
-                    size = self._index(node, "@items" if kind == "list" else "@values")
+                    step = "@items" if kind == "list" else "@values"
+                    indexed = node.arguments[0]
+                    entries = self._inside(indexed)
+                    self._paths[node] = self._path(indexed).below(step)
+                    size = entries.value if entries is not None else None
             size = size or self._size(node)
         if size is not None:
             self._sizes[node] = size
         return worst
-
-    def _one_overload(self, node: Call, calling: Calling, costs: list[int]) -> Estimate:
-        if node.function in ("_&&_", "_||_"):
-            return Estimate(min(sum(costs), MAX_COST))
-        if node.function == "_?_:_":
-            return self._conditional(node, calling.arguments, costs)
-        if node.function == "_+_" and calling.takes("string", "bytes", "list"):
-            self._join_entries(node, *node.arguments)
-        found = call_cost(node.function, calling)
-        return Estimate(min(found.cost + sum(costs), MAX_COST), found.size)
-
-    def _conditional(self, node: Call, operands: list[Operand], costs: list[int]) -> Estimate:
-        then, otherwise = operands[1:]
-        self._join_entries(node, then.node, otherwise.node)
-        size = (then.size or UNKNOWN).or_else(otherwise.size or UNKNOWN)
-        return Estimate(plus(costs[0], max(costs[1], costs[2])), size)
 
     def _join_entries(self, node: Node, left: Node, right: Node) -> None:
         entries = self._inside(left)
         joined = entries.or_else(self._inside(right)) if entries is not None else None
         if joined is not None:
             self._entries[node] = joined
-
-    def _index(self, node: Call, step: str) -> Size | None:
-        indexed = node.arguments[0]
-        entries = self._inside(indexed)
-        self._paths[node] = self._path(indexed).below(step)
-        return entries.value if entries is not None else None
-
-    def _overloads(self, node: Call, given: list[Type]) -> list[Overload | None]:
-        """List the ways to call a function that fit; None where there is nothing to choose."""
-        is_member = node.target is not None
-        candidates = self._library.candidates(node.function, is_member, len(given))
-        fitting: list[Overload | None] = []
-        for overload in candidates:
-            if may_match(given, overload.parameters):
-                substitution = Substitution()
-                if substitution.unify_all(given, substitution.instantiate(overload)[0]):
-                    fitting.append(overload)
-        return fitting or [None]
 
     def _operand(self, node: Node) -> Operand:
         return Operand(node, node.type or DYN, self._path(node), self._size(node))
@@ -267,15 +249,29 @@ class _Estimator:
         return local.path if local is not None else self._paths.get(node, _NO_PATH)
 
     def _size(self, node: Node) -> Size | None:
-        known = self._sizes.get(node) or _written_size(node)
+        known = self._sizes.get(node)
         if known is not None:
             return known
+        match node:
+            case Literal(value=str() | bytes() as text):
+                return Size(len(text), len(text))
+            case Literal():
+                return ONE
+            case ListLiteral(elements=parts):
+                return Size(len(parts), len(parts))
+            case MapLiteral(entries=written):
+                return Size(len(written), len(written))
+            case _:
+                pass
         names = self._path(node).names
         most = self._size_at(names) if names else None
         if most is not None:
             self._sizes[node] = Size(0, most)
             return self._sizes[node]
-        if _is_scalar(node.type or DYN):
+        examined: Type = node.type or DYN
+        while examined.kind == "optional_type" and examined.parameters:
+            examined = examined.parameters[0]
+        if examined in _SCALARS:
             return ONE
         local = self._local(node)
         return local.size if local is not None else None
@@ -290,26 +286,6 @@ class _Estimator:
             self._sizes[node] = size
         if entries is not None:
             self._entries[node] = entries
-
-
-def _written_size(node: Node) -> Size | None:
-    match node:
-        case Literal(value=str() | bytes() as text):
-            return Size(len(text), len(text))
-        case Literal():
-            return ONE
-        case ListLiteral(elements=parts):
-            return Size(len(parts), len(parts))
-        case MapLiteral(entries=entries):
-            return Size(len(entries), len(entries))
-        case _:
-            return None
-
-
-def _is_scalar(examined: Type) -> bool:
-    while examined.kind == "optional_type" and examined.parameters:
-        examined = examined.parameters[0]
-    return examined in _SCALARS
 
 
 _VISITS: dict[type[Node], Callable[[_Estimator, Any], int]] = {

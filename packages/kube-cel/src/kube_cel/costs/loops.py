@@ -1,10 +1,10 @@
 """
-Macros as the loops they stand for, since those are what is counted.
+Macros expanded to loops, as cel-go expands them: it is the expansion whose cost is estimated.
 
-The nodes made here have types, as if they had been checked.
+The nodes created here have types, as if they had been checked.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kube_cel.syntax_tree import Call, Ident, ListLiteral, Literal, Macro, MapLiteral, Node
@@ -31,8 +31,23 @@ class Loop(Node):
     result: Node
 
 
+Expansion = Callable[[Macro], Node]
+
+_EXPANSIONS: dict[str, Expansion] = {}
+
+
+def _expands(*names: str) -> Callable[[Expansion], Expansion]:
+    """Register a function as the expansion of the macros with these names."""
+
+    def register(rule: Expansion) -> Expansion:
+        _EXPANSIONS.update(dict.fromkeys(names, rule))
+        return rule
+
+    return register
+
+
 def expand(node: Macro) -> Node:
-    """Return what a macro stands for."""
+    """Return the expansion of a macro."""
     return _EXPANSIONS[node.name](node)
 
 
@@ -73,6 +88,7 @@ def _bound(at: Node, name: str, value: Node, result: Node) -> Node:
     return _typed(made, result.type)
 
 
+@_expands("all")
 def _all(node: Macro) -> Node:
     so_far = _ident(node, RESULT, BOOL)
     condition = _call(node, "@not_strictly_false", so_far, found=BOOL)
@@ -80,6 +96,7 @@ def _all(node: Macro) -> Node:
     return _loop(node, _literal(node, True), condition, step, so_far)
 
 
+@_expands("exists")
 def _exists(node: Macro) -> Node:
     so_far = _ident(node, RESULT, BOOL)
     not_yet = _call(node, "!_", so_far, found=BOOL)
@@ -88,6 +105,7 @@ def _exists(node: Macro) -> Node:
     return _loop(node, _literal(node, False), condition, step, so_far)
 
 
+@_expands("exists_one", "existsOne")
 def _exists_one(node: Macro) -> Node:
     so_far, one = _ident(node, RESULT, INT), _literal(node, 1)
     counted = _call(node, "_+_", so_far, one, found=INT)
@@ -96,21 +114,25 @@ def _exists_one(node: Macro) -> Node:
     return _loop(node, _literal(node, 0), _literal(node, True), step, is_one)
 
 
+@_expands("filter")
 def _filter(node: Macro) -> Node:
     inside = node.type.parameters[0] if node.type is not None and node.type.parameters else DYN
     kept = _ident(node, node.variables[0], inside)
     return _collected(node, _list(node), "_+_", [_list(node, kept)])
 
 
+@_expands("map", "transformList")
 def _map(node: Macro) -> Node:
     return _collected(node, _list(node), "_+_", [_list(node, node.bodies[-1])])
 
 
+@_expands("transformMap")
 def _transform_map(node: Macro) -> Node:
     key = _ident(node, node.variables[0], DYN)
     return _collected(node, _empty_map(node), "cel.@mapInsert", [key, node.bodies[-1]])
 
 
+@_expands("transformMapEntry")
 def _transform_map_entry(node: Macro) -> Node:
     return _collected(node, _empty_map(node), "cel.@mapInsert", [node.bodies[-1]])
 
@@ -127,28 +149,20 @@ def _collected(node: Macro, first: Node, function: str, added: list[Node]) -> No
     return _loop(node, first, _literal(node, True), step, so_far)
 
 
+@_expands("optMap", "optFlatMap")
 def _opt_map(node: Macro) -> Node:
-    bound = _opened(node)
-    return _if_there(node, _call(node, "optional.of", bound, found=node.type))
-
-
-def _opt_flat_map(node: Macro) -> Node:
-    return _if_there(node, _opened(node))
-
-
-def _opened(node: Macro) -> Node:
     wrapped = node.operand.type
     inside = wrapped.parameters[0] if wrapped is not None and wrapped.parameters else DYN
     value = _call(node, "value", target=node.operand, found=inside)
-    return _bound(node, node.variables[0], value, node.bodies[0])
-
-
-def _if_there(node: Macro, then: Node) -> Node:
+    then = _bound(node, node.variables[0], value, node.bodies[0])
+    if node.name == "optMap":
+        then = _call(node, "optional.of", then, found=node.type)
     is_there = _call(node, "hasValue", target=node.operand, found=BOOL)
     none = _call(node, "optional.none", found=optional_of(DYN))
     return _call(node, "_?_:_", is_there, then, none, found=node.type)
 
 
+@_expands("sortBy")
 def _sort_by(node: Macro) -> Node:
     given = _ident(node, _SORTED, node.operand.type)
     keys = Macro(node.offset, node.start, node.end, "map", given, node.variables, node.bodies)
@@ -157,18 +171,6 @@ def _sort_by(node: Macro) -> Node:
     return _bound(node, _SORTED, node.operand, result)
 
 
-_EXPANSIONS: Mapping[str, Callable[[Macro], Node]] = {
-    "all": _all,
-    "exists": _exists,
-    "exists_one": _exists_one,
-    "existsOne": _exists_one,
-    "filter": _filter,
-    "map": _map,
-    "transformList": _map,
-    "transformMap": _transform_map,
-    "transformMapEntry": _transform_map_entry,
-    "optMap": _opt_map,
-    "optFlatMap": _opt_flat_map,
-    "sortBy": _sort_by,
-    "cel.bind": lambda node: _bound(node, node.variables[0], node.operand, node.bodies[0]),
-}
+@_expands("cel.bind")
+def _bind(node: Macro) -> Node:
+    return _bound(node, node.variables[0], node.operand, node.bodies[0])

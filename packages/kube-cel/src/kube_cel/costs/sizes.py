@@ -1,8 +1,8 @@
 """
-Sizes and costs: numbers that stop at the largest there is, and paths to what has a size.
+Sizes and costs with saturating arithmetic, and paths to values that have a size.
 
-A cost is a plain number, the worst case; that an expression may also cost less never makes it
-dearer. A size has both ends, for the shortest pattern makes the most replacements.
+A cost is a plain number, the worst case. A size has a lower and an upper bound, because the
+shortest pattern causes the most replacements.
 """
 
 import math
@@ -44,7 +44,7 @@ class Size:
         return Size(plus(self.least, other.least), plus(self.most, other.most))
 
     def times(self, other: "Size") -> "Size":
-        """Return the size of one repeated as often as the other says."""
+        """Return the product of two sizes."""
         return Size(times(self.least, other.least), times(self.most, other.most))
 
     def or_else(self, other: "Size") -> "Size":
@@ -58,7 +58,7 @@ NOTHING = Size(0, 0)
 
 SizeAt = Callable[[Sequence[str]], int | None]
 """
-How large the value at a path may be, or None if nobody knows.
+The maximum size of the value at a path, or None if it is unknown.
 
 A path is a variable's name, then names of fields, `@items`, `@values`, `@keys` or `@indices`.
 """

@@ -1,9 +1,9 @@
 """
-IP addresses and networks, read strictly.
+IP addresses and networks, parsed strictly.
 
-The rules and complaints are those of Go's `netip`: no leading zeros in IPv4, `::` at most once.
-Zones and IPv4 addresses dressed as IPv6 can be read, but are not values an expression may hold.
-A network keeps the host bits it was written with, and `==` sees them.
+Rules and error messages are those of Go's `netip`: no leading zeros in IPv4, `::` at most once.
+Addresses with a zone and IPv4 addresses written as IPv6 can be parsed, but are rejected as values
+of an expression. A network keeps the host bits it was written with, and `==` compares them.
 """
 
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ def parse_ip(text: str) -> IP:
 
 
 def is_canonical(text: str) -> bool:
-    """Say whether an address is written as it would be printed."""
+    """Return whether an address is written as it would be printed."""
     return str(parse_ip(text)) == text
 
 
@@ -69,29 +69,29 @@ def family(ip: IP) -> int:
 
 
 def is_unspecified(ip: IP) -> bool:
-    """Say whether this is `0.0.0.0` or `::`."""
+    """Return whether this is `0.0.0.0` or `::`."""
     return ip.number == 0
 
 
 def is_loopback(ip: IP) -> bool:
-    """Say whether this is in `127.0.0.0/8`, or `::1`."""
+    """Return whether this is in `127.0.0.0/8`, or `::1`."""
     return _begins(ip, 127, 8) if ip.bits == 32 else ip.number == 1
 
 
 def is_link_local_unicast(ip: IP) -> bool:
-    """Say whether this is in `169.254.0.0/16` or `fe80::/10`."""
+    """Return whether this is in `169.254.0.0/16` or `fe80::/10`."""
     return _begins(ip, 0xA9FE, 16) if ip.bits == 32 else _begins(ip, 0xFE80 >> 6, 10)
 
 
 def is_link_local_multicast(ip: IP) -> bool:
-    """Say whether this is in `224.0.0.0/24`, or IPv6 multicast with link-local scope."""
+    """Return whether this is in `224.0.0.0/24`, or IPv6 multicast with link-local scope."""
     if ip.bits == 32:
         return _begins(ip, 224 << 16, 24)
     return ip.number >> 112 & 0xFF0F == 0xFF02
 
 
 def is_global_unicast(ip: IP) -> bool:
-    """Say whether this names one host beyond its link; private ranges do."""
+    """Return whether this names one host beyond its link; private ranges do."""
     is_multicast = _begins(ip, 0xE, 4) if ip.bits == 32 else _begins(ip, 0xFF, 8)
     is_broadcast = ip.bits == 32 and ip.number == _BROADCAST
     return not (
@@ -106,13 +106,28 @@ def is_global_unicast(ip: IP) -> bool:
 def parse_cidr(text: str) -> CIDR:
     """Read a network: an address, a slash, a number of bits."""
     try:
-        return _parse_cidr(text)
+        written, slash, length = text.rpartition("/")
+        if not slash:
+            raise _bad_network(text, "no '/'")
+        try:
+            address = parse_address(written)
+        except AddressError as parse_error:
+            raise _bad_network(text, str(parse_error)) from None
+        if address.zone:
+            raise _bad_network(text, "IPv6 zones cannot be present in a prefix")
+        is_number = length.isascii() and length.isdigit() and (length == "0" or length[0] != "0")
+        if not is_number or len(length) > 18:
+            raise _bad_network(text, f"bad bits after slash: {quote(length)}")
+        if int(length) > address.bits:
+            raise _bad_network(text, "prefix length out of range")
+        _refuse_mapped(address, text)
+        return CIDR(IP(address.number, address.bits), int(length))
     except EvaluationError as error:
         raise EvaluationError(f"{_NETWORK_PROBLEM}: {error.message}") from None
 
 
 def contains_ip(cidr: CIDR, ip: IP) -> bool:
-    """Say whether an address lies in a network."""
+    """Return whether an address lies in a network."""
     return cidr.address.bits == ip.bits and _network(cidr, cidr.length) == ip.number >> (
         ip.bits - cidr.length
     )
@@ -128,7 +143,7 @@ def contains_ip_text(cidr: CIDR, text: str) -> bool:
 
 
 def contains_cidr(outer: CIDR, inner: CIDR) -> bool:
-    """Say whether a network lies in another, or is the same."""
+    """Return whether a network lies in another, or is the same."""
     return (
         outer.address.bits == inner.address.bits
         and outer.length <= inner.length
@@ -141,25 +156,6 @@ def masked(cidr: CIDR) -> CIDR:
     bits = cidr.address.bits
     number = _network(cidr, cidr.length) << (bits - cidr.length)
     return CIDR(IP(number, bits), cidr.length)
-
-
-def _parse_cidr(text: str) -> CIDR:
-    written, slash, length = text.rpartition("/")
-    if not slash:
-        raise _bad_network(text, "no '/'")
-    try:
-        address = parse_address(written)
-    except AddressError as error:
-        raise _bad_network(text, str(error)) from None
-    if address.zone:
-        raise _bad_network(text, "IPv6 zones cannot be present in a prefix")
-    is_number = length.isascii() and length.isdigit() and (length == "0" or length[0] != "0")
-    if not is_number or len(length) > 18:
-        raise _bad_network(text, f"bad bits after slash: {quote(length)}")
-    if int(length) > address.bits:
-        raise _bad_network(text, "prefix length out of range")
-    _refuse_mapped(address, text)
-    return CIDR(IP(address.number, address.bits), int(length))
 
 
 def _bad_network(text: str, reason: str) -> EvaluationError:

@@ -1,10 +1,10 @@
 """
-Which implementation a call means, decided by the values it is given.
+Selects the implementation of a call by the types of its arguments at run time.
 
 A family lists its functions by signature: `"indexOf(string, string, int)": index_of`. Kinds are
-named as `kind_of` names them, a container's elements do not count, and `dyn` takes anything.
-The checker promised fitting types, but data may disagree with its schema, so every call is
-dispatched here anew; implementations can then trust their arguments.
+named as by `kind_of`, element types of containers do not matter, and `dyn` accepts anything. The
+checker has verified the types, but data may contradict its schema, so every call is dispatched at
+run time; implementations can then rely on their arguments.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ def member_functions(signatures: Mapping[str, Function]) -> dict[tuple[str, str]
 
 
 def accepts(parse: Function) -> Callable[..., bool]:
-    """Make a function that says whether another one takes its arguments for what it reads."""
+    """Return a function that tests whether `parse` accepts its arguments."""
 
     def is_accepted(*arguments: Any) -> bool:
         try:

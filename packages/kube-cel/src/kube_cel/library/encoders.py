@@ -1,9 +1,9 @@
 """
-Base64, and `json.encode`: values as text for other programs.
+Base64, and `json.encode`.
 
-`json.encode` is cel-go's, not kro's `json.marshal`: it follows protobuf's JSON, where integers
-that a double cannot hold become strings and there is no value for an absent optional. Unlike
-kro's, it also writes data that comes with a schema.
+`json.encode` is cel-go's, not kro's `json.marshal`: it follows protobuf's JSON mapping, in which
+integers that a double cannot represent become strings and an absent optional has no value. Unlike
+kro's function, it also encodes data with a schema.
 """
 
 import base64
@@ -53,7 +53,13 @@ def base64_decode(text: str) -> bytes:
     """Decode the standard alphabet; padding may be left out, line ends are skipped."""
     plain = text.translate(_LINE_ENDS)
     if not _PADDED.fullmatch(plain):
-        _check_unpadded(text, len(plain))
+        length = len(plain)
+        data = go_text.encode(text)
+        foreign = _FOREIGN.search(data)
+        if foreign:
+            raise EvaluationError(f"illegal base64 data at input byte {foreign.start()}")
+        if length % 4 == 1:
+            raise EvaluationError(f"illegal base64 data at input byte {len(data) - 1}")
         plain += "=" * (-len(plain) % 4)
     return base64.b64decode(plain)
 
@@ -63,16 +69,17 @@ def json_encode(value: Any) -> str:
     try:
         return encode_json(value, _SUBSTITUTES)
     except NotEncodable as error:
-        raise EvaluationError(_no_json_form(error.value)) from None
-
-
-def _check_unpadded(text: str, length: int) -> None:
-    data = go_text.encode(text)
-    foreign = _FOREIGN.search(data)
-    if foreign:
-        raise EvaluationError(f"illegal base64 data at input byte {foreign.start()}")
-    if length % 4 == 1:
-        raise EvaluationError(f"illegal base64 data at input byte {len(data) - 1}")
+        culprit = error.value
+        if type(culprit) is TypeValue:
+            message = _TYPE
+        elif type(culprit) is DeferredError:
+            message = "type conversion error from list to '*structpb.Value'"
+        elif culprit is OMIT:
+            message = "unsupported native conversion from omit to *structpb.Value"
+        else:
+            name = kind_of(culprit).rpartition(".")[2]
+            message = f"type conversion error from '{name}' to '*structpb.Value'"
+        raise EvaluationError(message) from None
 
 
 def _exact(number: int) -> Any:
@@ -89,17 +96,15 @@ def _finite(number: float) -> float:
 def _with_text_keys(entries: MixedMap) -> dict[str, Any]:
     for key in entries:
         if type(key) is not str:
-            raise EvaluationError(_no_text(key))
+            if type(key) is int or type(key) is UInt:
+                message = f"unsupported type conversion from '{kind_of(key)}' to string"
+            elif type(key) is TypeValue:
+                message = _TYPE
+            else:
+                name = _KEY_NAMES.get(type(key)) or f"'{kind_of(key).rpartition('.')[2]}'"
+                message = f"type conversion error from {name} to 'string'"
+            raise EvaluationError(message)
     return dict(entries.items())
-
-
-def _no_text(key: Any) -> str:
-    if type(key) is int or type(key) is UInt:
-        return f"unsupported type conversion from '{kind_of(key)}' to string"
-    if type(key) is TypeValue:
-        return _TYPE
-    name = _KEY_NAMES.get(type(key)) or f"'{kind_of(key).rpartition('.')[2]}'"
-    return f"type conversion error from {name} to 'string'"
 
 
 def _unwrapped(optional: OptionalValue) -> Any:
@@ -110,17 +115,6 @@ def _unwrapped(optional: OptionalValue) -> Any:
         value = value.value
     substitute = _SUBSTITUTES.get(type(value))
     return substitute(value) if substitute else value
-
-
-def _no_json_form(value: Any) -> str:
-    if type(value) is TypeValue:
-        return _TYPE
-    if type(value) is DeferredError:
-        return "type conversion error from list to '*structpb.Value'"
-    if value is OMIT:
-        return "unsupported native conversion from omit to *structpb.Value"
-    name = kind_of(value).rpartition(".")[2]
-    return f"type conversion error from '{name}' to '*structpb.Value'"
 
 
 _SUBSTITUTES: dict[type, Any] = {

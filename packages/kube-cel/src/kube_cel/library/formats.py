@@ -1,8 +1,8 @@
 """
 Kubernetes' named formats: `format.dns1123Label().validate(name)`.
 
-A format answers with what is wrong, in the words of API validation, or with nothing. Only the
-rules of custom resources know it; kro's expressions do not.
+A format returns the problems of a string, with the messages of API validation, or none. Only
+validation rules have it; kro's expressions do not.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kube_cel.library.dispatch import global_functions, member_functions
-from kube_cel.library.url_parser import UrlError, check_request_uri
+from kube_cel.library.urls import UrlError, check_request_uri
 from kube_cel.time_formats import parse_date
 from kube_cel.values import NONE, Opaque, OptionalValue
 from kube_objects import go_text
@@ -35,7 +35,7 @@ _TIME: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What a name may look like, and what is said of one that does not."""
+    """The pattern of a name, and the message for a name that does not match."""
 
     pattern: str
     limit: int
@@ -52,7 +52,7 @@ class _Shape:
         return found
 
     def complaint(self) -> str:
-        """Say what a text should look like."""
+        """Return what a text should look like."""
         examples = " or ".join(f"'{example}', " for example in self.examples)
         return f"{self.rule} (e.g. {examples}regex used for validation is '{self.pattern}')"
 

@@ -1,9 +1,8 @@
 """
-`'%s: %d'.format([…])`: clauses, and values as text.
+`'%s: %d'.format([…])`: the clauses of a format string, and values as text.
 
-A template is taken apart once and remembered. A clause that makes no sense is a problem only
-when it is reached, because what stands before it may fail first; `clauses` is also what a
-checker needs to look at a literal template.
+A format string is parsed once and cached. An invalid clause is an error only when it is reached,
+because an earlier clause may fail first.
 """
 
 import math
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from kube_cel.library.dispatch import Function, member_functions
@@ -41,7 +41,7 @@ _DIGITS = frozenset("0123456789")
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One `%…` of a template; `problem` says what is wrong with it, if anything is."""
+    """One `%…` of a format string; `problem` is its error message if it is invalid."""
 
     verb: str = ""
     precision: int = DEFAULT_PRECISION
@@ -59,11 +59,18 @@ def format_string(template: str, arguments: Any) -> str:
         else:
             if position >= len(arguments):
                 raise EvaluationError(f"index {position} out of range")
-            parts.append(_fill(piece, arguments[position]))
+            value = arguments[position]
+            if piece.problem:
+                raise EvaluationError(piece.problem)
+            parts.append(_FILLERS[piece.verb](piece, value))
             position += 1
         total += len(parts[-1])
         check_size(total)
     return "".join(parts)
+
+
+Filler = Callable[[Clause, Any], str]
+_FILLERS: dict[str, Filler] = {}
 
 
 @lru_cache(maxsize=512)
@@ -89,8 +96,19 @@ def text_of(value: Any) -> str:
             total += len(parts[-1])
         elif kind in LISTS or kind in MAPS:
             check_size(len(parts) + len(current), MAX_PARTS)
-            pieces = _list_pieces(current) if kind in LISTS else _map_pieces(current)
-            waiting.extend(reversed(pieces))
+            pieces: list[Any]
+            if kind in LISTS:
+                pieces = ["["]
+                for element in current:
+                    pieces += (element, ", ")
+            else:
+                pieces = ["{"]
+                texts = ((text_of(key), part) for key, part in current.items())
+                for key, part in sorted(texts, key=itemgetter(0)):
+                    pieces += (f"{key}: ", part, ", ")
+            if len(pieces) > 1:
+                pieces.pop()  # the last comma
+            waiting += ("]" if kind in LISTS else "}", *reversed(pieces))
         else:
             raise _unsuitable("s", current)
         check_size(total)
@@ -114,33 +132,30 @@ def _scan(template: str) -> Iterator[str | Clause]:
             continue
         if mark > start:
             yield template[start:mark]
-        clause, start = _clause(template, mark + 1)
-        yield clause
-        if clause.problem:
+        start = mark + 1
+        if start == len(template):
+            yield Clause(problem="unexpected end of string")
             return
+        precision, problem = DEFAULT_PRECISION, ""
+        if template[start] == ".":
+            end = start + 1
+            while end < len(template) and template[end] in _DIGITS:
+                end += 1
+            precision, problem = _precision(template[start + 1 : end], end == len(template))
+            start = end
+        if problem:
+            yield Clause(problem=f"{_UNREADABLE}: error while parsing precision: {problem}")
+            return
+        verb = template[start]
+        if verb not in VERBS:
+            # Go reads bytes: of a character beyond ASCII it names the first one.
+            shown = chr(go_text.encode(verb)[0])
+            yield Clause(problem=f'{_UNREADABLE}: unrecognized formatting clause "{shown}"')
+            return
+        yield Clause(verb, precision)
+        start += 1
     if start < len(template):
         yield template[start:]
-
-
-def _clause(template: str, start: int) -> tuple[Clause, int]:
-    """Read what follows a `%`; return the clause and where the text goes on."""
-    if start == len(template):
-        return Clause(problem="unexpected end of string"), start
-    precision, problem = DEFAULT_PRECISION, ""
-    if template[start] == ".":
-        end = start + 1
-        while end < len(template) and template[end] in _DIGITS:
-            end += 1
-        precision, problem = _precision(template[start + 1 : end], end == len(template))
-        start = end
-    if problem:
-        return Clause(problem=f"{_UNREADABLE}: error while parsing precision: {problem}"), start
-    verb = template[start]
-    if verb not in VERBS:
-        # Go looks at bytes: of a character beyond ASCII it names the first one.
-        shown = chr(go_text.encode(verb)[0])
-        return Clause(problem=f'{_UNREADABLE}: unrecognized formatting clause "{shown}"'), start
-    return Clause(verb, precision), start + 1
 
 
 def _precision(digits: str, at_end: bool) -> tuple[int, str]:
@@ -159,16 +174,22 @@ def _precision(digits: str, at_end: bool) -> tuple[int, str]:
     return precision, ""
 
 
-def _fill(clause: Clause, value: Any) -> str:
-    if clause.problem:
-        raise EvaluationError(clause.problem)
-    return _FILLERS[clause.verb](clause, value)
+def _fills(*verbs: str) -> Callable[[Filler], Filler]:
+    """Register a function that prints the values of clauses with these verbs."""
+
+    def register(filler: Filler) -> Filler:
+        _FILLERS.update(dict.fromkeys(verbs, filler))
+        return filler
+
+    return register
 
 
+@_fills("s")
 def _string(_: Clause, value: Any) -> str:
     return text_of(value)
 
 
+@_fills("d")
 def _decimal(clause: Clause, value: Any) -> str:
     if type(value) in (int, UInt):
         return str(value)
@@ -177,6 +198,7 @@ def _decimal(clause: Clause, value: Any) -> str:
     raise _unsuitable(clause.verb, value)
 
 
+@_fills("e", "f")
 def _fraction(clause: Clause, value: Any) -> str:
     if type(value) not in (int, UInt, float):
         raise _unsuitable(clause.verb, value)
@@ -186,18 +208,21 @@ def _fraction(clause: Clause, value: Any) -> str:
     return f"{number:.{clause.precision}{clause.verb}}"
 
 
+@_fills("b")
 def _binary(clause: Clause, value: Any) -> str:
     if type(value) in (bool, int, UInt):
         return f"{value:b}"
     raise _unsuitable(clause.verb, value)
 
 
+@_fills("o")
 def _octal(clause: Clause, value: Any) -> str:
     if type(value) in (int, UInt):
         return f"{value:o}"
     raise _unsuitable(clause.verb, value)
 
 
+@_fills("x", "X")
 def _hexadecimal(clause: Clause, value: Any) -> str:
     if type(value) in (int, UInt):
         text = f"{value:x}"
@@ -216,34 +241,6 @@ def _unsuitable(verb: str, value: Any) -> EvaluationError:
     )
 
 
-def _list_pieces(elements: Any) -> list[Any]:
-    pieces: list[Any] = ["["]
-    for element in elements:
-        pieces += (element, ", ")
-    _close(pieces, "]")
-    return pieces
-
-
-def _map_pieces(entries: Any) -> list[Any]:
-    pieces: list[Any] = ["{"]
-    texts = sorted(((text_of(key), value) for key, value in entries.items()), key=_first)
-    for key, value in texts:
-        pieces += (f"{key}: ", value, ", ")
-    _close(pieces, "}")
-    return pieces
-
-
-def _close(pieces: list[Any], bracket: str) -> None:
-    """Put the closing bracket in place of the last comma."""
-    if len(pieces) > 1:
-        pieces.pop()
-    pieces.append(bracket)
-
-
-def _first(pair: tuple[str, Any]) -> str:
-    return pair[0]
-
-
 def _not_finite(number: float) -> str:
     if number != number:
         return "NaN"
@@ -260,17 +257,6 @@ _SUITABLE = {
     "o": "octal clause can only be used on ints and uints",
     "x": "only ints, uints, bytes, and strings can be formatted as hex",
     "X": "only ints, uints, bytes, and strings can be formatted as hex",
-}
-
-_FILLERS: dict[str, Callable[[Clause, Any], str]] = {
-    "s": _string,
-    "d": _decimal,
-    "f": _fraction,
-    "e": _fraction,
-    "b": _binary,
-    "o": _octal,
-    "x": _hexadecimal,
-    "X": _hexadecimal,
 }
 
 _TEXTS: dict[type, Callable[[Any], str]] = {

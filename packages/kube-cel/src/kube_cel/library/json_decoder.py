@@ -1,11 +1,11 @@
 """
-JSON text → values, with the results and the complaints of Go's `encoding/json`.
+JSON text → values, with the results and error messages of Go's `encoding/json`.
 
-Numbers become doubles, all of them; of equal keys the last wins. Most texts go through Python's
-own decoder; what it refuses, and what is nested deeply, is read here, without recursion and
-with Go's words for what is wrong. Go looks at bytes: of a character beyond ASCII it names the
-first one, and an unfinished word or number it sees followed by a blank. That takes time, and is
-done for texts of reasonable length only.
+All numbers become doubles; of equal keys the last one wins. Most texts go through Python's decoder.
+What it rejects, and what is nested deeply, is parsed here, without recursion and with Go's error
+messages. Go reads bytes: of a character beyond ASCII it names the first byte, and it reports a
+truncated keyword or number as followed by a space. That is slow, and limited to texts of reasonable
+length.
 """
 
 import json
@@ -49,31 +49,23 @@ class JsonError(ValueError):
 
 
 def decode_json(text: str) -> Any:
-    """Parse one JSON document; raise `JsonError` in Go's words."""
-    if _is_shallow(text) and not _has_half_pairs(text):
+    """Parse one JSON document; raises `JsonError` with Go's message."""
+    is_shallow = text.count("[") + text.count("{") <= _MAX_FAST_DEPTH
+    if not is_shallow:
+        steps = map(_STEPS.__getitem__, _BRACKET.findall(_STRING.sub("", text)))
+        is_shallow = max(accumulate(steps), default=0) <= _MAX_FAST_DEPTH
+    if is_shallow and not (_HALF_PAIR.search(text) and _LONE_HALF.search(text)):
+        decoder = _STRICT_DECODER if _MAY_BE_TOO_LARGE.search(text) else _FAST_DECODER
         try:
-            return (_STRICT_DECODER if _MAY_BE_TOO_LARGE.search(text) else _FAST_DECODER).decode(
-                text
-            )
+            return decoder.decode(text)
         except ValueError:
-            pass  # read it again for the right words
+            pass  # `_Reader` finds the error message of Go
     if len(text) > _MAX_FAST_LENGTH:
         reasons = (
             f"is not JSON, nests more than {_MAX_FAST_DEPTH} levels or has half a surrogate pair"
         )
         raise JsonError(f"a text of {len(text)} characters {reasons}")
     return _Reader(text).document()
-
-
-def _has_half_pairs(text: str) -> bool:
-    return _HALF_PAIR.search(text) is not None and _LONE_HALF.search(text) is not None
-
-
-def _is_shallow(text: str) -> bool:
-    if text.count("[") + text.count("{") <= _MAX_FAST_DEPTH:
-        return True
-    steps = map(_STEPS.__getitem__, _BRACKET.findall(_STRING.sub("", text)))
-    return max(accumulate(steps), default=0) <= _MAX_FAST_DEPTH
 
 
 class _Reader:
@@ -117,7 +109,22 @@ class _Reader:
             return True, self._word(*_KEYWORDS[char])
         if char != "-" and not "0" <= char <= "9":
             self._refuse("looking for beginning of value")
-        return True, self._number()
+        match = _NUMBER.match(self.text, self.position)
+        if match is None:
+            self.position += 1  # the minus
+            self._refuse_here("in numeric literal")
+        self.position = match.end()
+        following = self.text[self.position : self.position + 1]
+        if following == "." and not match[1] and not match[2]:
+            self.position += 1
+            self._refuse_here("after decimal point in numeric literal")
+        if following and following in "eE" and not match[2]:
+            self.position += 1 + self.text.startswith(("+", "-"), self.position + 1)
+            self._refuse_here("in exponent of numeric literal")
+        number = float(match[0])
+        if math.isinf(number):
+            self.too_large = self.too_large or match[0]
+        return True, number
 
     def _open(self, holder: list[Any] | dict[str, Any], bracket: str) -> tuple[bool, Any]:
         if len(self.open) == MAX_DEPTH:
@@ -135,30 +142,22 @@ class _Reader:
             holder = self.open[-1]
             if isinstance(holder, list):
                 holder.append(value)
-                more = self._after_element()
+                char = self._peek()
+                if char != "," and char != "]":
+                    self._refuse("after array element")
+                self.position += 1
             else:
                 holder[self.keys.pop()] = value
-                more = self._after_entry()
-            if more:
+                char = self._peek()
+                if char != "," and char != "}":
+                    self._refuse("after object key:value pair")
+                self.position += 1
+                if char == ",":
+                    self.keys.append(self._key())
+            if char == ",":
                 return False, None
             value = self.open.pop()
         return True, value
-
-    def _after_element(self) -> bool:
-        char = self._peek()
-        if char != "," and char != "]":
-            self._refuse("after array element")
-        self.position += 1
-        return char == ","
-
-    def _after_entry(self) -> bool:
-        char = self._peek()
-        if char != "," and char != "}":
-            self._refuse("after object key:value pair")
-        self.position += 1
-        if char == ",":
-            self.keys.append(self._key())
-        return char == ","
 
     def _key(self) -> str:
         if self._peek() != '"':
@@ -183,24 +182,6 @@ class _Reader:
             self.position += 1
         return value
 
-    def _number(self) -> float:
-        match = _NUMBER.match(self.text, self.position)
-        if match is None:
-            self.position += 1  # the minus
-            self._refuse_here("in numeric literal")
-        self.position = match.end()
-        following = self.text[self.position : self.position + 1]
-        if following == "." and not match[1] and not match[2]:
-            self.position += 1
-            self._refuse_here("after decimal point in numeric literal")
-        if following and following in "eE" and not match[2]:
-            self.position += 1 + self.text.startswith(("+", "-"), self.position + 1)
-            self._refuse_here("in exponent of numeric literal")
-        number = float(match[0])
-        if math.isinf(number):
-            self.too_large = self.too_large or match[0]
-        return number
-
     def _peek(self) -> str:
         """Skip blanks and return the next character, empty at the end."""
         match = _BLANKS.match(self.text, self.position)
@@ -208,17 +189,23 @@ class _Reader:
         return self.text[self.position : self.position + 1]
 
     def _refuse(self, context: str) -> NoReturn:
-        """Complain where blanks are welcome: the end of the text is just too early."""
+        """Raise where whitespace is allowed; at the end of the text, for the missing rest."""
         if self.position >= len(self.text):
             raise JsonError("unexpected end of JSON input")
         self._refuse_here(context)
 
     def _refuse_here(self, context: str) -> NoReturn:
         char = self.text[self.position : self.position + 1] or " "
-        raise JsonError(f"invalid character {_quote_char(char)} {context}")
+        if char == "'":
+            quoted = r"'\''"
+        elif char == '"':
+            quoted = "'\"'"
+        else:
+            quoted = f"'{go_text.quote(chr(go_text.encode(char)[0]))[1:-1]}'"
+        raise JsonError(f"invalid character {quoted} {context}")
 
     def _refuse_string(self) -> NoReturn:
-        """Find what is wrong with the string that begins here."""
+        """Raise the error of the invalid string that begins here."""
         self.position += 1
         while match := _SPECIAL_IN_STRING.search(self.text, self.position):
             self.position = match.start()
@@ -230,22 +217,11 @@ class _Reader:
                 self._refuse_here("in string escape code")
             self.position += 1
             if escaped == "u":
-                self._skip_hexadecimal()
+                for _ in range(4):
+                    if self.text[self.position : self.position + 1] not in _HEX:
+                        self._refuse_here("in \\u hexadecimal character escape")
+                    self.position += 1
         raise JsonError("unexpected end of JSON input")
-
-    def _skip_hexadecimal(self) -> None:
-        for _ in range(4):
-            if self.text[self.position : self.position + 1] not in _HEX:
-                self._refuse_here("in \\u hexadecimal character escape")
-            self.position += 1
-
-
-def _quote_char(char: str) -> str:
-    if char == "'":
-        return r"'\''"
-    if char == '"':
-        return "'\"'"
-    return f"'{go_text.quote(chr(go_text.encode(char)[0]))[1:-1]}'"
 
 
 def _double(digits: str) -> float:

@@ -1,13 +1,14 @@
 """
-Values → JSON text, to the letter as Go's `encoding/json` writes it.
+Values → JSON text, exactly as Go's `encoding/json` writes it.
 
-Keys are sorted, there are no blanks, `<`, `>` and `&` are escaped, whole doubles have no point:
-such text is compared when an object is applied, so every character counts. What JSON has no
-form for is the caller's to decide: a table says, by Python type, what to write instead.
+Keys are sorted, there is no whitespace, `<`, `>` and `&` are escaped, whole doubles have no decimal
+point: such text is compared when an object is applied, so every character counts. For values
+without a JSON form, the caller passes a table from Python type to a substitute.
 """
 
 import re
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any, Final
 
 from kube_cel.values import LISTS, MAPS, MAX_PARTS, check_size
@@ -25,7 +26,7 @@ _ESCAPES = {
 }
 
 
-class NotEncodable(Exception):  # noqa: N818 - it says what `value` is
+class NotEncodable(Exception):  # noqa: N818 - describes `value`
     """A value that JSON has no form for."""
 
     def __init__(self, value: Any) -> None:
@@ -68,8 +69,20 @@ def encode_json(value: Any, substitutes: Substitutes) -> str:
             check_size(total)
         elif kind in LISTS or kind in MAPS:
             check_size(len(parts) + len(current), MAX_PARTS)
-            pieces = _list_pieces(current) if kind in LISTS else _map_pieces(current)
-            waiting.extend(reversed(pieces))
+            pieces: list[Any]
+            if kind in LISTS:
+                pieces = [_OPEN_LIST]
+                for element in current:
+                    pieces += (element, _COMMA)
+                closing = _CLOSE_LIST
+            else:
+                pieces = [_OPEN_MAP]
+                for key, part in sorted(current.items(), key=itemgetter(0)):
+                    pieces += (_Written(f"{quote_json(key)}:"), part, _COMMA)
+                closing = _CLOSE_MAP
+            if len(pieces) > 1:
+                pieces.pop()  # the last comma
+            waiting += (closing, *reversed(pieces))
         else:
             raise NotEncodable(current)
     return "".join(parts)
@@ -78,33 +91,6 @@ def encode_json(value: Any, substitutes: Substitutes) -> str:
 def quote_json(text: str) -> str:
     """Write a string as JSON."""
     return f'"{text.translate(_ESCAPES) if _UNSAFE.search(text) else text}"'
-
-
-def _list_pieces(elements: Any) -> list[Any]:
-    pieces: list[Any] = [_OPEN_LIST]
-    for element in elements:
-        pieces += (element, _COMMA)
-    _close(pieces, _CLOSE_LIST)
-    return pieces
-
-
-def _map_pieces(entries: Any) -> list[Any]:
-    pieces: list[Any] = [_OPEN_MAP]
-    for key, value in sorted(entries.items(), key=_key):
-        pieces += (_Written(f"{quote_json(key)}:"), value, _COMMA)
-    _close(pieces, _CLOSE_MAP)
-    return pieces
-
-
-def _close(pieces: list[Any], bracket: str) -> None:
-    """Put the closing bracket in place of the last comma."""
-    if len(pieces) > 1:
-        pieces.pop()
-    pieces.append(bracket)
-
-
-def _key(entry: tuple[str, Any]) -> str:
-    return entry[0]
 
 
 _SCALARS: dict[type, Callable[[Any], str]] = {

@@ -1,8 +1,8 @@
 """
-kro's own functions: hashes, random by seed, JSON, maps, list positions, omit, conditions.
+kro's own functions: hashes, seeded random values, JSON, maps, lists by index, omit, conditions.
 
-Names and annotations of objects in clusters depend on what these return, so results agree
-with kro's bit for bit, oddities included.
+Names and annotations of objects in clusters depend on these functions, so the results equal kro's
+bit for bit.
 """
 
 import hashlib
@@ -182,7 +182,7 @@ def new_condition(_: Any, fields: Any) -> Condition:
 def find_condition(_: Any, owner: Any, wanted: str) -> Condition:
     """Return the condition of a type from an object's status; an empty one if it has none."""
     found = (_as_condition(element) for element in _conditions(owner))
-    # All of them are looked at: a broken one is an error even behind the one that is wanted.
+    # All are parsed: a malformed one is an error even if it follows the requested one.
     return next((each for each in list(found) if each.type == wanted), Condition())
 
 
@@ -255,4 +255,4 @@ MEMBERS = member_functions(
         "newCondition(kro.run.Runtime, map)": new_condition,
         "condition(kro.run.Runtime, dyn, string)": find_condition,
     }
-) | {("deepMerge", ANY): deep_merge}  # kro refuses receivers that are no maps itself
+) | {("deepMerge", ANY): deep_merge}  # kro rejects receivers that are no maps itself

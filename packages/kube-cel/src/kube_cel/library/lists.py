@@ -1,19 +1,18 @@
 """
 Functions on lists: cel-go's own and those Kubernetes adds.
 
-Where an order is needed, the first element decides what kind of list it is. `sort` wants all
-elements of one type; `min`, `max` and `isSorted` pass over pairs that have no order, because
-kro's do.
+Where an order is needed, the first element decides the type of the list. `sort` requires elements
+of one type; `min`, `max` and `isSorted` skip pairs without an order, as kro's functions do.
 """
 
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from kube_cel.deferred_errors import raise_if_deferred
+from kube_cel.errors import raise_if_deferred
 from kube_cel.library.dispatch import global_functions, member_functions
 from kube_cel.library.operators import add, not_equal
-from kube_cel.library.value_set import ValueSet
+from kube_cel.library.sets import ValueSet
 from kube_cel.values import (
     LISTS,
     NONE,
@@ -113,7 +112,7 @@ def sort_by(pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
 
 
 def is_sorted(elements: Any) -> bool:
-    """Say whether no element is greater than the next."""
+    """Return whether no element is greater than the next."""
     previous: Any = None
     for position, element in enumerate(elements):
         if type(element) not in _COMPARABLE:
@@ -164,21 +163,16 @@ def last(elements: Any) -> OptionalValue:
     return OptionalValue(elements[len(elements) - 1]) if len(elements) else NONE
 
 
-def _comparable(function: str, elements: Any) -> list[Any]:
-    known = list(elements)
-    for position, element in enumerate(known):
-        if type(element) not in _COMPARABLE:
-            raise _not_comparable(function, known, position)
-    return known
-
-
 def _not_comparable(function: str, elements: Any, position: int) -> EvaluationError:
     raise_if_deferred(list(elements)[position])  # raises what is wrong with the element itself
     return no_such_overload() if position else no_such_overload(function, elements)
 
 
 def _extreme(name: str, elements: Any, is_worse: Callable[[Any, Any], bool]) -> Any:
-    known = _comparable(name, elements)
+    known = list(elements)
+    for position, element in enumerate(known):
+        if type(element) not in _COMPARABLE:
+            raise _not_comparable(name, known, position)
     if not known:
         raise EvaluationError(f"{name} called on empty list")
     best = known[0]

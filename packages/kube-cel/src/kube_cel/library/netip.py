@@ -1,8 +1,8 @@
 """
-The text of an IP address → a number, by the rules and with the words of Go's `netip`.
+The text of an IP address → a number, with the rules and error messages of Go's `netip`.
 
-Both addresses in expressions and host names in URLs are read here. Python's `ipaddress` reads
-the same addresses, but complains in its own words and forgives other things.
+Used for addresses in expressions and for hosts in URLs. Python's `ipaddress` accepts a different
+set of texts and has other error messages.
 """
 
 import re
@@ -90,7 +90,17 @@ class _Ipv6:
             pass
         if self.rest:
             _refuse(self.text, "trailing garbage after address", self.rest)
-        return self._filled()
+        # Put zeros where the `::` stands and return the number.
+        missing = 8 - len(self.groups)
+        if missing and self.gap < 0:
+            _refuse(self.text, "address string too short")
+        if not missing and self.gap >= 0:
+            _refuse(self.text, "the :: must expand to at least one field of zeros")
+        filled = self.groups[: self.gap] + [0] * missing + self.groups[self.gap :]
+        number = 0
+        for group in filled if missing else self.groups:
+            number = number << 16 | group
+        return number
 
     def _group(self) -> bool:
         """Read a group and the colon behind it; return whether there is more to read."""
@@ -102,24 +112,20 @@ class _Ipv6:
             reason = "each colon-separated field must have at least one digit"
             _refuse(self.text, reason, self.rest)
         if self.rest.startswith(".", len(digits)):
-            self._embedded_ipv4()
+            if self.gap < 0 and len(self.groups) != 6:
+                reason = "embedded IPv4 address must replace the final 2 fields of the address"
+                _refuse(self.text, reason, self.rest)
+            if len(self.groups) > 6:
+                reason = "too many hex fields to fit an embedded IPv4 at the end of the address"
+                _refuse(self.text, reason, self.rest)
+            number = _parse_ipv4(self.rest, self.text)
+            self.groups += (number >> 16, number & 0xFFFF)
+            self.rest = ""
             return False
         self.groups.append(int(digits, 16))
         self.rest = self.rest[len(digits) :]
-        return bool(self.rest) and self._colon()
-
-    def _embedded_ipv4(self) -> None:
-        if self.gap < 0 and len(self.groups) != 6:
-            reason = "embedded IPv4 address must replace the final 2 fields of the address"
-            _refuse(self.text, reason, self.rest)
-        if len(self.groups) > 6:
-            reason = "too many hex fields to fit an embedded IPv4 at the end of the address"
-            _refuse(self.text, reason, self.rest)
-        number = _parse_ipv4(self.rest, self.text)
-        self.groups += (number >> 16, number & 0xFFFF)
-        self.rest = ""
-
-    def _colon(self) -> bool:
+        if not bool(self.rest):
+            return False
         if self.rest[0] != ":":
             _refuse(self.text, "unexpected character, want colon", self.rest)
         if len(self.rest) == 1:
@@ -131,19 +137,6 @@ class _Ipv6:
             self.gap = len(self.groups)
             self.rest = self.rest[1:]
         return bool(self.rest)
-
-    def _filled(self) -> int:
-        """Put zeros where the `::` stands and return the number."""
-        missing = 8 - len(self.groups)
-        if missing and self.gap < 0:
-            _refuse(self.text, "address string too short")
-        if not missing and self.gap >= 0:
-            _refuse(self.text, "the :: must expand to at least one field of zeros")
-        filled = self.groups[: self.gap] + [0] * missing + self.groups[self.gap :]
-        number = 0
-        for group in filled if missing else self.groups:
-            number = number << 16 | group
-        return number
 
 
 def _refuse(text: str, reason: str, at: str = "") -> NoReturn:

@@ -1,10 +1,10 @@
 """
 The operators, for operands of any type.
 
-Arithmetic never mixes numbers of different types and never wraps around. cel-go words a
-refusal in two ways: `no such overload` where the left operand knows the operator but not its
-partner, and with the operator's name where it does not even know that. Texts and times, which
-have methods, never say the name.
+Arithmetic never mixes numbers of different types and never wraps around. cel-go has two messages
+for a wrong operand: `no such overload` if the type of the left operand has the operator but not for
+the right one, and one with the operator's name if it does not have it. For strings and times, which
+have methods, the name is always left out.
 """
 
 import math
@@ -21,9 +21,14 @@ from kube_cel.containers import (
     ObjectView,
     find_key,
 )
-from kube_cel.deferred_errors import DeferredError, raise_if_deferred
 from kube_cel.equality import NUMBERS, compare, equals, merge_key
-from kube_cel.errors import EvaluationError, MissingData, UnknownValue
+from kube_cel.errors import (
+    DeferredError,
+    EvaluationError,
+    MissingData,
+    UnknownValue,
+    raise_if_deferred,
+)
 from kube_cel.scalars import NONE, Condition, Duration, OptionalValue, Timestamp, UInt
 from kube_cel.time_formats import MAX_SECONDS, MIN_SECONDS, SECOND
 from kube_cel.type_names import KEY_TYPES, kind_of, no_such_key, no_such_overload
@@ -63,7 +68,17 @@ def add(left: Any, right: Any) -> Any:
         if kind is Duration:
             return Duration(int_in_range(left.nanos + right.nanos))
     if kind in LISTS and type(right) in LISTS:
-        return _concatenate(left, right)
+        if type(left) is not ListView or not left.merge:
+            return [*left, *right]
+        merged = list(left)
+        places = {merge_key(left, element): place for place, element in enumerate(merged)}
+        for element in right:
+            place = places.setdefault(merge_key(left, element), len(merged))
+            if place == len(merged):
+                merged.append(element)
+            elif left.merge == "map":
+                merged[place] = element
+        return ListView(merged, _as_it_is, left.merge, left.keys)
     if kind is Timestamp and type(right) is Duration:
         return _moment(left.nanos + right.nanos, left.offset)
     if kind is Duration and type(right) is Timestamp:
@@ -107,7 +122,11 @@ def divide(left: Any, right: Any) -> Any:
     if kind is not type(right) or kind not in NUMBERS:
         raise overload_error("_/_", kind, NUMBERS)
     if kind is float:
-        return _divide_doubles(left, right)
+        if right:
+            return left / right
+        if left == 0 or left != left or right != right:
+            return math.nan
+        return math.copysign(math.inf, left) * math.copysign(1.0, right)
     if right == 0:
         raise EvaluationError("division by zero")
     quotient = abs(int(left)) // abs(int(right))
@@ -124,7 +143,7 @@ def modulo(left: Any, right: Any) -> Any:
     if right == 0:
         raise EvaluationError("modulus by zero")
     if kind is int and right == -1:
-        int_in_range(-left)  # the quotient must fit, though nobody asks for it
+        int_in_range(-left)  # the quotient must fit, although it is not used
     rest = abs(int(left)) % abs(int(right))
     if kind is UInt:
         return UInt(rest)
@@ -143,12 +162,14 @@ def negate(value: Any) -> Any:
 
 
 def _ordering(name: str, holds: Callable[[int], bool]) -> Callable[[Any, Any], bool]:
-    """Make a comparison, which is false beside NaN."""
+    """Return a comparison, which is false with NaN."""
 
     def ordered(left: Any, right: Any) -> bool:
         if type(left) not in _COMPARERS:
             raise EvaluationError(f"no such overload: {name}")
-        return not _is_nan(left, right) and holds(compare(left, right))
+        return not (
+            (type(left) is float and left != left) or (type(right) is float and right != right)
+        ) and holds(compare(left, right))
 
     return ordered
 
@@ -186,7 +207,7 @@ def contained(element: Any, container: Any) -> bool:
         if type(held) is DeferredError:
             unreadable = unreadable or held
     if unreadable is not None:
-        unreadable.refuse()
+        unreadable.raise_error()
     return False
 
 
@@ -260,21 +281,6 @@ def list_position(key: Any) -> int:
     raise EvaluationError(f"unsupported index type '{kind_of(key)}' in list")
 
 
-def _concatenate(left: Any, right: Any) -> Any:
-    """Join lists; a set or map list takes the other's elements in by its own rules."""
-    if type(left) is not ListView or not left.merge:
-        return [*left, *right]
-    merged = list(left)
-    places = {merge_key(left, element): place for place, element in enumerate(merged)}
-    for element in right:
-        place = places.setdefault(merge_key(left, element), len(merged))
-        if place == len(merged):
-            merged.append(element)
-        elif left.merge == "map":
-            merged[place] = element
-    return ListView(merged, _as_it_is, left.merge, left.keys)
-
-
 def _as_it_is(element: Any) -> Any:
     return element
 
@@ -283,18 +289,6 @@ def _moment(nanos: int, offset: int) -> Timestamp:
     if MIN_SECONDS <= nanos // SECOND <= MAX_SECONDS:
         return Timestamp(nanos, offset)
     raise EvaluationError("timestamp overflow")
-
-
-def _divide_doubles(left: float, right: float) -> float:
-    if right:
-        return left / right
-    if left == 0 or left != left or right != right:
-        return math.nan
-    return math.copysign(math.inf, left) * math.copysign(1.0, right)
-
-
-def _is_nan(left: Any, right: Any) -> bool:
-    return (type(left) is float and left != left) or (type(right) is float and right != right)
 
 
 def overload_error(
@@ -307,7 +301,7 @@ def overload_error(
 
 
 RECEIVERS = frozenset({str, Timestamp, Duration})
-"""Types with methods of their own in cel-go, which words their refusals differently."""
+"""Types with methods of their own in cel-go, whose error messages differ."""
 
 _PARTNERS: Mapping[type, tuple[type, ...]] = {ListView: LISTS, MapView: MAPS, ObjectView: MAPS}
 _BOOLS = frozenset({bool})

@@ -19,7 +19,13 @@ _EMPTY_OR_ZERO = frozenset({bool, int, UInt, float, str, bytes, *LISTS, *MAPS})
 
 def of_non_zero(value: Any) -> OptionalValue:
     """`optional.ofNonZeroValue(x)`: none for null, false, zero and everything empty."""
-    return NONE if _is_zero(value) else OptionalValue(value)
+    if type(value) in _EMPTY_OR_ZERO:
+        is_zero = not value
+    elif type(value) is Timestamp:
+        is_zero = value.nanos == MIN_SECONDS * SECOND  # Go's zero time, not 1970
+    else:
+        is_zero = value is None or (type(value) is Duration and value.nanos == 0)
+    return NONE if is_zero else OptionalValue(value)
 
 
 def unwrap(values: Any) -> list[Any]:
@@ -39,14 +45,6 @@ def value_of(optional: OptionalValue) -> Any:
 def has_value(optional: OptionalValue) -> bool:
     """`o.hasValue()`."""
     return optional.present
-
-
-def _is_zero(value: Any) -> bool:
-    if type(value) in _EMPTY_OR_ZERO:
-        return not value
-    if type(value) is Timestamp:
-        return value.nanos == MIN_SECONDS * SECOND  # Go's zero time, not 1970
-    return value is None or (type(value) is Duration and value.nanos == 0)
 
 
 GLOBALS: Mapping[str, Callable[..., Any]] = {

@@ -23,7 +23,7 @@ MAX_MATCHES = 100_000
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
 
-# What RE2 says, and what Go says; both then quote the part of the pattern that is meant.
+# Messages of RE2 and of Go; both then quote the part of the pattern.
 _GO_MESSAGES = {
     "missing )": "missing closing )",
     "missing ]": "missing closing ]",
@@ -43,17 +43,29 @@ _ONE_BYTE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Any:
-    """Compile a pattern; raise an error in Go's words if it is not one."""
+    """Compile a pattern; raises `EvaluationError` with Go's message."""
     if _ONE_BYTE.search(pattern):
         raise _invalid_pattern(r"invalid escape sequence: `\C`")
     try:
         return re2.compile(go_text.encode(pattern).decode(), _OPTIONS)
     except re2.error as error:
-        raise _invalid_pattern(_go_message(pattern, error.args[0])) from None
+        complaint = error.args[0]
+        said = complaint.decode(errors="replace") if isinstance(complaint, bytes) else complaint
+        reason, _, part = said.partition(": ")
+        if part in _LOOK_BEHIND:
+            # Go takes it for a group whose name does not end, or is none.
+            rest = pattern[pattern.index(part) :]
+            name, end, _ = rest.partition(">")
+            go_message = f"invalid named capture: `{name}{end}`"
+        else:
+            if reason.startswith("pattern too large"):
+                part = pattern
+            go_message = f"{_GO_MESSAGES.get(reason, reason)}: `{part}`"
+        raise _invalid_pattern(go_message) from None
 
 
 def matches(text: Any, pattern: Any) -> bool:
-    """Say whether the pattern is found anywhere in the text."""
+    """Return whether the pattern is found anywhere in the text."""
     if type(text) is not str or type(pattern) is not str:
         raise overload_error("matches", type(text))
     return compile_pattern(pattern).search(go_text.encode(text)) is not None
@@ -78,14 +90,10 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
         if count == MAX_MATCHES:
             raise EvaluationStopped(f"more than {MAX_MATCHES} matches of a pattern")
         start, end = match.span()
-        if start < end or (start != last and not _is_within_character(raw, start)):
+        if start < end or (start != last and not (start < len(raw) and raw[start] & 0xC0 == 0x80)):
             found.append(go_text.decode(raw[start:end]))
         last = end
     return found
-
-
-def _is_within_character(raw: bytes, position: int) -> bool:
-    return position < len(raw) and raw[position] & 0xC0 == 0x80
 
 
 def _compile_argument(pattern: str) -> Any:
@@ -97,19 +105,6 @@ def _compile_argument(pattern: str) -> Any:
 
 def _invalid_pattern(reason: str) -> EvaluationError:
     return EvaluationError(f"error parsing regexp: {reason}")
-
-
-def _go_message(pattern: str, complaint: bytes | str) -> str:
-    said = complaint.decode(errors="replace") if isinstance(complaint, bytes) else complaint
-    reason, _, part = said.partition(": ")
-    if part in _LOOK_BEHIND:
-        # Go takes it for a group whose name does not end, or is none.
-        rest = pattern[pattern.index(part) :]
-        name, end, _ = rest.partition(">")
-        return f"invalid named capture: `{name}{end}`"
-    if reason.startswith("pattern too large"):
-        part = pattern
-    return f"{_GO_MESSAGES.get(reason, reason)}: `{part}`"
 
 
 def _no_text(*_: Any) -> NoReturn:

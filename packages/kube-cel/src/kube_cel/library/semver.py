@@ -1,7 +1,7 @@
 """
 Semantic versions: strict `X.Y.Z[-pre][+build]`, compared by semver.org's precedence.
 
-Build metadata has no say in comparisons. With normalisation asked for, a leading `v`, leading
+Build metadata is ignored in comparisons. With normalisation, a leading `v`, leading
 zeros and missing parts are forgiven.
 """
 
@@ -18,7 +18,7 @@ _IDENTIFIER: Final = re.compile(r"[0-9A-Za-z-]*")
 _MAX_LENGTH = 10_000
 _MAX_UINT = 2**64 - 1
 
-# Numbers before words, and each among its own kind.
+# Numbers sort before other identifiers.
 _Identifier = tuple[int, int, str]
 
 
@@ -43,7 +43,11 @@ def parse_semver(text: str, normalize: bool = False) -> Semver:
     """Read a version."""
     check_size(len(text), _MAX_LENGTH)
     if normalize:
-        text = _normalized(text)
+        given = text.removeprefix("v").split(".", 2)
+        given = [_without_zeros(part) if len(part) > 1 else part for part in given]
+        if len(given) < 3 and ("+" in given[-1] or "-" in given[-1]):
+            raise EvaluationError("short version cannot contain PreRelease/Build meta data")
+        text = ".".join(given + ["0"] * (3 - len(given)))
     if not text:
         raise EvaluationError("Version string empty")
     parts = text.split(".", 2)
@@ -56,21 +60,18 @@ def parse_semver(text: str, normalize: bool = False) -> Semver:
     patch = _number("patch", last)
     identifiers = tuple(map(_identifier, pre.split("."))) if has_pre else ()
     if has_build:
-        _check_build(build)
+        for part in build.split("."):
+            if not part:
+                raise EvaluationError("Build meta data is empty")
+            if not _IDENTIFIER.fullmatch(part):
+                found = f"Invalid character(s) found in build meta data {quote(part)}"
+                raise EvaluationError(found)
     return Semver(major, minor, patch, not has_pre, identifiers)
 
 
 def compare(left: Semver, right: Semver) -> int:
     """Return -1, 0 or 1."""
     return (left > right) - (left < right)
-
-
-def _normalized(text: str) -> str:
-    parts = text.removeprefix("v").split(".", 2)
-    parts = [_without_zeros(part) if len(part) > 1 else part for part in parts]
-    if len(parts) < 3 and ("+" in parts[-1] or "-" in parts[-1]):
-        raise EvaluationError("short version cannot contain PreRelease/Build meta data")
-    return ".".join(parts + ["0"] * (3 - len(parts)))
 
 
 def _without_zeros(part: str) -> str:
@@ -107,14 +108,6 @@ def _identifier(text: str) -> _Identifier:
     if not _IDENTIFIER.fullmatch(text):
         raise EvaluationError(f"Invalid character(s) found in prerelease {quote(text)}")
     return (1, 0, text)
-
-
-def _check_build(build: str) -> None:
-    for text in build.split("."):
-        if not text:
-            raise EvaluationError("Build meta data is empty")
-        if not _IDENTIFIER.fullmatch(text):
-            raise EvaluationError(f"Invalid character(s) found in build meta data {quote(text)}")
 
 
 def _has_leading_zero(digits: str) -> bool:

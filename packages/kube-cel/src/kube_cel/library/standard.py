@@ -1,8 +1,8 @@
 """
 What every CEL environment has: conversions, `size`, `type`, `dyn`.
 
-A conversion is a table from the Python type of a value to the function that converts it; what
-is not in the table does not convert. Operators live in `operators`, times in `times`.
+A conversion is a table from the Python type of a value to the function that converts it; types that
+are not in the table do not convert. Operators are in `operators`, times in `timestamps`.
 """
 
 import math
@@ -22,7 +22,7 @@ from kube_objects.go_text import encode
 Conversion = Callable[[Any], Any]
 
 ANY = "*"
-"""In place of a receiver's kind: the function itself tells receivers apart."""
+"""In place of a receiver's kind: the function accepts all receivers and checks them itself."""
 
 _INT = re.compile(r"([+-]?)0*([0-9]{1,19})")  # leading zeros apart: Python limits digits
 _UINT = re.compile(r"0*([0-9]{1,20})")
@@ -39,13 +39,48 @@ def _same(value: Any) -> Any:
     return value
 
 
+_CONVERSIONS: dict[str, dict[type, Conversion]] = {
+    "bool": {bool: _same},
+    "bytes": {bytes: _same, str: encode},
+    "double": {float: _same, int: float, UInt: float},
+    "int": {
+        int: _same,
+        UInt: lambda value: int_in_range(int(value)),
+        Timestamp: lambda value: value.nanos // SECOND,
+        Duration: lambda value: value.nanos,
+    },
+    "string": {
+        str: _same,
+        bool: lambda value: "true" if value else "false",
+        int: str,
+        UInt: lambda value: str(int(value)),
+        float: format_double,
+        Timestamp: format_timestamp,
+        Duration: lambda value: format_seconds(value.nanos),
+    },
+    "uint": {UInt: _same, int: uint_in_range},
+}
+
+
+def _conversion(source: type, name: str) -> Callable[[Conversion], Conversion]:
+    """Register a function that converts values of a Python type to the CEL type `name`."""
+
+    def register(conversion: Conversion) -> Conversion:
+        _CONVERSIONS[name][source] = conversion
+        return conversion
+
+    return register
+
+
+@_conversion(float, "int")
 def _int_of_double(value: float) -> int:
-    # The bounds themselves are refused, too: they stand for more than the integers they name.
+    # The bounds themselves are rejected, too: as doubles they also stand for larger integers.
     if not -(2.0**63) < value < 2.0**63:
         raise EvaluationError("integer overflow")
     return int(value)
 
 
+@_conversion(str, "int")
 def _int_of_text(value: str) -> int:
     parts = _INT.fullmatch(value)
     number = int(parts[1] + parts[2]) if parts else 2**63
@@ -54,12 +89,14 @@ def _int_of_text(value: str) -> int:
     return number
 
 
+@_conversion(float, "uint")
 def _uint_of_double(value: float) -> UInt:
     if not 0 <= value < 2.0**64:
         raise EvaluationError("unsigned integer overflow")
     return UInt(value)
 
 
+@_conversion(str, "uint")
 def _uint_of_text(value: str) -> UInt:
     parts = _UINT.fullmatch(value)
     number = int(parts[1]) if parts else 2**64
@@ -68,6 +105,7 @@ def _uint_of_text(value: str) -> UInt:
     return UInt(number)
 
 
+@_conversion(str, "double")
 def _double_of_text(value: str) -> float:
     if _NOT_FINITE.fullmatch(value):
         return float(value)
@@ -85,12 +123,14 @@ def _double_of_text(value: str) -> float:
     return number
 
 
+@_conversion(str, "bool")
 def _bool_of_text(value: str) -> bool:
     if value not in _BOOLS:
         raise conversion_failed(value, "bool")
     return _BOOLS[value]
 
 
+@_conversion(bytes, "string")
 def _text_of_bytes(value: bytes) -> str:
     try:
         return value.decode()
@@ -98,38 +138,7 @@ def _text_of_bytes(value: bytes) -> str:
         raise EvaluationError("invalid UTF-8 in bytes, cannot convert to string") from None
 
 
-_STRINGS: Mapping[type, Conversion] = {
-    str: _same,
-    bool: lambda value: "true" if value else "false",
-    int: str,
-    UInt: lambda value: str(int(value)),
-    float: format_double,
-    bytes: _text_of_bytes,
-    Timestamp: format_timestamp,
-    Duration: lambda value: format_seconds(value.nanos),
-}
-_CONVERSIONS: Mapping[str, Mapping[type, Conversion]] = {
-    "bool": {bool: _same, str: _bool_of_text},
-    "bytes": {bytes: _same, str: encode},
-    "double": {float: _same, int: float, UInt: float, str: _double_of_text},
-    "int": {
-        int: _same,
-        UInt: lambda value: int_in_range(int(value)),
-        float: _int_of_double,
-        str: _int_of_text,
-        Timestamp: lambda value: value.nanos // SECOND,
-        Duration: lambda value: value.nanos,
-    },
-    "uint": {
-        UInt: _same,
-        int: uint_in_range,
-        float: _uint_of_double,
-        str: _uint_of_text,
-    },
-}
-
-
-def _conversion(name: str, table: Mapping[type, Conversion]) -> Conversion:
+def _converter(name: str, table: Mapping[type, Conversion]) -> Conversion:
     def convert(value: Any) -> Any:
         step = table.get(type(value))
         if step is None:
@@ -140,8 +149,8 @@ def _conversion(name: str, table: Mapping[type, Conversion]) -> Conversion:
 
 
 def string(value: Any) -> str:
-    """`string(x)`; a library's own values have one if their class says how to print them."""
-    step = _STRINGS.get(type(value))
+    """`string(x)`; values of a library have one if their class defines `__str__`."""
+    step = _CONVERSIONS["string"].get(type(value))
     if step is not None:
         return str(step(value))
     if isinstance(value, Opaque) and type(value).__str__ is not object.__str__:
@@ -186,10 +195,10 @@ def _require_texts(text: Any, part: Any) -> None:
 
 
 GLOBALS: Mapping[str, Callable[..., Any]] = {
-    **{name: _conversion(name, table) for name, table in _CONVERSIONS.items()},
+    **{name: _converter(name, table) for name, table in _CONVERSIONS.items()},
     "dyn": _same,
     "size": size,
-    "string": string,
+    "string": string,  # which also prints the values of libraries
     "type": type_name,
 }
 

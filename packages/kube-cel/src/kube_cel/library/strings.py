@@ -88,7 +88,10 @@ def split(text: str, separator: str, limit: int = -1) -> list[str]:
     if limit == 0:
         return []
     if not separator:
-        return _explode(text, limit)
+        check_size(len(text))
+        if limit < 0 or limit >= len(text):
+            return list(text)
+        return [*text[: limit - 1], text[limit - 1 :]]
     check_size(text.count(separator) + 1)
     return text.split(separator, limit - 1 if limit > 0 else -1)
 
@@ -153,15 +156,8 @@ def _shown(part: Any) -> str:
         return part.error.message
     try:
         return text_of(part)
-    except EvaluationError:  # which has nothing to say about the values of libraries
+    except EvaluationError:  # which cannot print the values of libraries
         return kind_of(part)
-
-
-def _explode(text: str, limit: int) -> list[str]:
-    check_size(len(text))
-    if limit < 0 or limit >= len(text):
-        return list(text)
-    return [*text[: limit - 1], text[limit - 1 :]]
 
 
 def _check_index(index: int, size: int) -> None:

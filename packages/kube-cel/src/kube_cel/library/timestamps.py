@@ -1,7 +1,7 @@
 """
 Timestamps and durations: making them, and taking them apart.
 
-Accessors read in UTC unless they are told a zone, an IANA name or `±hh:mm`. Months, days of the
+Accessors use UTC unless they are given a zone, an IANA name or `±hh:mm`. Months, days of the
 year, of the week and `getDayOfMonth` count from 0; `getDate` counts from 1.
 """
 
@@ -86,24 +86,20 @@ def local_time(moment: Timestamp, zone: str = "UTC") -> tuple[datetime, int]:
 def find_zone(name: str) -> tzinfo:
     """Find a zone by IANA name, or make one of `±hh:mm`."""
     if ":" in name:
-        return _fixed_zone(name)
+        hours_text, _, minutes_text = name.partition(":")
+        hours, minutes = _whole(hours_text), _whole(minutes_text)
+        if not -23 <= hours <= 23:
+            raise EvaluationError(f"timezone offset hours out of range [-23, 23]: {name}")
+        if not 0 <= minutes <= 59:
+            raise EvaluationError(f"timezone offset minutes out of range [0, 59]: {name}")
+        sign = -1 if name[0] == "-" else 1
+        return timezone(timedelta(minutes=hours * 60 + sign * minutes))
     if name in ("", "UTC", "Local"):
         return UTC
     try:
         return ZoneInfo(name)
     except (ValueError, LookupError, OSError):  # whatever the zone database objects to
         raise EvaluationError(f"unknown time zone {name}") from None
-
-
-def _fixed_zone(text: str) -> tzinfo:
-    hours_text, _, minutes_text = text.partition(":")
-    hours, minutes = _whole(hours_text), _whole(minutes_text)
-    if not -23 <= hours <= 23:
-        raise EvaluationError(f"timezone offset hours out of range [-23, 23]: {text}")
-    if not 0 <= minutes <= 59:
-        raise EvaluationError(f"timezone offset minutes out of range [0, 59]: {text}")
-    sign = -1 if text[0] == "-" else 1
-    return timezone(timedelta(minutes=hours * 60 + sign * minutes))
 
 
 def _whole(text: str) -> int:

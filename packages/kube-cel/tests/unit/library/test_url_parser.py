@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kube_cel.library.url_parser import (
+from kube_cel.library.urls import (
     UrlError,
     check_request_uri,
     format_url,

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from kube_cel.library.quantity import parse_quantity
-from kube_cel.library.value_set import ValueSet
+from kube_cel.library.sets import ValueSet
 from kube_cel.values import ListView, MapView, OptionalValue, Timestamp, UInt
 
 

@@ -1,5 +1,6 @@
 """
-The kinds every cluster has, known without one.
+The kinds every cluster has, known without a cluster.
 
-Pure but for reading the data files beside it, which `tools/package_data/catalog.py` writes.
+Pure, except for reading the data files in this folder, which `tools/package_data/catalog.py`
+writes.
 """

@@ -2,10 +2,10 @@
 The built-in kinds: name, scope, schema, as the API server of one Kubernetes version publishes
 them with nothing extra switched on.
 
-The data is a folder: `index.json` says which kinds there are and which file and component
-describes each; a `*.json.zlib` file holds the components of one group and version;
-`shared.json.zlib` those that all of them use. A file is read when the first kind in it is
-asked for, since most definitions need two or three of the twenty-odd.
+The data is a folder: `index.json` lists the kinds with the file and the component that describe
+each; a `*.json.zlib` file holds the components of one group and version; `shared.json.zlib` those
+that all of them use. A file is read when the first kind in it is looked up: most callers need two
+or three of the twenty-odd.
 """
 
 import json
@@ -64,13 +64,16 @@ class Catalog:
         entry = self._entries.get(kind)
         if entry is None:
             return None
-        schema = self._document(entry.file).get(entry.component)
+        file = entry.file
+        if file not in self._documents:
+            self._documents[file] = Components(self._read(file), self._shared)
+        schema = self._documents[file].get(entry.component)
         found = KindSchema(kind, entry.plural, entry.namespaced, schema)
         self._found[kind] = found
         return found
 
     def schema_of(self, kind: Kind) -> KindSchema | None:
-        """Answer as one of the `Schemas`."""
+        """Return what `find` returns; part of the protocol `Schemas`."""
         return self.find(kind)
 
     def object_meta(self) -> Schema:
@@ -97,11 +100,6 @@ class Catalog:
     @cached_property
     def _shared(self) -> Components:
         return Components(self._read(self._index["shared"]))
-
-    def _document(self, file: str) -> Components:
-        if file not in self._documents:
-            self._documents[file] = Components(self._read(file), self._shared)
-        return self._documents[file]
 
     def _read(self, file: str) -> dict[str, Schema]:
         components: dict[str, Schema] = json.loads(

@@ -1,7 +1,7 @@
 """
 A write that asks to be let in, as admission sees it.
 
-Follows apiserver/pkg/admission/attributes.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/attributes.go NewAttributesRecord.
 """
 
 from dataclasses import dataclass

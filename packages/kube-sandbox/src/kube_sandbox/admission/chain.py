@@ -4,8 +4,11 @@ What is checked of every write besides the object itself: its place, and what it
 As the plugins of a real API server that are on by default; those that are about certain kinds are
 in `plugins`.
 
-Follows apiserver/pkg/admission/chain.go and plugin/namespace/lifecycle/admission.go (Kubernetes
-1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/chain.go chainAdmissionHandler.Admit,
+chainAdmissionHandler.Validate;
+k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go Lifecycle.Admit;
+k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go crdHandler.ServeHTTP;
+pkg/registry/scheduling/priorityclass/storage/storage.go REST.Delete.
 """
 
 from collections.abc import Callable

@@ -5,17 +5,19 @@ They see `object`, `oldObject`, `request`, `params`, `namespaceObject`, and in `
 policy has worked out before. Loaded with the first policy, since the expression engine takes a
 while.
 
-Follows apiserver/pkg/admission/plugin/cel/compile.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/plugin/policy/validating/validator.go
+validator.Validate; k8s.io/apiserver/pkg/admission/plugin/policy/validating/plugin.go
+compilePolicy; k8s.io/apiserver/pkg/admission/plugin/cel/activation.go
+evaluationActivation.Evaluate.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kube_cel.engine import compile_text
 from kube_cel.environment import Environment
 from kube_cel.errors import ExpressionError
-from kube_cel.program import Program
+from kube_cel.program import Program, compile_text
 from kube_cel.types import DYN
 from kube_objects.refs import KubeObject
 

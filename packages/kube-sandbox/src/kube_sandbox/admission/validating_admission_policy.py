@@ -6,7 +6,9 @@ cluster, with parameters, and says whether to deny or to warn. Pure but for what
 things up; whoever changes policies calls `forget`. Nothing is known of the `authorizer` that real
 expressions may ask, and a policy is matched by the version that was written alone.
 
-Follows apiserver/pkg/admission/plugin/policy/validating (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go
+dispatcher.Dispatch; k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go
+CollectParams; k8s.io/apiserver/pkg/admission/plugin/policy/matching/matching.go Matcher.Matches.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -4,7 +4,10 @@ A CustomResourceDefinition → the kinds it serves.
 One for each version that is served, all with the schemas of all versions: objects are stored in one
 of them and may be read in another. A definition serves nothing before it is established.
 
-Follows apiextensions-apiserver/pkg/apiserver/customresource_handler.go (Kubernetes 1.35).
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_discovery_controller.go
+DiscoveryController.sync; k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go
+crdHandler.getOrCreateServingInfoFor.
 """
 
 import re

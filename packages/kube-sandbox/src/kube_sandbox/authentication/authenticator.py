@@ -4,7 +4,9 @@ Bearer tokens: from the `Authorization` header of a request to a `UserInfo`.
 A token is one of those the server was started with, or a service account's. There are no anonymous
 requests.
 
-Follows apiserver/pkg/authentication/request/bearertoken/bearertoken.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/filters/authentication.go WithAuthentication;
+k8s.io/apiserver/pkg/authentication/request/bearertoken/bearertoken.go
+Authenticator.AuthenticateRequest.
 """
 
 import hashlib

@@ -6,8 +6,8 @@ A token is a JWT signed with ES256. It says which account it is for, and may be 
 Secret or a Node; when that is gone, or another of the same name has taken its place, the token is
 worth nothing. Whether its signature is right is worked out once.
 
-Follows pkg/serviceaccount/claims.go and pkg/registry/core/serviceaccount/storage/token.go
-(Kubernetes 1.35).
+Follows kubernetes 1.35 pkg/registry/core/serviceaccount/storage/token.go TokenREST.Create;
+pkg/serviceaccount/claims.go Claims, validator.Validate.
 """
 
 from base64 import urlsafe_b64decode

@@ -1,7 +1,7 @@
 """
 Who sends a request: name, groups, uid and extra, and the names of the groups of all users.
 
-Follows apiserver/pkg/authentication/user/user.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/authentication/user/user.go Info, DefaultInfo.
 """
 
 from collections.abc import Mapping

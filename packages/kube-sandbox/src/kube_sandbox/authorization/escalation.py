@@ -5,8 +5,11 @@ Whoever writes a role must hold each of its rules already, or the right to `esca
 whoever binds one must hold its rules, or the right to `bind` it. What is missing is told rule by
 rule, in the API server's words.
 
-Follows pkg/registry/rbac/validation/rule.go and pkg/registry/rbac/role/policybased/storage.go
-(Kubernetes 1.35).
+Follows kubernetes 1.35 pkg/registry/rbac/role/policybased/storage.go Storage.Create;
+pkg/registry/rbac/rolebinding/policybased/storage.go Storage.Create;
+pkg/registry/rbac/validation/rule.go ConfirmNoEscalation; pkg/registry/rbac/escalation_check.go
+EscalationAllowed; k8s.io/component-helpers/auth/rbac/validation/policy_comparator.go Covers;
+pkg/registry/rbac/clusterrole/policybased/storage.go Storage.Create.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

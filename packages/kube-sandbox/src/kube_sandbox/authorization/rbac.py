@@ -5,7 +5,9 @@ Rules only ever allow. They come from Roles and ClusterRoles through bindings; t
 indexed by whom they name, since most requests come from the same few. Members of
 `system:masters` are allowed everything before anything is looked up.
 
-Follows plugin/pkg/auth/authorizer/rbac/rbac.go (Kubernetes 1.35).
+Follows kubernetes 1.35 plugin/pkg/auth/authorizer/rbac/rbac.go RBACAuthorizer.Authorize,
+RuleAllows; pkg/registry/rbac/validation/rule.go DefaultRuleResolver.VisitRulesFor, appliesTo;
+k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go ForbiddenStatusError.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

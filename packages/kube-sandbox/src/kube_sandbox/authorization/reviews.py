@@ -4,7 +4,11 @@ Questions that are sent as objects: may somebody do this, what may I do, who am 
 Each review takes the object that was sent and returns the same with an answer in its status.
 Nothing is stored. What stands in `metadata` is kept, for managed fields are recorded elsewhere.
 
-Follows pkg/registry/authorization and pkg/registry/authentication/tokenreview (Kubernetes 1.35).
+Follows kubernetes 1.35 pkg/registry/authorization/subjectaccessreview/rest.go REST.Create;
+pkg/registry/authorization/selfsubjectrulesreview/rest.go REST.Create;
+pkg/registry/authentication/tokenreview/storage.go REST.Create;
+pkg/registry/authentication/selfsubjectreview/rest.go REST.Create;
+pkg/apis/authorization/validation/validation.go ValidateSubjectAccessReviewSpec.
 """
 
 from collections.abc import Mapping

@@ -5,8 +5,10 @@ What their status says next is decided by `custom.conditions`; this writes it, t
 and shows objects by a schema that has changed. Work is done soon after the write that asks for it,
 never within it: whoever wrote gets their answer first, as from a real API server.
 
-Follows apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go and
-apiserver/customresource_handler.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go
+CRDFinalizer.sync, CRDFinalizer.deleteInstances;
+k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go
+crdHandler.updateCustomResourceDefinition.
 """
 
 from collections.abc import Callable

@@ -5,7 +5,11 @@ Pure but for what it remembers. As the recorder of real controllers: the same wo
 object raise the count of the first; after nine that differ only in their words the rest is combined
 in one.
 
-Follows client-go/tools/record/events_cache.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/client-go/tools/record/events_cache.go
+EventCorrelator.EventCorrelate, EventAggregator.EventAggregate, eventLogger.eventObserve;
+pkg/controller/controller_utils.go RealPodControl.createPods;
+pkg/controller/statefulset/stateful_pod_control.go StatefulPodControl.recordPodEvent,
+StatefulPodControl.recordClaimEvent.
 """
 
 from collections.abc import Mapping

@@ -10,7 +10,10 @@ is not there, or is another object of the same name, is *dangling*; one that is 
 waits for its dependents is *waiting*. A solid owner keeps its dependent, which loses its references
 to the others; without one the dependent goes. A kind that is not served is no evidence either way.
 
-Follows pkg/controller/garbagecollector (Kubernetes 1.35).
+Follows kubernetes 1.35 pkg/controller/garbagecollector/garbagecollector.go
+GarbageCollector.attemptToDeleteItem, GarbageCollector.processDeletingDependentsItem,
+GarbageCollector.orphanDependents; pkg/controller/garbagecollector/graph_builder.go
+GraphBuilder.processGraphChanges.
 """
 
 from collections.abc import Callable

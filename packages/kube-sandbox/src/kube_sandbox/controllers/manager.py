@@ -4,6 +4,9 @@ Runs garbage collection, the end of namespaces and pretended workloads as the st
 The store tells of each change while a request is still being answered, so nothing is done then:
 what is to be looked at is noted, and `run` does it later, between requests. Whatever is done goes
 through the verbs, as a controller's requests would, and comes back as the next changes.
+
+Follows kubernetes 1.35 pkg/controller/garbagecollector/garbagecollector.go GarbageCollector.Run;
+cmd/kube-controller-manager/app/controllermanager.go RunControllers.
 """
 
 import asyncio
@@ -379,6 +382,6 @@ def _set(metadata: dict[str, Any], name: str, values: list[Any]) -> None:
 def _log_refusal(error: StatusError, bucket: str, name: str) -> None:
     if error.code not in _PASSED:
         log.warning(
-            "background step refused",
+            "background step rejected",
             extra={"bucket": bucket, "object": name, "refusal": error.message},
         )

@@ -1,8 +1,10 @@
 """
 A namespace that comes or goes: furnished before anything is asked of it, and empty before it ends.
 
-Follows pkg/controller/namespace and pkg/controller/serviceaccount/serviceaccounts_controller.go
-(Kubernetes 1.35).
+Follows kubernetes 1.35 pkg/registry/core/namespace/storage/storage.go REST.Delete;
+pkg/controller/serviceaccount/serviceaccounts_controller.go
+ServiceAccountsController.syncNamespace;
+pkg/controller/certificates/rootcacertpublisher/publisher.go Publisher.syncNamespace.
 """
 
 from collections.abc import Callable

@@ -5,7 +5,9 @@ Knows nothing of what is looked at but its key, and has no clock. A key is due a
 earliest it was given: whoever looks then says when to look next. What was refused is tried again
 after a pause that doubles each time, as the queues of controllers do it.
 
-Follows client-go/util/workqueue (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/client-go/util/workqueue/rate_limiting_queue.go
+rateLimitingType.AddRateLimited; k8s.io/client-go/util/workqueue/default_rate_limiters.go
+TypedItemExponentialFailureRateLimiter.When.
 """
 
 import heapq

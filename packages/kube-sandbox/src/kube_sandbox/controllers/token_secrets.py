@@ -3,7 +3,8 @@ Secrets that hold the token of a service account: filled once they are there, go
 
 Tools that were written before tokens could be requested ask for one by such a Secret, and wait.
 
-Follows pkg/controller/serviceaccount/tokens_controller.go (Kubernetes 1.35).
+Follows kubernetes 1.35 pkg/controller/serviceaccount/tokens_controller.go
+TokensController.syncSecret, TokensController.generateTokenIfNeeded.
 """
 
 from base64 import b64encode

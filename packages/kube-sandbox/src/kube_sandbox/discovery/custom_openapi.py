@@ -5,7 +5,8 @@ Made as a real API server makes it: each kind's schema with what every object ha
 an operation for everything that can be asked. What all such documents share — parameters,
 components of the meta group — is given as data read from a real one.
 
-Follows apiextensions-apiserver/pkg/controller/openapi/builder/builder.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/builder.go
+BuildOpenAPIV3, builder.buildKubeNative, builder.buildRoute.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

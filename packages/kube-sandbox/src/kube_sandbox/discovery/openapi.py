@@ -7,7 +7,8 @@ kinds are made from what is served, again and again: only their hashes are kept.
 
 A hash in the address says which content is meant, so an answer to it never grows old.
 
-Follows kube-openapi/pkg/handler3/handler.go (Kubernetes 1.35).
+Follows kube-openapi 589584f1c912 pkg/handler3/handler.go OpenAPIService.HandleDiscovery,
+OpenAPIService.HandleGroupVersion.
 """
 
 import hashlib

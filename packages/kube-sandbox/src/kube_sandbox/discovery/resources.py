@@ -6,7 +6,10 @@ made when it is first asked for and kept until the registry changes. There are t
 same: a document for each group and version, and everything in one («aggregated»), which is what
 kubectl asks for.
 
-Follows apiserver/pkg/endpoints/discovery (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/discovery/aggregated/handler.go
+resourceDiscoveryManager.ServeHTTP; k8s.io/apiserver/pkg/endpoints/discovery/group.go
+NewAPIGroupHandler; k8s.io/apiserver/pkg/endpoints/discovery/version.go NewAPIVersionHandler;
+k8s.io/apiserver/pkg/endpoints/handlers/negotiation/errors.go NewNotAcceptableError.
 """
 
 import hashlib

@@ -5,7 +5,10 @@ JSON is tried first, since everybody sends it; YAML is JSON to whoever says so. 
 fields (types, unknown ones, nulls) is up to `round_trip_of` for built-in kinds, and to the
 strategy of custom ones.
 
-Follows apiserver/pkg/endpoints/handlers/create.go and update.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/create.go createHandler;
+k8s.io/apiserver/pkg/endpoints/handlers/patch.go applyPatcher.applyPatchToCurrentObject,
+applyPatchToObject; k8s.io/apiserver/pkg/endpoints/handlers/rest.go transformDecodeError,
+summarizeData.
 """
 
 import re

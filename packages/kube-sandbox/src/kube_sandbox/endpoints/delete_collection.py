@@ -1,7 +1,8 @@
 """
 Delete all objects that are selected, one by one.
 
-Follows apiserver/pkg/registry/generic/registry/store.go DeleteCollection (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/generic/registry/store.go
+Store.DeleteCollection.
 """
 
 from datetime import datetime

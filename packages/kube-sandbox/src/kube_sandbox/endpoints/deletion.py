@@ -4,8 +4,9 @@ Delete: at once, after a while, or when the last finalizer is gone.
 What the garbage collector is to do with dependents is left as a finalizer on the object. A Pod is
 given time to end; nothing else is.
 
-Follows apiserver/pkg/registry/generic/registry/store.go Delete and registry/rest/delete.go
-(Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/generic/registry/store.go Store.Delete,
+deletionFinalizersForGarbageCollection, markAsDeleting;
+k8s.io/apiserver/pkg/registry/rest/delete.go BeforeDelete.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,6 +2,8 @@
 What Go's JSON decoder says of a text that is no JSON, and how it calls the types of values.
 
 Only asked when a text is known to be wrong, so it goes through it character by character.
+
+Follows go 1.25 encoding/json/scanner.go checkValid, quoteChar, scanner.error.
 """
 
 from typing import Any

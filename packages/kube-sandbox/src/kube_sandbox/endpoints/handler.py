@@ -3,7 +3,10 @@ A request → its answer: who asks, what is meant, whether it is allowed, and wh
 
 Synchronous from beginning to end: a request sees one state of the store and leaves one behind.
 
-Follows apiserver/pkg/endpoints/handlers (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/installer.go
+APIInstaller.registerResourceHandlers;
+k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go crdHandler.ServeHTTP;
+k8s.io/apiserver/pkg/endpoints/filters/authorization.go WithAuthorization.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,8 @@
 """
 Impersonation: the `Impersonate-*` headers of a request.
 
-Follows apiserver/pkg/endpoints/filters/impersonation (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/filters/impersonation/impersonation.go
+WithImpersonation, buildImpersonationRequests.
 """
 
 from collections.abc import Iterable, Iterator

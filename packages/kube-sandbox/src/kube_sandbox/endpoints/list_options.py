@@ -1,7 +1,8 @@
 """
 Which combinations of `resourceVersion`, `resourceVersionMatch` and `sendInitialEvents` are allowed.
 
-Follows apimachinery/pkg/apis/meta/internalversion/validation/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/apis/meta/internalversion/validation/validation.go
+ValidateListOptions.
 """
 
 from kube_sandbox.api_errors import FieldError, invalid

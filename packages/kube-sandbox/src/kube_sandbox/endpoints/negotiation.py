@@ -4,7 +4,9 @@ In which form an answer is wanted: the object, its metadata alone, or a table.
 Only JSON is spoken (and YAML, to the client for nothing else); the forms are parameters of the
 media type, as in `application/json;as=Table;v=v1;g=meta.k8s.io`.
 
-Follows apiserver/pkg/endpoints/handlers/negotiation/negotiate.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go
+NegotiateOutputMediaType, NegotiateMediaTypeOptions, acceptMediaTypeOptions;
+k8s.io/apiserver/pkg/endpoints/handlers/negotiation/errors.go NewNotAcceptableError.
 """
 
 from dataclasses import dataclass

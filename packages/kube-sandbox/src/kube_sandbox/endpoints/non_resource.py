@@ -1,5 +1,9 @@
 """
 What is at the paths that name no resource: discovery, OpenAPI, health, the version.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/server/healthz/healthz.go InstallPathHandler;
+k8s.io/apiserver/pkg/server/routes/version.go Version.Install; pkg/routes/openidmetadata.go
+OpenIDMetadataServer.Install.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,10 @@
 """
 The parameters of requests: read, and refused with the API server's words if they make no sense.
 
-Follows apimachinery/pkg/apis/meta/v1/validation/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go
+ValidateDeleteOptions, ValidateCreateOptions, ValidatePatchOptions, ValidateFieldManager,
+ValidateDryRun; k8s.io/apiserver/pkg/endpoints/handlers/create.go managerOrUserAgent;
+k8s.io/apiserver/pkg/endpoints/handlers/delete.go DeleteResource.
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,8 @@ for it here: the store can tell any state of the past until it forgets it. So pa
 comes back for cost nothing, and a token survives a restart. Its form is the real API server's,
 and so are the words about one that is wrong.
 
-Follows apiserver/pkg/storage/continue.go and storage/etcd3/store.go GetList (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/storage/continue.go DecodeContinue, EncodeContinue;
+k8s.io/apiserver/pkg/storage/etcd3/store.go store.GetList.
 """
 
 import json

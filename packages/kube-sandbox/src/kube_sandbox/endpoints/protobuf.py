@@ -6,7 +6,8 @@ JSON for an answer. So it is read here and never written. Which field has which 
 (`documents/messages.json.xz`). A field that is zero and need not be told is left out, as it would
 be in JSON.
 
-Follows apimachinery/pkg/runtime/serializer/protobuf/protobuf.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go
+Serializer.Decode.
 """
 
 import lzma
@@ -44,7 +45,7 @@ def decoded(body: bytes) -> KubeObject:
     try:
         # Take apart what is around every object: its kind, and its content.
         if not body.startswith(_MAGIC):
-            raise _MalformedError("it does not begin with «k8s»")
+            raise _MalformedError("it does not begin with k8s")
         parts = {number: value for number, _, value in _fields(memoryview(body)[len(_MAGIC) :])}
         envelope_kind = {
             number: bytes(value).decode() for number, _, value in _fields(_view(parts.get(1)))

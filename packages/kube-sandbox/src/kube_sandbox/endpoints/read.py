@@ -1,7 +1,7 @@
 """
 Get, list and watch.
 
-Follows apiserver/pkg/endpoints/handlers/get.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/get.go GetResource, ListResource.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,8 @@ Method, path and query → what is asked for.
 Pure: the body and who asks come with it, nothing is looked up. Whether a group or a plural is
 served is for others to say.
 
-Follows apiserver/pkg/endpoints/request/requestinfo.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/request/requestinfo.go
+RequestInfoFactory.NewRequestInfo.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
 """
 Objects → the bytes that are sent, in the form that was asked for.
 
-Follows apiserver/pkg/endpoints/handlers/response.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/response.go
+transformResponseObject, doTransformObject.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -4,7 +4,9 @@ Scales: what is served at `…/scale` is an object of its own, worked out from a
 A write to it goes as any other, with the managed fields of the scale; what comes of it are the
 replicas of the object, and the version that is to be replaced.
 
-Follows pkg/registry/apps/deployment/storage/storage.go ScaleREST (Kubernetes 1.35).
+Follows kubernetes 1.35 pkg/registry/apps/deployment/storage/storage.go ScaleREST.Get,
+ScaleREST.Update, scaleUpdatedObjectInfo.UpdatedObject;
+k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go ScaleREST.Update.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,8 @@ Objects of the store as dicts, in the version that is asked for, and back.
 The store holds an object in one version, as the bytes that are sent. Whoever wants another version
 of it gets a conversion; most versions of a kind differ in their name alone.
 
-Follows apiserver/pkg/registry/generic/registry/store.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/serializer/versioning/versioning.go
+codec.Decode, codec.Encode.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,6 +2,10 @@
 What is served at an object's path but is no view of it, and kinds that are answered, never stored.
 
 Scales, tokens of service accounts, the finalizers of a namespace; reviews of who may do what.
+
+Follows kubernetes 1.35 pkg/registry/core/rest/storage_core.go legacyProvider.NewRESTStorage;
+pkg/registry/core/namespace/storage/storage.go FinalizeREST.Update;
+pkg/registry/core/serviceaccount/storage/token.go TokenREST.Create.
 """
 
 from collections.abc import Callable, Mapping

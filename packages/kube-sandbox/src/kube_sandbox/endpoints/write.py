@@ -6,8 +6,11 @@ read and brought into form, defaults are filled in, managed fields are worked ou
 place is there, then what the kind wants, then what all objects have in common; only then is it
 looked whether there is such an object already. A write that changes nothing is none.
 
-Follows apiserver/pkg/registry/rest/create.go and update.go, endpoints/handlers/patch.go (Kubernetes
-1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/generic/registry/store.go Store.Create,
+Store.Update; k8s.io/apiserver/pkg/endpoints/handlers/update.go UpdateResource;
+k8s.io/apiserver/pkg/endpoints/handlers/patch.go patcher.patchResource,
+applyPatcher.applyPatchToCurrentObject; k8s.io/apiserver/pkg/endpoints/handlers/rest.go
+dedupOwnerReferencesAndAddWarning.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,10 @@
 """
 One request that writes: what it is about, and whether an object is what it was sent as.
 
-Follows apiserver/pkg/registry/rest/create.go and update.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/rest/meta.go
+EnsureObjectNamespaceMatchesRequestNamespace; k8s.io/apiserver/pkg/endpoints/handlers/rest.go
+checkName; k8s.io/apiserver/pkg/registry/rest/update.go BeforeUpdate;
+k8s.io/apiserver/pkg/endpoints/handlers/namer.go ContextBasedNaming.Name.
 """
 
 from collections.abc import Callable, Mapping

@@ -3,6 +3,9 @@ YAML as an API server reads and writes it: JSON in another dress.
 
 Loaded when somebody sends or wants YAML: nearly everybody speaks JSON, and the library takes a
 noticeable part of a start.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/serializer/json/json.go Serializer.Decode,
+Serializer.doEncode.
 """
 
 from typing import Any
@@ -10,8 +13,7 @@ from typing import Any
 import yaml
 
 from kube_objects.refs import KubeObject
-from kube_objects.yaml_limits import Limits
-from kube_objects.yaml_values import build
+from kube_objects.yaml_values import Limits, build
 from kube_sandbox import api_errors
 
 _LIMITS = Limits(depth=1000, aliases=10_000)

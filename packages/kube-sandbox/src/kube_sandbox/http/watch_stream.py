@@ -1,7 +1,8 @@
 """
 A watch on the wire: waits until there are lines to send, or until something is due.
 
-Follows apiserver/pkg/endpoints/handlers/watch.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/watch.go WatchServer.HandleHTTP;
+k8s.io/apiserver/pkg/storage/cacher/watch_cache.go watchCache.waitUntilFreshAndBlock.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """
 How it is told that fields belong to others.
 
-Follows apimachinery/pkg/util/managedfields/internal/conflict.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/managedfields/internal/conflict.go
+NewConflictError, getConflictMessage, printManager.
 """
 
 from collections.abc import Mapping

@@ -4,6 +4,9 @@ What an object of a built-in kind holds before anything is set.
 In the API server built-in kinds are Go structs: some of their fields are there from the start,
 empty or zero, and so are not new when an object is created. Everything else counts as added. A
 custom resource starts with nothing.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go
+structuredMergeManager.Update, structuredMergeManager.Apply.
 """
 
 from typing import Any

@@ -3,7 +3,8 @@ The entries of `metadata.managedFields`: read, written, put in order.
 
 An entry that did not change is written as it was read.
 
-Follows apimachinery/pkg/util/managedfields/internal/managedfields.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/managedfields/internal/managedfields.go
+DecodeManagedFields, encodeManagedFields, sortEncodedManagedFields, BuildManagerIdentifier.
 """
 
 from collections.abc import Mapping, Sequence

@@ -9,7 +9,9 @@ be empty: a step under which nothing is in the set is left out. A set is never c
 
 How a value's type decides which paths it has is not known here.
 
-Follows structured-merge-diff/v6/fieldpath/set.go (Kubernetes 1.35).
+Follows structured-merge-diff 6.3 fieldpath/set.go Set.Union, Set.Difference, Set.Intersection,
+Set.RecursiveDifference; fieldpath/serialize.go Set.ToJSON, Set.FromJSON; fieldpath/element.go
+PathElement.Compare.
 """
 
 from collections.abc import Callable, Iterable, Iterator

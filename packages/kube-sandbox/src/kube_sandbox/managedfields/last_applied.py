@@ -5,7 +5,9 @@ Who went over to server-side apply with kubectl meets fields that their own form
 that stand in the annotation as they are live are no conflict. The annotation is kept up to
 date, so that the way back stays open.
 
-Follows apimachinery/pkg/util/managedfields/internal/lastapplied.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/managedfields/internal/lastappliedmanager.go
+lastAppliedManager.Apply, lastAppliedManager.allowedConflictsFromLastApplied;
+k8s.io/apimachinery/pkg/util/managedfields/internal/lastappliedupdater.go lastAppliedUpdater.Apply.
 """
 
 from typing import Any

@@ -10,7 +10,13 @@ They are called before a kind's strategy puts back what a write does not reach; 
 named by `Write.reset`. `restore_unchanged_times` comes after that: a write that changes nothing
 but times leaves those as they were.
 
-Follows apimachinery/pkg/util/managedfields/internal/fieldmanager.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/managedfields/internal/fieldmanager.go
+FieldManager.Update, FieldManager.Apply;
+k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go
+structuredMergeManager.Apply; k8s.io/apimachinery/pkg/util/managedfields/internal/capmanagers.go
+capManagersManager.capUpdateManagers;
+k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager/equality.go
+IgnoreManagedFieldsTimestampsTransformer.
 """
 
 from collections.abc import Mapping

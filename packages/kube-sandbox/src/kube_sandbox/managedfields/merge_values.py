@@ -4,7 +4,8 @@ Values made from others by their types: an applied one laid over a live one, or 
 Nothing is changed in place. What stays as it was is the same dict or list as before, so that
 whoever compares sees at once where nothing happened; `copy_value` breaks the ties.
 
-Follows structured-merge-diff/v6/typed/merge.go and remove.go (Kubernetes 1.35).
+Follows structured-merge-diff 6.3 typed/merge.go mergingWalker.merge; typed/remove.go
+removeItemsWithSchema; typed/reconcile_schema.go ReconcileFieldSetWithSchema.
 """
 
 from typing import Any

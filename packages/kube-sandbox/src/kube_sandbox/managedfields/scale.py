@@ -4,7 +4,8 @@ Managed fields of a scale: one field, which belongs to whoever owns the replicas
 A write to the scale is worked out on a Scale's own managed fields and carried back: who set the
 replicas there owns them in the object, and nobody else does any more.
 
-Follows apimachinery/pkg/util/managedfields/scalehandler.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go
+ScaleHandler.ToSubresource, ScaleHandler.ToParent.
 """
 
 from collections.abc import Mapping, Sequence

@@ -6,7 +6,8 @@ it; items of lists are named by their keys or values. Lists may hold several ite
 those are one path together. Equal parts of two values are not looked into, which is what makes an
 update cheap.
 
-Follows structured-merge-diff/v6/typed/tofieldset.go and compare.go (Kubernetes 1.35).
+Follows structured-merge-diff 6.3 typed/compare.go compareWalker.compare; typed/tofieldset.go
+toFieldSetWalker.toFieldSet; typed/helpers.go listItemToPathElement.
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,8 @@ Of an OpenAPI schema this keeps which values may stand where, how lists tell the
 what is atomic. A part is worked out when the first value is met there, since most of a large schema
 is never used. What an object's own fields (`metadata` and such) look like is known for every kind.
 
-Follows apimachinery/pkg/util/managedfields/internal/typeconverter.go (Kubernetes 1.35).
+Follows kube-openapi 589584f1c912 pkg/schemaconv/openapi.go ToSchemaFromOpenAPI; kubernetes 1.35
+k8s.io/apimachinery/pkg/util/managedfields/internal/typeconverter.go NewTypeConverter.
 """
 
 from collections.abc import Mapping

@@ -9,7 +9,7 @@ Every owner has written under some version of the kind. What happened to its fie
 in that version's schema, since versions differ in nothing else here; owners under versions that are
 no longer there are forgotten, except that a custom resource then cannot be written.
 
-Follows structured-merge-diff/v6/merge/update.go (Kubernetes 1.35).
+Follows structured-merge-diff 6.3 merge/update.go Updater.Update, Updater.Apply, Updater.prune.
 """
 
 from collections.abc import Mapping

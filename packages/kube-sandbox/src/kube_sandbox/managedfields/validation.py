@@ -4,7 +4,7 @@ Does a value fit its type, and if not: why, in the API server's own words.
 The question is asked of every object that is merged or compared, the reasons only of those that
 do not fit.
 
-Follows structured-merge-diff/v6/typed/validate.go (Kubernetes 1.35).
+Follows structured-merge-diff 6.3 typed/validate.go validatingObjectWalker.validate.
 """
 
 from typing import Any

@@ -6,8 +6,8 @@ the end, `replace` makes a key that is not there, `copy` of what is not there wr
 patch that does not fit is rejected in the same words. Neither an object nor a patch is changed;
 what comes back shares their parts.
 
-Follows gopkg.in/evanphx/json-patch.v4 as vendored, and apiserver/pkg/endpoints/handlers/patch.go
-(Kubernetes 1.35).
+Follows json-patch 4.13.0 patch.go Patch.ApplyIndent; merge.go MergePatch; kubernetes 1.35
+k8s.io/apiserver/pkg/endpoints/handlers/patch.go jsonPatcher.applyJSPatch.
 """
 
 import re

@@ -4,7 +4,8 @@ The order of lists that are merged by strategic merge patches, and what can be w
 Two orders meet: that of a patch, and that of the object it changes. An item is known by itself or,
 if it is an object, by the value of its merge key.
 
-Follows apimachinery/pkg/util/strategicpatch/patch.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/strategicpatch/patch.go
+mergePatchIntoOriginal, normalizeElementOrder, partitionMapsByPresentInList.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -9,7 +9,9 @@ with the items that only the object has put where the object's own order would h
 Neither an object nor a patch is changed. A mistake in a patch that the API server has no code for
 is answered with 500, as there.
 
-Follows apimachinery/pkg/util/strategicpatch/patch.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/strategicpatch/patch.go
+StrategicMergeMapPatchUsingLookupPatchMeta, mergeMap, mergeSlice;
+k8s.io/apimachinery/pkg/util/mergepatch/errors.go ErrNoMergeKey.
 """
 
 from collections.abc import Mapping

@@ -3,6 +3,10 @@ The built-in kinds: how each is served, as a real API server tells it in its dis
 
 Read from `documents/discovery.json`. Schemas come from the catalogue, each when its kind is first
 written: resolving all of them would take a noticeable part of a start.
+
+Follows kubernetes 1.35 pkg/controlplane/instance.go DefaultAPIResourceConfigSource;
+k8s.io/apiserver/pkg/server/storage/resource_encoding_config.go
+DefaultResourceEncodingConfig.StorageEncodingFor.
 """
 
 import hashlib

@@ -1,9 +1,12 @@
 """
 Cron schedules: `*/5 * * * *`, `@daily`, `@every 90s`, `TZ=Europe/Rome 0 9 * * 1-5`.
 
-Follows github.com/robfig/cron v3.0.1 (parser.go, spec.go, constantdelay.go), which Kubernetes uses
-to validate CronJobs and to run them; so the same parser serves both here, and what is accepted can
-be run. Error messages are the library's.
+Kubernetes uses one library to validate CronJobs and to run them; so the same parser serves both
+here, and what is accepted can be run. Error messages are the library's.
+
+Follows cron 3.0.1 parser.go Parser.Parse, getField, getRange, parseDescriptor; spec.go
+SpecSchedule.Next; constantdelay.go ConstantDelaySchedule.Next; kubernetes 1.35
+pkg/apis/batch/validation/validation.go validateScheduleFormat.
 """
 
 import re

@@ -1,8 +1,8 @@
 """
 Constructors of field errors, in the words of the API server.
 
-Follows apimachinery/pkg/util/validation/field/errors.go (Kubernetes 1.35). People and programs read
-these texts, so they are the same to the letter.
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/validation/field/errors.go Error.ErrorBody;
+k8s.io/apimachinery/pkg/util/validation/field/path.go Path.String.
 """
 
 from collections.abc import Iterable, Mapping

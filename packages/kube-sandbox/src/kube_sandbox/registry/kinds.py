@@ -3,8 +3,6 @@ The kinds that are served, built-in and custom: what discovery tells, and what a
 
 All versions of a kind share one bucket of the store; each version is served by a `Served` of its
 own. The registry changes while it runs, as CustomResourceDefinitions come and go.
-
-Follows apiserver/pkg/endpoints/installer.go (Kubernetes 1.35).
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -5,7 +5,10 @@ A rule takes a text and returns what is wrong with it, nothing if all is well. A
 names of objects, and prefixes that a generated name will begin with. The messages are the API
 server's to the letter, down to lengths that one rule counts in characters and another in bytes.
 
-Follows apimachinery/pkg/util/validation/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/validation/validation.go IsDNS1123Label,
+IsDNS1123Subdomain, IsQualifiedName; k8s.io/apimachinery/pkg/api/validation/generic.go
+NameIsDNSSubdomain; k8s.io/apimachinery/pkg/api/validation/path/name.go IsValidPathSegmentName;
+k8s.io/apiserver/pkg/storage/names/generate.go simpleNameGenerator.GenerateName.
 """
 
 import re

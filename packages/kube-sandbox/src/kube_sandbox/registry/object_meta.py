@@ -5,7 +5,9 @@ A kind's own checks begin with `validate_create` (or `validate_update`), with it
 Around them stand those that are the same for all kinds: `common_create` is asked after a kind
 had nothing to say, `common_update` before it; an error that both find is told by both.
 
-Follows apimachinery/pkg/api/validation/objectmeta.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/validation/objectmeta.go ValidateObjectMeta,
+ValidateObjectMetaUpdate; k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go
+ValidateLabelSelector, ValidateManagedFields.
 """
 
 from collections.abc import Iterable, Mapping

@@ -3,7 +3,11 @@ Which fields of a kind can be asked for in a field selector, and where they are.
 
 Every kind has `metadata.name`, and nearly every one `metadata.namespace`; those need no reader.
 
-Follows pkg/apis/core/v1/conversion.go and the conversions of other groups (Kubernetes 1.35).
+Follows kubernetes 1.35 pkg/apis/core/v1/conversion.go AddFieldLabelConversionsForNamespace,
+AddFieldLabelConversionsForEvent; pkg/registry/core/pod/strategy.go ToSelectableFields;
+k8s.io/apiextensions-apiserver/pkg/registry/customresource/strategy.go
+customResourceStrategy.GetAttrs; k8s.io/apimachinery/pkg/runtime/conversion.go
+DefaultMetaV1FieldSelectorConversion.
 """
 
 from collections.abc import Callable, Mapping

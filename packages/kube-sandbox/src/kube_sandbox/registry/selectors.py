@@ -5,8 +5,8 @@ Which fields can be asked for is the kind's, as data below. Names and namespaces
 what the store knows of an object; only other fields need the object itself, and it is asked for
 when they are met.
 
-Follows apimachinery/pkg/labels/selector.go and apimachinery/pkg/fields/selector.go (Kubernetes
-1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/labels/selector.go Parse, Parser.parseRequirement;
+k8s.io/apimachinery/pkg/fields/selector.go ParseSelector, UnescapeValue.
 """
 
 import re

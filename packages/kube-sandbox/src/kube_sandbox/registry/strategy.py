@@ -10,7 +10,8 @@ What the verbs do themselves, for every kind: names and `generateName`, uid, cre
 resourceVersion, deletionTimestamp and finalizers, the checks of `metadata` that all objects share
 (`object_meta`), managed fields, dry runs. What stands in `metadata.generation` is the strategy's.
 
-Follows apiserver/pkg/registry/rest/create.go and update.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/rest/create.go RESTCreateStrategy;
+k8s.io/apiserver/pkg/registry/rest/update.go RESTUpdateStrategy.
 """
 
 from collections.abc import Callable, Mapping

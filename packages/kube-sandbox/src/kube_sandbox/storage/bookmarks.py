@@ -5,7 +5,9 @@ A built-in kind is a Go struct in the real API server, and a bookmark is that st
 in it: fields that are always written are there, with Go's zero values. Clients ignore them. They
 are here as they were seen, since a watch should not be told apart by them.
 
-Follows apiserver/pkg/storage/cacher/cacher.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/storage/cacher/cacher.go Cacher.dispatchEvents,
+Cacher.dispatchEvent; k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go
+cacheWatcher.nextBookmarkTime.
 """
 
 from collections.abc import Callable

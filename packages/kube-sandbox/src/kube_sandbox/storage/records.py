@@ -4,6 +4,9 @@ An object as it is stored, a change of it, and the objects of one kind in their 
 The order is that in which an API server lists: of `namespace/name` as text, so `a-b/x` comes before
 `a/x`. A state of the past needs no copy: it is today's without the changes made since, and those
 are remembered anyway, for watches.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/storage/cacher/store_btree.go threadedStoreIndexer;
+k8s.io/apiserver/pkg/storage/cacher/watch_cache.go watchCacheEvent.
 """
 
 from bisect import bisect_left, bisect_right

@@ -4,7 +4,9 @@ The options of lists and watches that are about versions, and what the versions 
 Pure: nothing waits here. The caller holds a request for a version that is yet to come until the
 store has it or `FRESHNESS_TIMEOUT` is over; then `require_version` rejects it.
 
-Follows apiserver/pkg/storage/api_object_versioner.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/storage/api_object_versioner.go
+APIObjectVersioner.ParseResourceVersion; k8s.io/apiserver/pkg/storage/errors.go
+NewTooLargeResourceVersionError.
 """
 
 from dataclasses import dataclass

@@ -9,7 +9,8 @@ what is forgotten is too old for watches and for lists alike.
 What must not be lost is written before it is true: a `Recorder` sees a change first, and if it
 raises, nothing has happened and nobody was told.
 
-Follows apiserver/pkg/storage/etcd3/store.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/storage/cacher/watch_cache.go watchCache.processEvent,
+watchCache.getAllEventsSinceLocked.
 """
 
 from collections import deque

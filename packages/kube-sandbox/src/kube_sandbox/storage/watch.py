@@ -7,7 +7,8 @@ records, shared with the store, and become lines only as they are taken; objects
 a client that reads slowly costs little, and one that falls too far behind is let go: it comes back
 and asks from the last version it saw.
 
-Follows apiserver/pkg/storage/cacher/cache_watcher.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go cacheWatcher.process,
+cacheWatcher.convertToWatchEvent.
 """
 
 from collections import deque

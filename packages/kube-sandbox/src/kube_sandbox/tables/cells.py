@@ -1,17 +1,51 @@
 """
-What cells of many kinds have in common: labels, selectors, containers, lists that are cut short.
+Parts of cells that many kinds share: labels, selectors, containers, truncated lists.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go layoutContainerCells,
+translateTimestampSince, listWithMoreString; k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go
+FormatLabelSelector; k8s.io/apimachinery/pkg/util/duration/duration.go HumanDuration.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.tables.ages import Clock
+from kube_objects.times import format_span, parse_time
+
+UNKNOWN = "<unknown>"
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What time it is while a table is made."""
+
+    now: datetime
+
+    def since(self, written: object) -> str:
+        """Print how long ago a time was."""
+        found = parse_time(written)
+        return format_span(self.now - found) if found else UNKNOWN
+
 
 Cells = list[Any]
 Print = Callable[[KubeObject, Clock], Cells]
 NONE = "<none>"
 UNSET = "<unset>"
+
+
+class Printers(dict[str, Print]):
+    """The functions that print the cells of a row, by `group/Kind`."""
+
+    def of(self, *kinds: str) -> Callable[[Print], Print]:
+        """Return a decorator that registers a function as the printer of kinds."""
+
+        def register(print_cells: Print) -> Print:
+            self.update(dict.fromkeys(kinds, print_cells))
+            return print_cells
+
+        return register
 
 
 def at(obj: Any, *path: str) -> Any:
@@ -53,24 +87,21 @@ def labels(found: Mapping[str, str] | None) -> str:
 
 
 def selector(found: Any) -> str:
-    """Print a label selector; one that asks nothing as an empty text."""
-    asked = [(key, f"{key}={value}") for key, value in (at(found, "matchLabels") or {}).items()]
-    asked += [(text(each, "key"), _expression(each)) for each in items(found, "matchExpressions")]
-    return ",".join(printed for _, printed in sorted(asked, key=lambda each: each[0]))
-
-
-def _expression(found: Any) -> str:
-    key, operator = text(found, "key"), text(found, "operator")
-    values = ",".join(sorted(items(found, "values")))
-    match operator:
-        case "In":
-            return f"{key} in ({values})"
-        case "NotIn":
-            return f"{key} notin ({values})"
-        case "DoesNotExist":
-            return f"!{key}"
-        case _:
-            return key
+    """Print a label selector; an empty selector as an empty text."""
+    terms = [(key, f"{key}={value}") for key, value in (at(found, "matchLabels") or {}).items()]
+    for requirement in items(found, "matchExpressions"):
+        key, operator = text(requirement, "key"), text(requirement, "operator")
+        values = ",".join(sorted(items(requirement, "values")))
+        match operator:
+            case "In":
+                terms.append((key, f"{key} in ({values})"))
+            case "NotIn":
+                terms.append((key, f"{key} notin ({values})"))
+            case "DoesNotExist":
+                terms.append((key, f"!{key}"))
+            case _:
+                terms.append((key, key))
+    return ",".join(printed for _, printed in sorted(terms, key=lambda term: term[0]))
 
 
 def containers(template: Any) -> list[str]:
@@ -80,20 +111,20 @@ def containers(template: Any) -> list[str]:
 
 
 def cut(found: Sequence[str], most: int, *, empty: str = UNSET, total: int | None = None) -> str:
-    """Print the first of many."""
+    """Print the first `most` texts and how many more there are."""
     shown = ",".join(found[:most])
     count = len(found) if total is None else total
     return f"{shown} + {count - most} more..." if len(found) > most else shown or empty
 
 
 def condition(obj: Any, sort: str) -> Any:
-    """Return a condition of a sort, or `None`."""
+    """Return the condition of a type, or `None`."""
     found = items(obj, "status", "conditions")
     return next((each for each in found if at(each, "type") == sort), None)
 
 
 def is_true(obj: Any, sort: str) -> bool:
-    """Say whether a condition is true."""
+    """Return whether a condition is true."""
     return bool(at(condition(obj, sort), "status") == "True")
 
 

@@ -2,8 +2,11 @@
 The columns of built-in kinds, as data: `columns.json.zlib` beside this file.
 
 It was recorded from an API server (tools/recording/tables.py). Kinds are named `group/Kind`; texts
-that many columns share are stored once. A kind that is not there has a name and the time at which
-it was made.
+that many columns share are stored once. A kind without recorded columns
+has its name and its creation time.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go AddHandlers;
+k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor/tableconvertor.go New.
 """
 
 import json
@@ -36,7 +39,7 @@ def _definition(name: str, sort: str, shape: str, text: int, priority: int) -> D
 
 @cache
 def built_in(group: str, kind: str) -> list[Definition] | None:
-    """Return the columns of a kind that has its own; they are shared, and not to be changed."""
+    """Return the columns of a kind that has its own; they are shared: do not change them."""
     found = _recorded()["kinds"].get(f"{group}/{kind}")
     return None if found is None else [_definition(*each) for each in found]
 
@@ -50,18 +53,19 @@ def default_columns() -> list[Definition]:
 @cache
 def custom(columns: tuple[Column, ...]) -> list[Definition]:
     """Return the columns of a custom kind."""
-    return [default_columns()[0], *map(_custom_definition, columns)]
-
-
-def _custom_definition(column: Column) -> Definition:
-    text = f"Custom resource definition column (in JSONPath format): {column.path}"
-    return {
-        "name": column.name,
-        "type": column.type,
-        "format": column.format,
-        "description": column.description or text,
-        "priority": column.priority,
-    }
+    definitions = [default_columns()[0]]
+    for column in columns:
+        text = f"Custom resource definition column (in JSONPath format): {column.path}"
+        definitions.append(
+            {
+                "name": column.name,
+                "type": column.type,
+                "format": column.format,
+                "description": column.description or text,
+                "priority": column.priority,
+            }
+        )
+    return definitions
 
 
 @cache

@@ -4,6 +4,9 @@ JSONPath as kubectl has it, for the columns of custom kinds and for selectable f
 A path is compiled once into steps; a step takes the values found so far to those it leads to. Keys
 that are missing lead nowhere; a step that cannot be taken (an index beyond the end, a filter over
 no list) makes the whole path find nothing.
+
+Follows kubernetes 1.35 k8s.io/client-go/util/jsonpath/jsonpath.go JSONPath.FindResults;
+k8s.io/client-go/util/jsonpath/parser.go Parse.
 """
 
 import re
@@ -96,14 +99,27 @@ class _Parser:
         if char == "[":
             return self._brackets()
         if char in "\"'":
-            return [_constant(self._quoted(char))]
+            for at in range(self._at + 1, len(self._text)):
+                if self._text[at] == char and self._text[at - 1] != "\\":
+                    found, self._at = self._text[self._at + 1 : at], at + 1
+                    text = re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), found)
+                    return [_constant(text)]
+            raise BadPathError("unterminated quoted string")
         if char == ".":
             self._at += 1
             return [self._field()]
         if char in "+-" or char.isdigit():
-            return [_constant(self._number())]
+            written = _NUMBER.match(self._text, self._at)
+            text = written.group() if written else ""
+            self._at += len(text)
+            try:
+                number: int | float = float(text) if "." in text else int(text)
+            except ValueError:
+                raise BadPathError(f"cannot parse number {text}") from None
+            return [_constant(number)]
         if char == "_" or char.isalpha():
-            return [self._word()]
+            name = self._name()
+            return [_constant(name == "true") if name in ("true", "false") else _path_not_found]
         raise BadPathError(f"unrecognized character in action: {char!r}")
 
     def _name(self) -> str:
@@ -114,31 +130,9 @@ class _Parser:
 
     def _field(self) -> Step:
         name = self._name()
-        return _children if name == "*" else _field(name)
-
-    def _word(self) -> Step:
-        name = self._name()
-        if name in ("true", "false"):
-            return _constant(name == "true")
-        return _path_not_found
-
-    def _number(self) -> int | float:
-        written = _NUMBER.match(self._text, self._at)
-        text = written.group() if written else ""
-        self._at += len(text)
-        try:
-            return float(text) if "." in text else int(text)
-        except ValueError:
-            raise BadPathError(f"cannot parse number {text}") from None
-
-    def _quoted(self, quote: str) -> str:
-        found = ""
-        for at in range(self._at + 1, len(self._text)):
-            if self._text[at] == quote and self._text[at - 1] != "\\":
-                self._at, start = at + 1, self._at + 1
-                found = self._text[start:at]
-                return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), found)
-        raise BadPathError("unterminated quoted string")
+        if name == "*":
+            return lambda values: [each for value in values for each in _inside(value)]
+        return _field(name)
 
     def _brackets(self) -> list[Step]:
         end = self._text.find("]", self._at)
@@ -148,7 +142,18 @@ class _Parser:
         self._at = end + 1
         parts = inside.split(",")
         if len(parts) > 1:
-            return [_union([_Parser(f"[{each.strip(' ')}]").steps() for each in parts])]
+            choices = [_Parser(f"[{each.strip(' ')}]").steps() for each in parts]
+
+            def union(values: list[Any]) -> list[Any]:
+                found: list[Any] = []
+                for steps in choices:
+                    here = values
+                    for each in steps:
+                        here = each(here)
+                    found += here
+                return found
+
+            return [union]
         if key := _KEY.fullmatch(inside):
             return _Parser(f".{key[1]}").steps()
         return [_slice(":" if inside == "*" else inside)]
@@ -170,14 +175,15 @@ class _Parser:
         if written := _FILTER.fullmatch(inside):
             left, operator, right = written.groups()
             return _filter(_Parser(left).steps(), operator, _Parser(right).steps())
-        return _exists_filter(_Parser(inside).steps())
+        steps = _Parser(inside).steps()
 
+        def has(item: Any) -> bool:
+            try:
+                return bool(_follow(steps, item))
+            except _PathNotFoundError:
+                return True
 
-def _follow(steps: list[Step], value: Any) -> list[Any]:
-    found = [value]
-    for step in steps:
-        found = step(found)
-    return found
+        return lambda values: [each for each in _items(values) if has(each)]
 
 
 def _path_not_found(values: list[Any]) -> list[Any]:
@@ -186,6 +192,13 @@ def _path_not_found(values: list[Any]) -> list[Any]:
 
 def _constant(value: Any) -> Step:
     return lambda values: [value] * len(values)
+
+
+def _follow(steps: list[Step], value: Any) -> list[Any]:
+    found = [value]
+    for step in steps:
+        found = step(found)
+    return found
 
 
 def _field(name: str) -> Step:
@@ -198,10 +211,6 @@ def _inside(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | str) else []
 
 
-def _children(values: list[Any]) -> list[Any]:
-    return [each for value in values for each in _inside(value)]
-
-
 def _recursive(values: list[Any]) -> list[Any]:
     found = []
     for value in values:
@@ -209,19 +218,6 @@ def _recursive(values: list[Any]) -> list[Any]:
         if inside:
             found += [value, *_recursive(inside)]
     return found
-
-
-def _union(choices: list[list[Step]]) -> Step:
-    def step(values: list[Any]) -> list[Any]:
-        found: list[Any] = []
-        for steps in choices:
-            here = values
-            for each in steps:
-                here = each(here)
-            found += here
-        return found
-
-    return step
 
 
 def _slice(written: str) -> Step:
@@ -263,16 +259,6 @@ def _items(values: list[Any]) -> list[Any]:
     return [each for value in values for each in value]
 
 
-def _exists_filter(steps: list[Step]) -> Step:
-    def has(item: Any) -> bool:
-        try:
-            return bool(_follow(steps, item))
-        except _PathNotFoundError:
-            return True
-
-    return lambda values: [each for each in _items(values) if has(each)]
-
-
 def _filter(left: list[Step], operator: str, right: list[Step]) -> Step:
     compare = _COMPARISONS.get(operator)
 
@@ -285,7 +271,13 @@ def _filter(left: list[Step], operator: str, right: list[Step]) -> Step:
             if len(found) > 1 or compare is None:
                 raise _PathNotFoundError
             sides.append(found[0])
-        return _compared(sides[0], sides[1], operator, compare)
+        one, other = sides
+        # Values of different types cannot be compared, nor can booleans be ordered.
+        if type(one) is not type(other) or compare is None or one is None:
+            raise _PathNotFoundError
+        if isinstance(one, dict | list) or (isinstance(one, bool) and operator not in ("==", "!=")):
+            raise _PathNotFoundError
+        return compare(one, other)
 
     return lambda values: [each for each in _items(values) if passes(each)]
 
@@ -298,14 +290,3 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<=": lambda one, other: one <= other,
     ">=": lambda one, other: one >= other,
 }
-
-
-def _compared(
-    one: Any, other: Any, operator: str, compare: Callable[[Any, Any], bool] | None
-) -> bool:
-    """Compare two values of one type; others cannot be compared, nor can truths be ordered."""
-    if type(one) is not type(other) or compare is None or one is None:
-        raise _PathNotFoundError
-    if isinstance(one, dict | list) or (isinstance(one, bool) and operator not in ("==", "!=")):
-        raise _PathNotFoundError
-    return compare(one, other)

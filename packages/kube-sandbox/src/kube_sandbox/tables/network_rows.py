@@ -1,17 +1,18 @@
 """
-The rows of kinds that are about the network, volumes and nodes.
+Rows of network kinds, volumes and nodes.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go printService, printIngress,
+printEndpointSlice, printPersistentVolume, printNode.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from kube_objects.refs import KubeObject
-from kube_sandbox.tables.ages import UNKNOWN, Clock
 from kube_sandbox.tables.cells import (
     NONE,
+    UNKNOWN,
     UNSET,
     Cells,
-    Print,
+    Clock,
+    Printers,
     age_of,
     at,
     condition,
@@ -35,31 +36,37 @@ _CLASS = "volume.beta.kubernetes.io/storage-class"
 _ROLE = "node-role.kubernetes.io/"
 
 
+ROWS = Printers()
+
+
+@ROWS.of("/Service")
 def _service(obj: KubeObject, clock: Clock) -> Cells:
     addresses = items(obj, "spec", "clusterIPs")
+    external = items(obj, "spec", "externalIPs")
+    match text(obj, "spec", "type"):
+        case "ClusterIP" | "NodePort":
+            shown = joined(external) or NONE
+        case "LoadBalancer":
+            balancer = _ingress_points(obj)
+            shown = joined([balancer, *external] if balancer else external) or "<pending>"
+        case "ExternalName":
+            shown = text(obj, "spec", "externalName")
+        case _:
+            shown = UNKNOWN
+    ports = []
+    for port in items(obj, "spec", "ports"):
+        node = number(port, "nodePort")
+        outside = f":{node}" if node else ""
+        ports.append(f"{number(port, 'port')}{outside}/{text(port, 'protocol')}")
     return [
         name_of(obj),
         text(obj, "spec", "type"),
         addresses[0] if addresses else NONE,
-        _external(obj),
-        joined(map(_port, items(obj, "spec", "ports"))) or NONE,
+        shown,
+        joined(ports) or NONE,
         age_of(obj, clock),
         labels(at(obj, "spec", "selector")),
     ]
-
-
-def _external(obj: KubeObject) -> str:
-    given = items(obj, "spec", "externalIPs")
-    match text(obj, "spec", "type"):
-        case "ClusterIP" | "NodePort":
-            return joined(given) or NONE
-        case "LoadBalancer":
-            balancer = _ingress_points(obj)
-            return joined([balancer, *given] if balancer else given) or "<pending>"
-        case "ExternalName":
-            return text(obj, "spec", "externalName")
-        case _:
-            return UNKNOWN
 
 
 def _ingress_points(obj: KubeObject) -> str:
@@ -68,35 +75,29 @@ def _ingress_points(obj: KubeObject) -> str:
     return joined(sorted(points - {""}))
 
 
-def _port(port: Any) -> str:
-    node = number(port, "nodePort")
-    outside = f":{node}" if node else ""
-    return f"{number(port, 'port')}{outside}/{text(port, 'protocol')}"
-
-
+@ROWS.of("networking.k8s.io/Ingress")
 def _ingress(obj: KubeObject, clock: Clock) -> Cells:
+    rules = items(obj, "spec", "rules")
+    hosts: list[str] = []
+    more = False
+    for rule in rules:
+        more = more or len(hosts) == 3
+        if not more and (host := text(rule, "host")):
+            hosts.append(host)
+    shown = joined(hosts) or "*"
+    if more and hosts:
+        shown += f" + {len(rules) - 3} more..."
     return [
         name_of(obj),
         text(obj, "spec", "ingressClassName", absent=NONE),
-        _hosts(items(obj, "spec", "rules")),
+        shown,
         _ingress_points(obj),
         "80, 443" if items(obj, "spec", "tls") else "80",
         age_of(obj, clock),
     ]
 
 
-def _hosts(rules: list[Any]) -> str:
-    shown: list[str] = []
-    more = False
-    for rule in rules:
-        more = more or len(shown) == 3
-        if not more and (host := text(rule, "host")):
-            shown.append(host)
-    if not shown:
-        return "*"
-    return f"{joined(shown)} + {len(rules) - 3} more..." if more else joined(shown)
-
-
+@ROWS.of("networking.k8s.io/IngressClass")
 def _ingress_class(obj: KubeObject, clock: Clock) -> Cells:
     found = at(obj, "spec", "parameters")
     shown = NONE
@@ -107,10 +108,12 @@ def _ingress_class(obj: KubeObject, clock: Clock) -> Cells:
     return [name_of(obj), text(obj, "spec", "controller"), shown, age_of(obj, clock)]
 
 
+@ROWS.of("networking.k8s.io/NetworkPolicy")
 def _network_policy(obj: KubeObject, clock: Clock) -> Cells:
     return [name_of(obj), selector(at(obj, "spec", "podSelector")) or NONE, age_of(obj, clock)]
 
 
+@ROWS.of("networking.k8s.io/IPAddress")
 def _ip_address(obj: KubeObject, clock: Clock) -> Cells:
     parent = at(obj, "spec", "parentRef")
     shown = NONE
@@ -122,38 +125,37 @@ def _ip_address(obj: KubeObject, clock: Clock) -> Cells:
     return [name_of(obj), shown, age_of(obj, clock)]
 
 
+@ROWS.of("networking.k8s.io/ServiceCIDR")
 def _service_cidr(obj: KubeObject, clock: Clock) -> Cells:
     return [name_of(obj), joined(items(obj, "spec", "cidrs")), age_of(obj, clock)]
 
 
+@ROWS.of("/Endpoints")
 def _endpoints(obj: KubeObject, clock: Clock) -> Cells:
     subsets = items(obj, "subsets")
-    shown = list(_addresses(subsets))
-    told = cut(shown, 3, empty="") if subsets else NONE
-    return [name_of(obj), told, age_of(obj, clock)]
-
-
-def _addresses(subsets: list[Any]) -> Iterable[str]:
+    shown: list[str] = []
     for subset in subsets:
         for port in items(subset, "ports") or [None]:
             for each in items(subset, "addresses"):
                 ip = text(each, "ip")
                 host = f"[{ip}]" if ":" in ip else ip
-                yield ip if port is None else f"{host}:{number(port, 'port')}"
+                shown.append(ip if port is None else f"{host}:{number(port, 'port')}")
+    printed = cut(shown, 3, empty="") if subsets else NONE
+    return [name_of(obj), printed, age_of(obj, clock)]
 
 
+@ROWS.of("discovery.k8s.io/EndpointSlice")
 def _endpoint_slice(obj: KubeObject, clock: Clock) -> Cells:
-    ports = [_slice_port(each) for each in items(obj, "ports")]
+    ports: list[str] = []
+    for each in items(obj, "ports"):
+        found = at(each, "port")
+        ports.append(text(each, "name", absent="*") if found is None else str(found))
     addresses = [ip for each in items(obj, "endpoints") for ip in items(each, "addresses")]
     shown = (cut(ports, 3), cut(addresses, 3))
     return [name_of(obj), text(obj, "addressType"), *shown, age_of(obj, clock)]
 
 
-def _slice_port(port: Any) -> str:
-    found = at(port, "port")
-    return text(port, "name", absent="*") if found is None else str(found)
-
-
+@ROWS.of("/PersistentVolume")
 def _volume(obj: KubeObject, clock: Clock) -> Cells:
     claim = at(obj, "spec", "claimRef")
     return [
@@ -171,6 +173,7 @@ def _volume(obj: KubeObject, clock: Clock) -> Cells:
     ]
 
 
+@ROWS.of("/PersistentVolumeClaim")
 def _claim(obj: KubeObject, clock: Clock) -> Cells:
     bound = text(obj, "spec", "volumeName")
     return [
@@ -187,8 +190,8 @@ def _claim(obj: KubeObject, clock: Clock) -> Cells:
 
 
 def _phase(obj: KubeObject) -> str:
-    goes = at(obj, "metadata", "deletionTimestamp") is not None
-    return "Terminating" if goes else text(obj, "status", "phase")
+    is_deleted = at(obj, "metadata", "deletionTimestamp") is not None
+    return "Terminating" if is_deleted else text(obj, "status", "phase")
 
 
 def _access(modes: list[str]) -> str:
@@ -200,6 +203,7 @@ def _storage_class_of(obj: KubeObject) -> str:
     return text(obj, "spec", "storageClassName") if old is None else str(old)
 
 
+@ROWS.of("storage.k8s.io/StorageClass")
 def _storage_class(obj: KubeObject, clock: Clock) -> Cells:
     annotations = at(obj, "metadata", "annotations") or {}
     marks = (
@@ -217,6 +221,7 @@ def _storage_class(obj: KubeObject, clock: Clock) -> Cells:
     ]
 
 
+@ROWS.of("storage.k8s.io/VolumeAttachment")
 def _volume_attachment(obj: KubeObject, clock: Clock) -> Cells:
     return [
         name_of(obj),
@@ -228,14 +233,17 @@ def _volume_attachment(obj: KubeObject, clock: Clock) -> Cells:
     ]
 
 
+@ROWS.of("storage.k8s.io/VolumeAttributesClass")
 def _attributes_class(obj: KubeObject, clock: Clock) -> Cells:
     return [name_of(obj), text(obj, "driverName"), age_of(obj, clock)]
 
 
+@ROWS.of("storage.k8s.io/CSINode")
 def _csi_node(obj: KubeObject, clock: Clock) -> Cells:
     return [name_of(obj), len(items(obj, "spec", "drivers")), age_of(obj, clock)]
 
 
+@ROWS.of("storage.k8s.io/CSIDriver")
 def _csi_driver(obj: KubeObject, clock: Clock) -> Cells:
     attach = at(obj, "spec", "attachRequired")
     tokens = at(obj, "spec", "tokenRequests")
@@ -251,49 +259,27 @@ def _csi_driver(obj: KubeObject, clock: Clock) -> Cells:
     ]
 
 
+@ROWS.of("/Node")
 def _node(obj: KubeObject, clock: Clock) -> Cells:
     ready = condition(obj, "Ready")
     state = ["Ready" if at(ready, "status") == "True" else "NotReady" if ready else "Unknown"]
     if at(obj, "spec", "unschedulable"):
         state.append("SchedulingDisabled")
+    found = at(obj, "metadata", "labels") or {}
+    roles = {key.removeprefix(_ROLE) for key in found if key.startswith(_ROLE)}
+    roles |= {found.get("kubernetes.io/role", "")}
+    # The first address of a type is shown.
+    addresses = {
+        text(each, "type"): text(each, "address")
+        for each in reversed(items(obj, "status", "addresses"))
+    }
     known = ("osImage", "kernelVersion", "containerRuntimeVersion")
     return [
         name_of(obj),
         joined(state),
-        joined(sorted(_roles(obj))) or NONE,
+        joined(sorted(roles - {""})) or NONE,
         age_of(obj, clock),
         text(obj, "status", "nodeInfo", "kubeletVersion"),
-        *(_node_address(obj, sort) for sort in ("InternalIP", "ExternalIP")),
+        *(addresses.get(sort, NONE) for sort in ("InternalIP", "ExternalIP")),
         *(text(obj, "status", "nodeInfo", each) or UNKNOWN for each in known),
     ]
-
-
-def _roles(obj: KubeObject) -> set[str]:
-    found = at(obj, "metadata", "labels") or {}
-    roles = {key.removeprefix(_ROLE) for key in found if key.startswith(_ROLE)}
-    return (roles | {found.get("kubernetes.io/role", "")}) - {""}
-
-
-def _node_address(obj: KubeObject, sort: str) -> str:
-    found = items(obj, "status", "addresses")
-    return next((text(each, "address") for each in found if at(each, "type") == sort), NONE)
-
-
-ROWS: Mapping[tuple[str, str], Print] = {
-    ("", "Endpoints"): _endpoints,
-    ("", "Node"): _node,
-    ("", "PersistentVolume"): _volume,
-    ("", "PersistentVolumeClaim"): _claim,
-    ("", "Service"): _service,
-    ("discovery.k8s.io", "EndpointSlice"): _endpoint_slice,
-    ("networking.k8s.io", "Ingress"): _ingress,
-    ("networking.k8s.io", "IngressClass"): _ingress_class,
-    ("networking.k8s.io", "IPAddress"): _ip_address,
-    ("networking.k8s.io", "NetworkPolicy"): _network_policy,
-    ("networking.k8s.io", "ServiceCIDR"): _service_cidr,
-    ("storage.k8s.io", "CSIDriver"): _csi_driver,
-    ("storage.k8s.io", "CSINode"): _csi_node,
-    ("storage.k8s.io", "StorageClass"): _storage_class,
-    ("storage.k8s.io", "VolumeAttachment"): _volume_attachment,
-    ("storage.k8s.io", "VolumeAttributesClass"): _attributes_class,
-}

@@ -1,5 +1,7 @@
 """
-The row of a Pod: how many containers are ready, and in one word how it is.
+The row of a Pod: how many containers are ready, and its state in one word.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go printPod.
 """
 
 from datetime import UTC, datetime
@@ -7,10 +9,10 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_span, parse_time
-from kube_sandbox.tables.ages import Clock
 from kube_sandbox.tables.cells import (
     NONE,
     Cells,
+    Clock,
     age_of,
     at,
     is_true,
@@ -36,7 +38,7 @@ def conditions(pod: KubeObject) -> list[dict[str, str]]:
 
 
 class _Tally:
-    """What is counted over the containers of a pod."""
+    """Counts over the containers of a pod."""
 
     def __init__(self, reason: str, total: int) -> None:
         self.reason = reason
@@ -56,25 +58,24 @@ class _Tally:
 def cells(pod: KubeObject, clock: Clock) -> Cells:
     """Return the cells of a pod."""
     tally = _tally(pod)
-    _deletion_status(pod, tally)
+    # Terminating takes precedence over every other reason but the end of the pod.
+    if at(pod, "metadata", "deletionTimestamp") is not None:
+        if text(pod, "status", "reason") == "NodeLost":
+            tally.reason = "Unknown"
+        elif text(pod, "status", "phase") not in _ENDED:
+            tally.reason = "Terminating"
     restarts = str(tally.restarts)
     if tally.restarts and tally.last != _NEVER:
         restarts = f"{restarts} ({format_span(clock.now - tally.last)} ago)"
+    addresses = items(pod, "status", "podIPs") or [{}]
+    gates = items(pod, "spec", "readinessGates")
+    met = sum(is_true(pod, text(gate, "conditionType")) for gate in gates)
     return [
         name_of(pod),
         f"{tally.ready}/{tally.total}",
         tally.reason,
         restarts,
         age_of(pod, clock),
-        *_wide(pod),
-    ]
-
-
-def _wide(pod: KubeObject) -> Cells:
-    addresses = items(pod, "status", "podIPs") or [{}]
-    gates = items(pod, "spec", "readinessGates")
-    met = sum(is_true(pod, text(gate, "conditionType")) for gate in gates)
-    return [
         text(addresses[0], "ip") or NONE,
         text(pod, "spec", "nodeName") or NONE,
         text(pod, "status", "nominatedNodeName") or NONE,
@@ -96,12 +97,28 @@ def _tally(pod: KubeObject) -> _Tally:
     kept = _Tally("", 0)
     if not _initialize(pod, tally, kept, sidecars) or is_true(pod, "Initialized"):
         tally.restarts, tally.last = kept.restarts, kept.last
-        _run(pod, tally)
+        runs, failure = False, ""
+        for container in reversed(items(pod, "status", "containerStatuses")):
+            tally.restarted(container)
+            ended = at(container, "state", "terminated")
+            if waits := text(container, "state", "waiting", "reason"):
+                tally.reason = waits
+            elif ended is not None:
+                tally.reason = _termination_reason(ended)
+                failure = tally.reason if number(ended, "exitCode") else failure
+            elif at(container, "ready") and at(container, "state", "running") is not None:
+                runs = True
+                tally.ready += 1
+        if tally.reason == "Completed":
+            if runs and is_any_ready(pod):
+                tally.reason = "Running"
+            else:
+                tally.reason = failure or ("NotReady" if runs else tally.reason)
     return tally
 
 
 def _initialize(pod: KubeObject, tally: _Tally, kept: _Tally, sidecars: set[str]) -> bool:
-    """Count the init containers; say whether one of them is still at work."""
+    """Count the init containers; return whether one of them still runs."""
     for index, container in enumerate(items(pod, "status", "initContainerStatuses")):
         is_sidecar = text(container, "name") in sidecars
         tally.restarted(container)
@@ -131,38 +148,7 @@ def _termination_reason(ended: Any) -> str:
     return f"Signal:{signal}" if signal else f"ExitCode:{number(ended, 'exitCode')}"
 
 
-def _run(pod: KubeObject, tally: _Tally) -> None:
-    """Count the containers, the last first."""
-    runs, failure = False, ""
-    for container in reversed(items(pod, "status", "containerStatuses")):
-        tally.restarted(container)
-        ended = at(container, "state", "terminated")
-        if waits := text(container, "state", "waiting", "reason"):
-            tally.reason = waits
-        elif ended is not None:
-            tally.reason = _termination_reason(ended)
-            failure = tally.reason if number(ended, "exitCode") else failure
-        elif at(container, "ready") and at(container, "state", "running") is not None:
-            runs = True
-            tally.ready += 1
-    if tally.reason == "Completed":
-        if runs and is_any_ready(pod):
-            tally.reason = "Running"
-        else:
-            tally.reason = failure or ("NotReady" if runs else tally.reason)
-
-
 def is_any_ready(pod: KubeObject) -> bool:
-    """Say whether a pod says that it is ready."""
+    """Return whether a pod has the condition Ready."""
     found = items(pod, "status", "conditions")
     return any(at(each, "type") == "Ready" and at(each, "status") == "True" for each in found)
-
-
-def _deletion_status(pod: KubeObject, tally: _Tally) -> None:
-    """Say of a pod that is being deleted that it is, whatever else it is."""
-    if at(pod, "metadata", "deletionTimestamp") is None:
-        return
-    if text(pod, "status", "reason") == "NodeLost":
-        tally.reason = "Unknown"
-    elif text(pod, "status", "phase") not in _ENDED:
-        tally.reason = "Terminating"

@@ -1,5 +1,9 @@
 """
-Tables and metadata alone: what is sent for `as=Table` and `as=PartialObjectMetadata`.
+Tables and partial metadata: what is sent for `as=Table` and `as=PartialObjectMetadata`.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/response.go asTable,
+asPartialObjectMetadata, asPartialObjectMetadataList; k8s.io/apiserver/pkg/registry/rest/table.go
+defaultTableConvertor.ConvertToTable.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,15 +24,14 @@ from kube_sandbox.tables import (
     pod_rows,
     workload_rows,
 )
-from kube_sandbox.tables.ages import Clock
-from kube_sandbox.tables.cells import Cells, Print, name_of, number, text
+from kube_sandbox.tables.cells import Cells, Clock, Print, name_of, number, text
 
 Include = Literal["None", "Metadata", "Object"]
 _GROUP_VERSION = "meta.k8s.io/v1"
 # Counts the changes of a DaemonSet's template: a field of its own inside a real API server.
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _NEVER = "0001-01-01T00:00:00Z"  # no time at all, as Go writes it
-_ROWS: Mapping[tuple[str, str], Print] = {
+_ROWS: Mapping[str, Print] = {
     **workload_rows.ROWS,
     **network_rows.ROWS,
     **config_and_policy_rows.ROWS,
@@ -62,12 +65,28 @@ def table(
     Return objects as a table.
 
     `metadata` is the list's, or that of the one object: its resourceVersion, continue and
-    remainingItemCount are told. Of the events of a watch only the first has `headers`. `kind` is
+    remainingItemCount are copied. Of the events of a watch only the first has `headers`. `kind` is
     that of a subresource (Scale).
     """
     definitions, cells, rows_are_null = _printer(served, kind)
     clock = Clock(now)
-    rows = [_row(obj, cells(obj, clock), include) for obj in _ordered(served, objects)]
+    if (served.kind.group, served.kind.kind) == _FLOW_SCHEMA:
+        objects = sorted(
+            objects, key=lambda obj: (number(obj, "spec", "matchingPrecedence"), name_of(obj))
+        )
+    rows = []
+    for obj in objects:
+        row: KubeObject = {"cells": cells(obj, clock)}
+        if obj.get("kind") == "Pod" and (conditions := pod_rows.conditions(obj)):
+            row["conditions"] = conditions
+        match include:
+            case "None":
+                row["object"] = None
+            case "Metadata":
+                row["object"] = partial(obj)
+            case "Object":
+                row["object"] = obj
+        rows.append(row)
     kept = ("resourceVersion", "continue", "remainingItemCount")
     return {
         "kind": "Table",
@@ -79,63 +98,36 @@ def table(
 
 
 def _printer(served: Served, kind: Kind | None) -> tuple[list[columns.Definition], Print, bool]:
-    """Return the columns of a kind, what prints its cells, and whether no rows are null."""
+    """Return a kind's columns, the printer of its cells, and whether an empty list is null."""
     shown = kind or served.kind
     if served.is_custom and kind is None:
         asked: tuple[Column, ...] = served.columns or columns.age()
         return columns.custom(asked), custom_rows.printer(asked), False
-    cells = _ROWS.get((shown.group, shown.kind))
+    cells = _ROWS.get(f"{shown.group}/{shown.kind}")
     own = columns.built_in(shown.group, shown.kind)
     if cells is None or own is None:
-        return columns.default_columns(), _plain, True
+
+        def name_and_creation(obj: KubeObject, _: Clock) -> Cells:
+            return [name_of(obj), text(obj, "metadata", "creationTimestamp", absent=_NEVER)]
+
+        return columns.default_columns(), name_and_creation, True
     return own, cells, False
-
-
-def _plain(obj: KubeObject, _: Clock) -> Cells:
-    return [name_of(obj), text(obj, "metadata", "creationTimestamp", absent=_NEVER)]
-
-
-def _ordered(served: Served, objects: Iterable[KubeObject]) -> Iterable[KubeObject]:
-    if (served.kind.group, served.kind.kind) != _FLOW_SCHEMA:
-        return objects
-
-    def precedence(obj: KubeObject) -> tuple[int, str]:
-        return number(obj, "spec", "matchingPrecedence"), name_of(obj)
-
-    return sorted(objects, key=precedence)
-
-
-def _row(obj: KubeObject, cells: Cells, include: Include) -> KubeObject:
-    row: KubeObject = {"cells": cells}
-    if obj.get("kind") == "Pod" and (conditions := pod_rows.conditions(obj)):
-        row["conditions"] = conditions
-    match include:
-        case "None":
-            row["object"] = None
-        case "Metadata":
-            row["object"] = partial(obj)
-        case "Object":
-            row["object"] = obj
-    return row
 
 
 def partial(obj: KubeObject) -> KubeObject:
     """Return an object's metadata alone."""
+    metadata = obj.get("metadata", {})
+    annotations = metadata.get("annotations") or {}
+    if TEMPLATE_GENERATION in annotations:  # a field of the internal type, not an annotation
+        kept = {key: text for key, text in annotations.items() if key != TEMPLATE_GENERATION}
+        metadata = {key: value for key, value in metadata.items() if key != "annotations"}
+        if kept:
+            metadata["annotations"] = kept
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": _GROUP_VERSION,
-        "metadata": _without_counts(obj.get("metadata", {})),
+        "metadata": metadata,
     }
-
-
-def _without_counts(metadata: KubeObject) -> KubeObject:
-    """Leave out what is no annotation in the form in which a real API server holds an object."""
-    annotations = metadata.get("annotations") or {}
-    if TEMPLATE_GENERATION not in annotations:
-        return metadata
-    kept = {key: text for key, text in annotations.items() if key != TEMPLATE_GENERATION}
-    rest = {key: value for key, value in metadata.items() if key != "annotations"}
-    return {**rest, "annotations": kept} if kept else rest
 
 
 def partial_list(objects: Iterable[KubeObject], metadata: Mapping[str, Any]) -> KubeObject:
@@ -154,7 +146,7 @@ def partial_bytes(value: bytes) -> bytes:
 
 
 def not_a_list(asked: str, go_type: str, *, is_list: bool) -> StatusError:
-    """Refuse metadata of one object where there are many, or the other way round."""
+    """Reject the metadata of one object for a list, or that of a list for one object."""
     which = "a list" if is_list else "not a list"
     text = f"you requested {asked}, but the requested object is {which} ({go_type})"
     return StatusError(406, "NotAcceptable", text)

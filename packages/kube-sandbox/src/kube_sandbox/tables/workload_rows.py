@@ -1,19 +1,21 @@
 """
-The rows of kinds that run something: Deployments, Jobs, autoscalers and their like.
+Rows of workloads: Deployments, Jobs, autoscalers and so on.
+
+Follows kubernetes 1.35 pkg/printers/internalversion/printers.go printDeployment, printJob,
+printCronJob, printHorizontalPodAutoscaler, formatHPAMetrics.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_span, parse_time
 from kube_sandbox.tables import pod_rows
-from kube_sandbox.tables.ages import Clock
 from kube_sandbox.tables.cells import (
     NONE,
     UNSET,
     Cells,
-    Print,
+    Clock,
+    Printers,
     age_of,
     at,
     containers,
@@ -26,6 +28,7 @@ from kube_sandbox.tables.cells import (
     text,
 )
 
+# By condition, in the order in which they are looked up; "" stands for a deletionTimestamp.
 _JOB_STATES = {
     "Complete": "Complete",
     "Failed": "Failed",
@@ -36,10 +39,14 @@ _JOB_STATES = {
 }
 
 
+ROWS = Printers({"/Pod": pod_rows.cells})
+
+
 def _template(obj: KubeObject) -> list[str]:
     return containers(at(obj, "spec", "template"))
 
 
+@ROWS.of("apps/Deployment")
 def _deployment(obj: KubeObject, clock: Clock) -> Cells:
     ready, wanted = number(obj, "status", "readyReplicas"), number(obj, "spec", "replicas")
     return [
@@ -53,10 +60,12 @@ def _deployment(obj: KubeObject, clock: Clock) -> Cells:
     ]
 
 
+@ROWS.of("apps/ReplicaSet")
 def _replica_set(obj: KubeObject, clock: Clock) -> Cells:
     return [*_replicas(obj, clock), selector(at(obj, "spec", "selector")) or NONE]
 
 
+@ROWS.of("/ReplicationController")
 def _replication_controller(obj: KubeObject, clock: Clock) -> Cells:
     return [*_replicas(obj, clock), labels(at(obj, "spec", "selector"))]
 
@@ -72,11 +81,13 @@ def _replicas(obj: KubeObject, clock: Clock) -> Cells:
     ]
 
 
+@ROWS.of("apps/StatefulSet")
 def _stateful_set(obj: KubeObject, clock: Clock) -> Cells:
     ready, wanted = number(obj, "status", "readyReplicas"), number(obj, "spec", "replicas")
     return [name_of(obj), f"{ready}/{wanted}", age_of(obj, clock), *_template(obj)]
 
 
+@ROWS.of("apps/DaemonSet")
 def _daemon_set(obj: KubeObject, clock: Clock) -> Cells:
     counted = (
         "desiredNumberScheduled",
@@ -95,40 +106,33 @@ def _daemon_set(obj: KubeObject, clock: Clock) -> Cells:
     ]
 
 
+@ROWS.of("batch/Job")
 def _job(obj: KubeObject, clock: Clock) -> Cells:
+    state = "Running"
+    for condition_type, shown in _JOB_STATES.items():
+        is_deleted = at(obj, "metadata", "deletionTimestamp") is not None
+        if is_true(obj, condition_type) if condition_type else is_deleted:
+            state = shown
+            break
+    done, wanted = number(obj, "status", "succeeded"), at(obj, "spec", "completions")
+    completions = f"{done}/{1 if wanted is None else wanted}"
+    parallel = number(obj, "spec", "parallelism")
+    if wanted is None and parallel > 1:
+        completions += f" of {parallel}"
+    start = parse_time(at(obj, "status", "startTime"))
+    end = parse_time(at(obj, "status", "completionTime"))
     return [
         name_of(obj),
-        _job_state(obj),
-        _completions(obj),
-        _job_duration(obj, clock),
+        state,
+        completions,
+        format_span((end or clock.now) - start) if start else "",
         age_of(obj, clock),
         *_template(obj),
         selector(at(obj, "spec", "selector")) or NONE,
     ]
 
 
-def _job_state(obj: KubeObject) -> str:
-    goes = at(obj, "metadata", "deletionTimestamp") is not None
-    for sort, state in _JOB_STATES.items():
-        if is_true(obj, sort) if sort else goes:
-            return state
-    return "Running"
-
-
-def _completions(obj: KubeObject) -> str:
-    done, wanted = number(obj, "status", "succeeded"), at(obj, "spec", "completions")
-    if wanted is not None:
-        return f"{done}/{wanted}"
-    parallel = number(obj, "spec", "parallelism")
-    return f"{done}/1 of {parallel}" if parallel > 1 else f"{done}/1"
-
-
-def _job_duration(obj: KubeObject, clock: Clock) -> str:
-    start = parse_time(at(obj, "status", "startTime"))
-    end = parse_time(at(obj, "status", "completionTime"))
-    return format_span((end or clock.now) - start) if start else ""
-
-
+@ROWS.of("batch/CronJob")
 def _cron_job(obj: KubeObject, clock: Clock) -> Cells:
     last = at(obj, "status", "lastScheduleTime")
     suspend = at(obj, "spec", "suspend")
@@ -146,12 +150,13 @@ def _cron_job(obj: KubeObject, clock: Clock) -> Cells:
     ]
 
 
+@ROWS.of("autoscaling/HorizontalPodAutoscaler")
 def _autoscaler(obj: KubeObject, clock: Clock) -> Cells:
     target = at(obj, "spec", "scaleTargetRef")
     return [
         name_of(obj),
         f"{text(target, 'kind')}/{text(target, 'name')}",
-        _metrics(obj),
+        _format_metrics(obj),
         text(obj, "spec", "minReplicas", absent=UNSET),
         number(obj, "spec", "maxReplicas"),
         number(obj, "status", "currentReplicas"),
@@ -159,27 +164,24 @@ def _autoscaler(obj: KubeObject, clock: Clock) -> Cells:
     ]
 
 
-def _metrics(obj: KubeObject) -> str:
-    wanted, found = items(obj, "spec", "metrics"), items(obj, "status", "currentMetrics")
-    if text(obj, "apiVersion") == "autoscaling/v1":
-        wanted, found = _first_version(obj)
-    if not wanted:
+def _format_metrics(autoscaler: KubeObject) -> str:
+    """Print the first two metrics as `current/target`, and how many more there are."""
+    specs = items(autoscaler, "spec", "metrics")
+    statuses = items(autoscaler, "status", "currentMetrics")
+    if text(autoscaler, "apiVersion") == "autoscaling/v1":
+        # The one metric of v1, as v2 writes it.
+        target = at(autoscaler, "spec", "targetCPUUtilizationPercentage")
+        now = at(autoscaler, "status", "currentCPUUtilizationPercentage")
+        resource = {"name": "cpu", "target": {"averageUtilization": target}}
+        specs = [{"type": "Resource", "resource": resource}] if target is not None else []
+        statuses = [{"resource": {"current": {"averageUtilization": now}}}]
+    if not specs:
         return NONE
-    shown = [_metric(each, found[i] if i < len(found) else None) for i, each in enumerate(wanted)]
-    told = ", ".join(shown[:2])
-    return f"{told} + {len(shown) - 2} more..." if len(shown) > 2 else told
-
-
-def _first_version(obj: KubeObject) -> tuple[list[Any], list[Any]]:
-    """Return the one metric of version 1 as version 2 has it."""
-    target = at(obj, "spec", "targetCPUUtilizationPercentage")
-    now = at(obj, "status", "currentCPUUtilizationPercentage")
-    if target is None:
-        return [], []
-    named = {"name": "cpu"}
-    wanted = {"type": "Resource", "resource": {**named, "target": {"averageUtilization": target}}}
-    found = {"resource": {**named, "current": {"averageUtilization": now}}}
-    return [wanted], [found] if now is not None else []
+    shown = [
+        _metric(spec, statuses[i] if i < len(statuses) else None) for i, spec in enumerate(specs)
+    ]
+    first = ", ".join(shown[:2])
+    return f"{first} + {len(shown) - 2} more..." if len(shown) > 2 else first
 
 
 def _metric(wanted: Any, found: Any) -> str:
@@ -201,6 +203,7 @@ def _metric(wanted: Any, found: Any) -> str:
     return f"{text(current, 'value', absent='<unknown>')}/{text(target, 'value', absent='0')}"
 
 
+@ROWS.of("policy/PodDisruptionBudget")
 def _disruption_budget(obj: KubeObject, clock: Clock) -> Cells:
     return [
         name_of(obj),
@@ -211,11 +214,13 @@ def _disruption_budget(obj: KubeObject, clock: Clock) -> Cells:
     ]
 
 
+@ROWS.of("/PodTemplate")
 def _pod_template(obj: KubeObject, _: Clock) -> Cells:
     template = at(obj, "template")
     return [name_of(obj), *containers(template), labels(at(template, "metadata", "labels"))]
 
 
+@ROWS.of("apps/ControllerRevision")
 def _controller_revision(obj: KubeObject, clock: Clock) -> Cells:
     owners = items(obj, "metadata", "ownerReferences")
     owner = next((each for each in owners if at(each, "controller")), None)
@@ -227,23 +232,7 @@ def _controller_revision(obj: KubeObject, clock: Clock) -> Cells:
     return [name_of(obj), named, number(obj, "revision"), age_of(obj, clock)]
 
 
+@ROWS.of("autoscaling/Scale")
 def _scale(obj: KubeObject, clock: Clock) -> Cells:
     counts = (number(obj, part, "replicas") for part in ("spec", "status"))
     return [name_of(obj), *counts, age_of(obj, clock)]
-
-
-ROWS: Mapping[tuple[str, str], Print] = {
-    ("", "Pod"): pod_rows.cells,
-    ("", "PodTemplate"): _pod_template,
-    ("", "ReplicationController"): _replication_controller,
-    ("apps", "ControllerRevision"): _controller_revision,
-    ("apps", "DaemonSet"): _daemon_set,
-    ("apps", "Deployment"): _deployment,
-    ("apps", "ReplicaSet"): _replica_set,
-    ("apps", "StatefulSet"): _stateful_set,
-    ("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
-    ("autoscaling", "Scale"): _scale,
-    ("batch", "CronJob"): _cron_job,
-    ("batch", "Job"): _job,
-    ("policy", "PodDisruptionBudget"): _disruption_budget,
-}

@@ -49,7 +49,7 @@ def test_what_is_refused_is_tried_again(caplog: pytest.LogCaptureFixture) -> Non
     assert world.names("pods") == []
     world.run(5)
     assert len(world.names("pods")) == 1
-    assert [each.message for each in caplog.records] == ["background step refused"] * 2
+    assert [each.message for each in caplog.records] == ["background step rejected"] * 2
 
 
 def test_much_work_is_done_in_turns() -> None:

@@ -1,7 +1,7 @@
 """
-The admission plugins that a real API server has on by default, one to a file.
+The admission plugins that kube-apiserver enables by default, one or two per module.
 
-A plugin may change what is written, as it was sent and defaulted (`mutate`), and refuse what is
-about to be stored (`validate`). It looks things up in its `Surroundings` and touches nothing else;
-`table` says which plugins are asked about which kinds, and in which order.
+A plugin may change a new object after defaulting (`mutate`) and reject an object that is about to
+be stored (`validate`). It looks up other objects through its `AdmissionContext` only;
+`registration` maps kinds to plugins, in the order in which they run.
 """

@@ -1,7 +1,12 @@
 """
-DefaultStorageClass and DefaultIngressClass: who names no class gets the one that is marked.
+DefaultStorageClass and DefaultIngressClass: objects without a class get the default class.
 
-If several are marked, it is the newest, and the first by name of those made in the same second.
+If several classes are marked as default, the newest is taken, and the first by name of those
+created in the same second.
+
+Follows kubernetes 1.35 plugin/pkg/admission/storage/storageclass/setdefault/admission.go
+claimDefaulterPlugin.Admit; pkg/volume/util/storageclass.go GetDefaultClass;
+plugin/pkg/admission/network/defaultingressclass/admission.go classDefaulterPlugin.Admit.
 """
 
 from dataclasses import dataclass
@@ -13,12 +18,12 @@ from kube_sandbox.admission.plugins.interface import AdmissionContext, MutatingP
 
 @dataclass(frozen=True, slots=True)
 class ClassRule:
-    """Where classes are, what marks one, and how an object names its own."""
+    """Where classes are stored, what marks the default, and how an object names its class."""
 
     bucket: str
     marks: tuple[str, ...]  # annotations of a class, which say "true"
     field: str  # of the object's spec
-    annotation: str  # of the object, as it was done once
+    annotation: str  # of the object: the deprecated way to name a class
 
 
 STORAGE = ClassRule(
@@ -39,35 +44,29 @@ INGRESS = ClassRule(
 
 
 class DefaultClass(MutatingPlugin):
-    """Names the default class where none is named."""
+    """Sets the default class where none is named."""
 
-    def __init__(self, around: AdmissionContext, rule: ClassRule) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext, rule: ClassRule) -> None:
+        self._context = context
         self._rule = rule
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
-        """Name the default class in a new object."""
-        if deed.obj is None or not is_new(deed):
+    def mutate(self, attributes: AdmissionAttributes) -> None:
+        """Set the default class in a new object."""
+        if attributes.obj is None or not is_new(attributes):
             return
-        rule, spec = self._rule, deed.obj.setdefault("spec", {})
-        # An empty name is one, too: that of no class.
-        if spec.get(rule.field) is not None or rule.annotation in _annotations(deed.obj):
+        rule, spec = self._rule, attributes.obj.setdefault("spec", {})
+        # An empty name is a choice, too: no class.
+        if spec.get(rule.field) is not None or rule.annotation in _annotations(attributes.obj):
             return
-        found = self._default()
-        if found is not None:
-            spec[rule.field] = found["metadata"]["name"]
-
-    def _default(self) -> KubeObject | None:
-        marked = [each for each in self._around.all(self._rule.bucket, "") if self._is_marked(each)]
-        marked.sort(key=lambda each: str(each["metadata"]["name"]))
-        newest: KubeObject | None = max(
-            marked, key=lambda each: each["metadata"].get("creationTimestamp", ""), default=None
-        )
-        return newest
-
-    def _is_marked(self, obj: KubeObject) -> bool:
-        annotations = _annotations(obj)
-        return any(annotations.get(each) == "true" for each in self._rule.marks)
+        defaults = [
+            candidate["metadata"]
+            for candidate in self._context.all(rule.bucket, "")
+            if any(_annotations(candidate).get(mark) == "true" for mark in rule.marks)
+        ]
+        defaults.sort(key=lambda metadata: str(metadata["name"]))
+        if defaults:
+            newest = max(defaults, key=lambda metadata: metadata.get("creationTimestamp", ""))
+            spec[rule.field] = newest["name"]
 
 
 def _annotations(obj: KubeObject) -> KubeObject:

@@ -1,44 +1,37 @@
 """
-DefaultTolerationSeconds: a pod puts up with a node that fails for five minutes.
-"""
+DefaultTolerationSeconds: pods tolerate a failed node for five minutes.
 
-from collections.abc import Mapping
-from typing import Any
+Follows kubernetes 1.35 plugin/pkg/admission/defaulttolerationseconds/admission.go Plugin.Admit.
+"""
 
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import MutatingPlugin
 
 _FAILURES = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_TOLERATION_SECONDS = 300  # seconds
+_TOLERATION_SECONDS = 300
 
 
 class DefaultTolerations(MutatingPlugin):
-    """Lets pods wait for their nodes."""
+    """Adds tolerations of failed nodes to pods."""
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
-        """Add what a pod does not say by itself of nodes that fail."""
-        if deed.subresource or deed.obj is None:
+    def mutate(self, attributes: AdmissionAttributes) -> None:
+        """Add a toleration for each failure that the pod does not tolerate by itself."""
+        if attributes.subresource or attributes.obj is None:
             return
-        spec = deed.obj["spec"]
+        spec = attributes.obj["spec"]
         tolerations = spec.get("tolerations") or ()
-        added = [_toleration(key) for key in _FAILURES if not _has_toleration(tolerations, key)]
+        added = [
+            {
+                "key": key,
+                "operator": "Exists",
+                "effect": "NoExecute",
+                "tolerationSeconds": _TOLERATION_SECONDS,
+            }
+            for key in _FAILURES
+            if not any(
+                each.get("key", "") in ("", key) and each.get("effect", "") in ("", "NoExecute")
+                for each in tolerations
+            )
+        ]
         if added:
             spec["tolerations"] = [*tolerations, *added]
-
-
-def _toleration(key: str) -> dict[str, Any]:
-    return {
-        "key": key,
-        "operator": "Exists",
-        "effect": "NoExecute",
-        "tolerationSeconds": _TOLERATION_SECONDS,
-    }
-
-
-def _has_toleration(tolerations: Any, key: str) -> bool:
-    return any(_covers_taint(each, key) for each in tolerations)
-
-
-def _covers_taint(toleration: Mapping[str, Any], key: str) -> bool:
-    known, effect = toleration.get("key", ""), toleration.get("effect", "")
-    return known in ("", key) and effect in ("", "NoExecute")

@@ -1,5 +1,8 @@
 """
 What a plugin is, and what it may look at.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/interfaces.go MutationInterface,
+ValidationInterface; k8s.io/apiserver/pkg/admission/errors.go NewForbidden, extractResourceName.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,53 +25,53 @@ class AdmissionContext:
 
 class Plugin(Protocol):
     """
-    One plugin.
+    An admission plugin.
 
-    `deed.obj` is the object as it is to be, `deed.old` as it is (`None`: it is created);
-    deletions are not asked about. Refusals are `StatusError`s.
+    `attributes.obj` is the new object, `attributes.old` the stored one (`None` on creation).
+    Plugins are not called for deletions. They reject a write by raising a `StatusError`.
     """
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
-        """Change the object that is written, before the server prepares and checks it."""
+    def mutate(self, attributes: AdmissionAttributes) -> None:
+        """Change the new object before the strategy prepares and validates it."""
 
-    def validate(self, deed: AdmissionAttributes) -> list[str]:
-        """Refuse the object, which is all right otherwise; return what its author should know."""
+    def validate(self, attributes: AdmissionAttributes) -> list[str]:
+        """Reject the valid object, or return warnings for its author."""
 
 
-# By bucket; the kind's subresources are asked about, too (`deed.subresource`). Those for `LAST` are
-# asked about all objects in namespaces, after policies: nothing else refuses what they let in.
+# By bucket, including the kind's subresources (`attributes.subresource`). Plugins under `LAST` see
+# every namespaced object, after all policies: what they admit is stored.
 LAST = "*"
 Plugins = Mapping[str, Sequence[Plugin]]
 
 
 class MutatingPlugin:
-    """A plugin that refuses nothing of what is otherwise all right."""
+    """A plugin that only changes objects."""
 
-    def validate(self, deed: AdmissionAttributes) -> list[str]:
-        """Have nothing to say."""
+    def validate(self, attributes: AdmissionAttributes) -> list[str]:
+        """Admit every object."""
         return []
 
 
 class ValidatingPlugin:
-    """A plugin that changes nothing."""
+    """A plugin that only rejects objects."""
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
-        """Leave it as it is."""
+    def mutate(self, attributes: AdmissionAttributes) -> None:
+        """Change nothing."""
 
 
-def forbidden_by_plugin(deed: AdmissionAttributes, why: str) -> api_errors.StatusError:
-    """Say that a write is not let in."""
-    name = deed.name or display_name(deed.obj or {})
-    return api_errors.forbidden(deed.served.kind.group, deed.served.plural, name, why)
+def forbidden_by_plugin(attributes: AdmissionAttributes, why: str) -> api_errors.StatusError:
+    """Return the error of a rejected write."""
+    name = attributes.name or display_name(attributes.obj or {})
+    return api_errors.forbidden(attributes.served.kind.group, attributes.served.plural, name, why)
 
 
 def display_name(obj: KubeObject) -> str:
-    """Return what refusals call an object, which may not have been given its name yet."""
+    """Return the name for messages: the object may not have its final name yet."""
     metadata = obj.get("metadata") or {}
     found: str = metadata.get("name") or metadata.get("generateName") or "Unknown"
     return found
 
 
-def is_new(deed: AdmissionAttributes) -> bool:
-    """Say whether an object is created, not a part of one that is there."""
-    return deed.old is None and not deed.subresource
+def is_new(attributes: AdmissionAttributes) -> bool:
+    """Return whether an object is created, not updated or written to a subresource."""
+    return attributes.old is None and not attributes.subresource

@@ -1,11 +1,14 @@
 """
-LimitRanger: what containers have if they ask for nothing, and how much each may ask for.
+LimitRanger: default requests and limits of containers, and their bounds.
 
-Quantities are compared by thousandths; where a LimitRange says several things, everything that is
-wrong is told, in the order of resource names.
+Quantities are compared in thousandths. All violations of a LimitRange are reported, in the order
+of resource names.
+
+Follows kubernetes 1.35 plugin/pkg/admission/limitranger/admission.go LimitRanger.runLimitFunc,
+mergePodResourceRequirements, PodValidateLimitFunc, PersistentVolumeClaimValidateLimitFunc.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
@@ -23,175 +26,145 @@ BUCKETS = ("pods", "persistentvolumeclaims")
 _ANNOTATION = "kubernetes.io/limit-ranger"
 _MILLI = 10**6  # of billionths
 
-# What is limited, of what, by how much; what is asked for and what the limits are.
-_Rule = Callable[[str, str, Amount, Amounts, Amounts], str]
-
 
 class LimitRanger:
-    """Fills in and judges what pods and claims ask for."""
+    """Defaults and validates the requests of pods and claims."""
 
-    def __init__(self, around: AdmissionContext) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
-        """Give containers what the LimitRanges of their namespace say."""
-        if deed.served.bucket == "pods" and deed.obj is not None and _is_asked(deed):
-            for limit_range in self._limit_ranges(deed):
-                _fill_in(deed.obj, limit_range)
+    def mutate(self, attributes: AdmissionAttributes) -> None:
+        """Set the default requests and limits of the namespace's LimitRanges."""
+        pod = attributes.obj
+        if attributes.served.bucket != "pods" or pod is None or not _applies_to(attributes):
+            return
+        for limit_range in self._limit_ranges(attributes):
+            given: dict[Part, dict[str, str]] = {"requests": {}, "limits": {}}
+            for limit in _limits(limit_range):
+                if limit.get("type") == "Container":
+                    given["requests"] |= limit.get("defaultRequest") or {}
+                    given["limits"] |= limit.get("default") or {}
+            done: list[str] = []
+            for sort, name in (("container", "containers"), ("init container", "initContainers")):
+                for container in pod["spec"].get(name) or ():
+                    set_here = []
+                    resources = container.setdefault("resources", {})
+                    parts: tuple[tuple[Part, str], ...] = (
+                        ("limits", "limit"),
+                        ("requests", "request"),
+                    )
+                    for part, word in parts:
+                        own = resources.get(part) or {}
+                        missing = {
+                            name: text for name, text in given[part].items() if name not in own
+                        }
+                        if missing:
+                            resources[part] = {**own, **missing}
+                            names = ", ".join(sorted(missing))
+                            set_here.append(
+                                f"{names} {word} for {sort} {container.get('name', '')}"
+                            )
+                    done += set_here[::-1]  # requests come first
+            if done:
+                annotations = pod["metadata"].setdefault("annotations", {})
+                annotations[_ANNOTATION] = f"LimitRanger plugin set: {'; '.join(done)}"
 
-    def validate(self, deed: AdmissionAttributes) -> list[str]:
-        """Refuse what asks for too much or too little."""
-        if deed.obj is None or not _is_asked(deed):
+    def validate(self, attributes: AdmissionAttributes) -> list[str]:
+        """Reject requests and limits out of bounds."""
+        if attributes.obj is None or not _applies_to(attributes):
             return []
-        judge = _pod_errors if deed.served.bucket == "pods" else _claim_errors
-        for limit_range in self._limit_ranges(deed):
-            spec = deed.obj.get("spec") or {}
-            found = [text for each in _limits(limit_range) for text in judge(each, spec)]
+        bucket = attributes.served.bucket
+        for limit_range in self._limit_ranges(attributes):
+            spec = attributes.obj.get("spec") or {}
+            found = [text for each in _limits(limit_range) for text in _errors(each, spec, bucket)]
             if found:
-                raise forbidden_by_plugin(deed, _told(list(dict.fromkeys(found))))
+                messages = list(dict.fromkeys(found))
+                message = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
+                raise forbidden_by_plugin(attributes, message)
         return []
 
-    def _limit_ranges(self, deed: AdmissionAttributes) -> Iterable[KubeObject]:
-        return self._around.all("limitranges", deed.namespace)
+    def _limit_ranges(self, attributes: AdmissionAttributes) -> Iterable[KubeObject]:
+        return self._context.all("limitranges", attributes.namespace)
 
 
-def _is_asked(deed: AdmissionAttributes) -> bool:
-    if deed.old is not None and "deletionTimestamp" in deed.old["metadata"]:
+def _applies_to(attributes: AdmissionAttributes) -> bool:
+    if attributes.old is not None and "deletionTimestamp" in attributes.old["metadata"]:
         return False
-    if deed.served.bucket == "pods":
+    if attributes.served.bucket == "pods":
         # Besides a resize, no update of a pod reaches its resources.
-        return deed.subresource == ("resize" if deed.operation == "UPDATE" else "")
-    return not deed.subresource
+        return attributes.subresource == ("resize" if attributes.operation == "UPDATE" else "")
+    return not attributes.subresource
 
 
 def _limits(limit_range: KubeObject) -> Iterable[Mapping[str, Any]]:
     return (limit_range.get("spec") or {}).get("limits") or ()
 
 
-def _told(found: list[str]) -> str:
-    return found[0] if len(found) == 1 else f"[{', '.join(found)}]"
-
-
-# Defaults
-
-
-def _fill_in(pod: KubeObject, limit_range: KubeObject) -> None:
-    given: dict[Part, dict[str, str]] = {"requests": {}, "limits": {}}
-    for limit in _limits(limit_range):
-        if limit.get("type") == "Container":
-            given["requests"] |= limit.get("defaultRequest") or {}
-            given["limits"] |= limit.get("default") or {}
-    told: list[str] = []
-    for sort, name in (("container", "containers"), ("init container", "initContainers")):
-        for container in pod["spec"].get(name) or ():
-            told += _filled(container, given, sort)
-    if told:
-        annotations = pod["metadata"].setdefault("annotations", {})
-        annotations[_ANNOTATION] = f"LimitRanger plugin set: {'; '.join(told)}"
-
-
-def _filled(
-    container: dict[str, Any], given: Mapping[Part, Mapping[str, str]], sort: str
-) -> list[str]:
-    """Fill in what a container does not ask for; return what is told of it."""
-    told = []
-    resources = container.setdefault("resources", {})
-    parts: tuple[tuple[Part, str], ...] = (("limits", "limit"), ("requests", "request"))
-    for part, word in parts:
-        own = resources.get(part) or {}
-        missing = {name: text for name, text in given[part].items() if name not in own}
-        if missing:
-            resources[part] = {**own, **missing}
-            names = ", ".join(sorted(missing))
-            told.append(f"{names} {word} for {sort} {container.get('name', '')}")
-    return told[::-1]  # requests come first
-
-
 # Limits
 
 
-def _pod_errors(limit: Mapping[str, Any], spec: KubeObject) -> Iterable[str]:
-    sort = limit.get("type", "")
-    if sort == "Container":
-        for each in containers_of(spec):
-            yield from _limit_errors(
-                limit, container_requests(each, "requests"), container_requests(each, "limits")
-            )
-    elif sort == "Pod":
-        yield from _limit_errors(
-            limit, pod_requests(spec, "requests"), pod_requests(spec, "limits")
-        )
+def _errors(limit: Mapping[str, Any], spec: KubeObject, bucket: str) -> Iterable[str]:
+    """Return how a pod or a claim exceeds a limit of a LimitRange."""
+    match bucket, limit.get("type", ""):
+        case "pods", "Container":
+            for container in containers_of(spec):
+                requests = container_requests(container, "requests")
+                limits = container_requests(container, "limits")
+                yield from _min_errors(limit, requests, limits)
+                yield from _max_errors(limit, requests, limits)
+                yield from _ratio_errors(limit, requests, limits)
+        case "pods", "Pod":
+            requests, limits = pod_requests(spec, "requests"), pod_requests(spec, "limits")
+            yield from _min_errors(limit, requests, limits)
+            yield from _max_errors(limit, requests, limits)
+            yield from _ratio_errors(limit, requests, limits)
+        case "persistentvolumeclaims", "PersistentVolumeClaim":
+            requests = container_requests(spec, "requests")
+            yield from _min_errors(limit, requests, {})
+            # A claim has no limits: its request is compared alone.
+            for name, most in sorted(amounts(limit.get("max")).items()):
+                message = f"maximum {name} usage per {limit['type']} is {most}"
+                if name not in requests:
+                    yield f"{message}.  No request is specified"
+                elif _milli(requests[name]) > _milli(most):
+                    yield f"{message}, but request is {requests[name]}"
+        case _:
+            pass
 
 
-def _claim_errors(limit: Mapping[str, Any], spec: KubeObject) -> Iterable[str]:
-    if limit.get("type") == "PersistentVolumeClaim":
-        yield from _applied(limit, "min", _min_errors, container_requests(spec, "requests"), {})
-        yield from _applied(
-            limit, "max", _claims_too_much, container_requests(spec, "requests"), {}
-        )
+def _min_errors(limit: Mapping[str, Any], requests: Amounts, limits: Amounts) -> Iterable[str]:
+    for name, least in sorted(amounts(limit.get("min")).items()):
+        message = f"minimum {name} usage per {limit['type']} is {least}"
+        if name not in requests:
+            yield f"{message}.  No request is specified"
+        elif _milli(requests[name]) < _milli(least):
+            yield f"{message}, but request is {requests[name]}"
+        elif name in limits and _milli(limits[name]) < _milli(least):
+            yield f"{message}, but limit is {limits[name]}"
 
 
-def _limit_errors(limit: Mapping[str, Any], requests: Amounts, limits: Amounts) -> Iterable[str]:
-    yield from _applied(limit, "min", _min_errors, requests, limits)
-    yield from _applied(limit, "max", _max_errors, requests, limits)
-    yield from _applied(limit, "maxLimitRequestRatio", _ratio_errors, requests, limits)
+def _max_errors(limit: Mapping[str, Any], requests: Amounts, limits: Amounts) -> Iterable[str]:
+    for name, most in sorted(amounts(limit.get("max")).items()):
+        message = f"maximum {name} usage per {limit['type']} is {most}"
+        if name not in limits:
+            yield f"{message}.  No limit is specified"
+        elif _milli(limits[name]) > _milli(most):
+            yield f"{message}, but limit is {limits[name]}"
+        elif name in requests and _milli(requests[name]) > _milli(most):
+            yield f"{message}, but request is {requests[name]}"
 
 
-def _applied(
-    limit: Mapping[str, Any], part: str, rule: _Rule, requests: Amounts, limits: Amounts
-) -> Iterable[str]:
-    for name, amount in sorted(amounts(limit.get(part)).items()):
-        if told := rule(name, limit["type"], amount, requests, limits):
-            yield told
-
-
-def _min_errors(name: str, sort: str, least: Amount, requests: Amounts, limits: Amounts) -> str:
-    words = f"minimum {name} usage per {sort} is {least}"
-    if name not in requests:
-        return f"{words}.  No request is specified"
-    if _milli(requests[name]) < _milli(least):
-        return f"{words}, but request is {requests[name]}"
-    if name in limits and _milli(limits[name]) < _milli(least):
-        return f"{words}, but limit is {limits[name]}"
-    return ""
-
-
-def _max_errors(name: str, sort: str, greatest: Amount, requests: Amounts, limits: Amounts) -> str:
-    words = f"maximum {name} usage per {sort} is {greatest}"
-    if name not in limits:
-        return f"{words}.  No limit is specified"
-    if _milli(limits[name]) > _milli(greatest):
-        return f"{words}, but limit is {limits[name]}"
-    if name in requests and _milli(requests[name]) > _milli(greatest):
-        return f"{words}, but request is {requests[name]}"
-    return ""
-
-
-def _claims_too_much(
-    name: str, sort: str, greatest: Amount, requests: Amounts, limits: Amounts
-) -> str:
-    del limits
-    words = f"maximum {name} usage per {sort} is {greatest}"
-    if name not in requests:
-        return f"{words}.  No request is specified"
-    if _milli(requests[name]) > _milli(greatest):
-        return f"{words}, but request is {requests[name]}"
-    return ""
-
-
-def _ratio_errors(
-    name: str, sort: str, greatest: Amount, requests: Amounts, limits: Amounts
-) -> str:
-    words = f"{name} max limit to request ratio per {sort} is {greatest}"
-    request, limit = (_milli(each.get(name, NOTHING)) for each in (requests, limits))
-    if not request:
-        return f"{words}, but no request is specified or request is 0"
-    if not limit:
-        return f"{words}, but no limit is specified or limit is 0"
-    ratio = limit / request
-    if ratio * 1000 > _milli(greatest):
-        return f"{words}, but provided ratio is {ratio:.6f}"
-    return ""
+def _ratio_errors(limit: Mapping[str, Any], requests: Amounts, limits: Amounts) -> Iterable[str]:
+    for name, most in sorted(amounts(limit.get("maxLimitRequestRatio")).items()):
+        message = f"{name} max limit to request ratio per {limit['type']} is {most}"
+        request_milli = _milli(requests.get(name, NOTHING))
+        limit_milli = _milli(limits.get(name, NOTHING))
+        if not request_milli:
+            yield f"{message}, but no request is specified or request is 0"
+        elif not limit_milli:
+            yield f"{message}, but no limit is specified or limit is 0"
+        elif (ratio := limit_milli / request_milli) * 1000 > _milli(most):
+            yield f"{message}, but provided ratio is {ratio:.6f}"
 
 
 def _milli(amount: Amount) -> int:

@@ -1,5 +1,8 @@
 """
-TaintNodesByCondition and PodTopologyLabels: nodes begin tainted, and pods have their node's zone.
+TaintNodesByCondition and PodTopologyLabels: new nodes are tainted, pods get their node's zone.
+
+Follows kubernetes 1.35 plugin/pkg/admission/nodetaint/admission.go Plugin.Admit;
+plugin/pkg/admission/podtopologylabels/admission.go Plugin.Admit.
 """
 
 from collections.abc import Callable
@@ -17,29 +20,31 @@ Find = Callable[[str, str, str], KubeObject | None]  # bucket, namespace, name
 class NodeTaint(MutatingPlugin):
     """Keeps pods from nodes that are not ready yet."""
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
+    def mutate(self, attributes: AdmissionAttributes) -> None:
         """Taint a new node; a controller takes the taint off."""
-        if deed.obj is None or not is_new(deed):
+        if attributes.obj is None or not is_new(attributes):
             return
-        spec = deed.obj.setdefault("spec", {})
+        spec = attributes.obj.setdefault("spec", {})
         taints = spec.get("taints") or ()
-        if not any(_is_the_same(each) for each in taints):
+        if not any(
+            all(each.get(key) == value for key, value in _NOT_READY.items()) for each in taints
+        ):
             spec["taints"] = [*taints, dict(_NOT_READY)]
 
 
 class TopologyLabels(MutatingPlugin):
     """Labels pods with where they run."""
 
-    def __init__(self, around: AdmissionContext) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
+    def mutate(self, attributes: AdmissionAttributes) -> None:
         """Copy the labels of zone and region from the node that a new pod names."""
-        if deed.obj is None or not is_new(deed):
+        if attributes.obj is None or not is_new(attributes):
             return
-        labels = topology(self._around.find, deed.obj["spec"].get("nodeName", ""))
+        labels = topology(self._context.find, attributes.obj["spec"].get("nodeName", ""))
         if labels:
-            metadata = deed.obj["metadata"]
+            metadata = attributes.obj["metadata"]
             metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
 
 
@@ -48,7 +53,3 @@ def topology(find: Find, node: str) -> dict[str, str]:
     found = find("nodes", "", node) if node else None
     labels = (found or {}).get("metadata", {}).get("labels") or {}
     return {key: labels[key] for key in _TOPOLOGY if key in labels}
-
-
-def _is_the_same(taint: KubeObject) -> bool:
-    return all(taint.get(key) == value for key, value in _NOT_READY.items())

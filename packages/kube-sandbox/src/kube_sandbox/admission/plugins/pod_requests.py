@@ -1,8 +1,11 @@
 """
-What a pod asks for as a whole.
+The requests and limits of a pod as a whole.
 
-Containers run side by side, those that prepare it one after the other, and sidecars with both; so a
-pod needs the greater of what it needs to run and of what it needs to begin.
+Containers run side by side, init containers one after the other, sidecars with both. A pod needs
+the greater of what it needs to initialize and what it needs to run.
+
+Follows kubernetes 1.35 k8s.io/component-helpers/resource/helpers.go PodRequests,
+AggregateContainerRequests, IsPodLevelResourcesSet.
 """
 
 from collections.abc import Iterable, Mapping
@@ -61,7 +64,7 @@ def with_overhead(spec: KubeObject, part: Part) -> dict[str, Amount]:
 
 
 def is_set_for_pod(spec: KubeObject) -> bool:
-    """Say whether a pod asks for anything besides its containers."""
+    """Return whether a pod asks for anything besides its containers."""
     found = spec.get("resources") or {}
     names = (*(found.get("requests") or ()), *(found.get("limits") or ()))
     return any(_is_of_pods(name, pages=True) for name in names)

@@ -1,5 +1,8 @@
 """
-Priority: a pod has the priority of its class, and only one class is that of all others.
+Priority: pods get the priority of their class, and there is one default class.
+
+Follows kubernetes 1.35 plugin/pkg/admission/priority/admission.go Plugin.Admit, Plugin.admitPod,
+Plugin.validatePriorityClass.
 """
 
 from kube_objects.refs import KubeObject
@@ -19,78 +22,73 @@ _COMPUTED = "must not be provided in pod spec; priority admission controller com
 
 
 class PodPriority(MutatingPlugin):
-    """Looks up what pods are worth."""
+    """Sets the priority of pods."""
 
-    def __init__(self, around: AdmissionContext) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
-        """Give a new pod the priority of its class; keep that of one that is there."""
-        if deed.obj is None or deed.subresource:
+    def mutate(self, attributes: AdmissionAttributes) -> None:
+        """Set the priority of a new pod from its class; keep that of an existing pod."""
+        if attributes.obj is None or attributes.subresource:
             return
-        spec = deed.obj["spec"]
-        if is_new(deed):
-            self._prioritize(deed, spec)
+        spec = attributes.obj["spec"]
+        if is_new(attributes):
+            name = spec.get("priorityClassName")
+            if name:
+                priority_class = self._context.find(CLASSES, "", name)
+                if priority_class is None:
+                    raise forbidden_by_plugin(
+                        attributes, f"no PriorityClass with name {name} was found"
+                    )
+            else:
+                priority_class = default_class(self._context)
+                if priority_class is not None:
+                    spec["priorityClassName"] = priority_class["metadata"]["name"]
+            priority = (priority_class or {}).get("value", 0)
+            policy = (priority_class or {}).get("preemptionPolicy", _POLICY)
+            if spec.get("priority", priority) != priority:
+                given = f"the integer value of priority ({spec['priority']})"
+                raise _priority_mismatch(attributes, given, priority)
+            if spec.get("preemptionPolicy", policy) != policy:
+                given = f"the string value of PreemptionPolicy ({spec['preemptionPolicy']})"
+                raise _priority_mismatch(attributes, given, policy)
+            spec["priority"], spec["preemptionPolicy"] = priority, policy
             return
-        before = (deed.old or {}).get("spec", {})
+        before = (attributes.old or {}).get("spec", {})
         for key in _KEPT_FIELDS:
             if key not in spec and key in before:
                 spec[key] = before[key]
 
-    def _prioritize(self, deed: AdmissionAttributes, spec: KubeObject) -> None:
-        found = self._class_of(deed, spec)
-        priority = found.get("value", 0)
-        policy = found.get("preemptionPolicy", _POLICY)
-        if spec.get("priority", priority) != priority:
-            given = f"the integer value of priority ({spec['priority']})"
-            raise _priority_mismatch(deed, given, priority)
-        if spec.get("preemptionPolicy", policy) != policy:
-            given = f"the string value of PreemptionPolicy ({spec['preemptionPolicy']})"
-            raise _priority_mismatch(deed, given, policy)
-        spec["priority"], spec["preemptionPolicy"] = priority, policy
-
-    def _class_of(self, deed: AdmissionAttributes, spec: KubeObject) -> KubeObject:
-        """Return the class of a pod; one that names none is given the default, if there is one."""
-        name = spec.get("priorityClassName")
-        if name:
-            named = self._around.find(CLASSES, "", name)
-            if named is None:
-                raise forbidden_by_plugin(deed, f"no PriorityClass with name {name} was found")
-            return named
-        found = default_class(self._around)
-        if found is None:
-            return {}
-        spec["priorityClassName"] = found["metadata"]["name"]
-        return found
-
 
 class OneDefaultPriority(ValidatingPlugin):
-    """Lets no second class be the default."""
+    """Rejects a second default class."""
 
-    def __init__(self, around: AdmissionContext) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
 
-    def validate(self, deed: AdmissionAttributes) -> list[str]:
-        """Refuse a class that is to be the default beside another."""
-        if deed.obj is None or not deed.obj.get("globalDefault"):
+    def validate(self, attributes: AdmissionAttributes) -> list[str]:
+        """Reject a class that is marked as default beside another."""
+        if attributes.obj is None or not attributes.obj.get("globalDefault"):
             return []
-        found = default_class(self._around)
+        found = default_class(self._context)
         if found is None:
             return []
         name = found["metadata"]["name"]
-        if is_new(deed) or name != deed.obj["metadata"]["name"]:
-            told = f"PriorityClass {name} is already marked as default."
-            raise forbidden_by_plugin(deed, f"{told} Only one default can exist")
+        if is_new(attributes) or name != attributes.obj["metadata"]["name"]:
+            reason = f"PriorityClass {name} is already marked as default."
+            raise forbidden_by_plugin(attributes, f"{reason} Only one default can exist")
         return []
 
 
-def default_class(around: AdmissionContext) -> KubeObject | None:
-    """Return the class of pods that name none: the lowest, should there be several."""
-    marked = (each for each in around.all(CLASSES, "") if each.get("globalDefault"))
+def default_class(context: AdmissionContext) -> KubeObject | None:
+    """Return the default class; that of the lowest value if there are several."""
+    marked = (each for each in context.all(CLASSES, "") if each.get("globalDefault"))
     return min(marked, key=lambda each: each.get("value", 0), default=None)
 
 
-def _priority_mismatch(deed: AdmissionAttributes, given: str, computed: int | str) -> Exception:
+def _priority_mismatch(
+    attributes: AdmissionAttributes, given: str, computed: int | str
+) -> Exception:
     return forbidden_by_plugin(
-        deed, f"{given} {_COMPUTED} {computed} from the given PriorityClass name"
+        attributes, f"{given} {_COMPUTED} {computed} from the given PriorityClass name"
     )

@@ -1,8 +1,11 @@
 """
-Which pods and claims a quota is about: its scopes, and its scope selector.
+Which pods and claims a quota covers: its scopes and its scope selector.
+
+Follows kubernetes 1.35 pkg/quota/v1/evaluator/core/pods.go podMatchesScopeFunc,
+podMatchesSelector; pkg/quota/v1/evaluator/core/persistent_volume_claims.go pvcMatchesScopeFunc.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
@@ -19,7 +22,7 @@ def scopes_of(quota: KubeObject) -> list[Scope]:
 
 
 def has_pod(scope: Scope, pod: KubeObject) -> bool:
-    """Say whether a pod is in a scope."""
+    """Return whether a pod is in a scope."""
     name = scope["scopeName"]
     if name == "PriorityClass":
         priority = (pod.get("spec") or {}).get("priorityClassName")
@@ -29,7 +32,7 @@ def has_pod(scope: Scope, pod: KubeObject) -> bool:
 
 
 def has_claim(scope: Scope, claim: KubeObject) -> bool:
-    """Say whether a claim is in a scope."""
+    """Return whether a claim is in a scope."""
     if scope["scopeName"] != "VolumeAttributesClass":
         return False
     status = claim.get("status") or {}
@@ -42,22 +45,18 @@ def has_claim(scope: Scope, claim: KubeObject) -> bool:
 
 
 def has_nothing(scope: Scope, obj: KubeObject) -> bool:
-    """Say that no object of other kinds is in any scope."""
+    """Return False: objects of other kinds are in no scope."""
     del scope, obj
     return False
 
 
 def is_terminating(pod: KubeObject) -> bool:
-    """Say whether a pod ends after some time, as pods of jobs do."""
+    """Return whether a pod has a deadline, as pods of Jobs may have."""
     return (pod.get("spec") or {}).get("activeDeadlineSeconds") is not None
 
 
-def _is_best_effort(pod: KubeObject) -> bool:
-    return (pod.get("status") or {}).get("qosClass") == "BestEffort"
-
-
 def _selects(scope: Scope, names: Sequence[str]) -> bool:
-    """Say whether one of some names is selected, or that there is none."""
+    """Return whether the scope selects one of the names, or their absence."""
     values, operator = scope.get("values") or (), scope.get("operator")
     if not names:
         return operator in ("NotIn", "DoesNotExist")
@@ -70,7 +69,7 @@ def _selects(scope: Scope, names: Sequence[str]) -> bool:
 
 
 def _has_cross_namespace_affinity(pod: KubeObject) -> bool:
-    """Say whether the affinity of a pod is about pods of other namespaces."""
+    """Return whether the affinity of a pod refers to other namespaces."""
     affinity = (pod.get("spec") or {}).get("affinity") or {}
     for sort in ("podAffinity", "podAntiAffinity"):
         found = affinity.get(sort) or {}
@@ -86,8 +85,8 @@ def _has_cross_namespace_affinity(pod: KubeObject) -> bool:
     return False
 
 
-_PODS = {
+_PODS: dict[str, Callable[[KubeObject], bool]] = {
     "Terminating": is_terminating,
-    "BestEffort": _is_best_effort,
+    "BestEffort": lambda pod: (pod.get("status") or {}).get("qosClass") == "BestEffort",
     "CrossNamespacePodAffinity": _has_cross_namespace_affinity,
 }

@@ -1,8 +1,12 @@
 """
-What an object uses of what quotas limit.
+The usage of an object, by the resource names of quotas.
 
-Every kind is counted (`count/jobs.batch`, and a few under names of their own); pods, services and
-claims use more than their place. Knows nothing of quotas but the names in them.
+Objects of every kind are counted (`count/jobs.batch`, some also by their plural); Pods, Services
+and PersistentVolumeClaims use further resources.
+
+Follows kubernetes 1.35 pkg/quota/v1/evaluator/core/pods.go PodUsageFunc, podComputeUsageHelper,
+podEvaluator.Constraints; pkg/quota/v1/evaluator/core/services.go serviceEvaluator.Usage;
+pkg/quota/v1/evaluator/core/persistent_volume_claims.go pvcEvaluator.Usage.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,7 +32,7 @@ from kube_sandbox.admission.plugins.resource_sums import (
 )
 
 PODS, SERVICES, CLAIMS = "pods", "services", "persistentvolumeclaims"
-# What is not stored, or was never counted.
+# Not stored, or never counted upstream.
 _UNCOUNTED = frozenset(
     (
         "bindings",
@@ -48,39 +52,35 @@ _OF_PODS = frozenset(
 _OF_SERVICES = frozenset(
     ("count/services", "services", "services.nodeports", "services.loadbalancers")
 )
-_OF_CLAIMS = ("persistentvolumeclaims", "requests.storage")
 _BY_CLASS = ".storageclass.storage.k8s.io/"
+_OF_CLAIMS = (CLAIMS, "requests.storage", f"count/{CLAIMS}")
+_CLAIMS_BY_CLASS = (f"{_BY_CLASS}{CLAIMS}", f"{_BY_CLASS}requests.storage")
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _REQUESTS = "requests."
 _DEVICES = "deviceclass.resource.kubernetes.io/"
-# What every container must say if a quota limits it.
+# Every container must state these if a quota limits them.
 _REQUIRED = frozenset(
     f"{prefix}{each}" for prefix in ("", "requests.", "limits.") for each in ("cpu", "memory")
 )
 _ENDED = frozenset(("Succeeded", "Failed"))
 
 
-def _needs_nothing(names: Iterable[str], obj: KubeObject) -> str:
-    del names, obj
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class QuotaEvaluator:
-    """How the objects of a kind are measured."""
+    """Measures the usage of objects of a kind."""
 
-    counts: Callable[[str], bool]  # says whether a name in a quota is about them
-    uses: Callable[[KubeObject, datetime | None], Amounts]  # at a time, `None`: right now
+    counts: Callable[[str], bool]  # whether a resource name applies to the kind
+    uses: Callable[[KubeObject, datetime | None], Amounts]  # `None`: now
     in_scope: Callable[[Scope, KubeObject], bool] = has_nothing
-    missing: Callable[[Iterable[str], KubeObject], str] = _needs_nothing
+    missing: Callable[[Iterable[str], KubeObject], str] = lambda names, obj: ""
 
     def counted(self, names: Iterable[str]) -> list[str]:
-        """Return those of some names that are about them, in order."""
+        """Return the names that apply to the kind, sorted."""
         return sorted(filter(self.counts, names))
 
 
 def evaluator_for(bucket: str) -> QuotaEvaluator | None:
-    """Return how the objects of a bucket are measured; `None`: not at all."""
+    """Return the evaluator of a bucket; `None` if its objects are not counted."""
     if bucket in _EVALUATORS:
         return _EVALUATORS[bucket]
     if bucket in _UNCOUNTED:
@@ -93,28 +93,12 @@ def evaluator_for(bucket: str) -> QuotaEvaluator | None:
 # Pods
 
 
-def _is_pod_resource(name: str) -> bool:
-    if name in _OF_PODS or name.startswith((HUGE_PAGES, _REQUESTS + HUGE_PAGES)):
-        return True
-    if not name.startswith(_REQUESTS):
-        return False
-    return not _is_native(name) or name.startswith(_REQUESTS + _DEVICES)
-
-
 def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-def _pod_uses(pod: KubeObject, now: datetime | None) -> Amounts:
-    if not is_charged(pod, now):
-        return {"count/pods": ONE}
-    spec = pod.get("spec") or {}
-    used = _compute(with_overhead(spec, "requests"), with_overhead(spec, "limits"))
-    return {"count/pods": ONE, **used}
-
-
 def is_charged(pod: KubeObject, now: datetime | None) -> bool:
-    """Say whether a pod uses more than a place: not if it ended, or should have long ago."""
+    """Return False for a pod that ended, or should have ended by now: it is only counted."""
     if (pod.get("status") or {}).get("phase") in _ENDED:
         return False
     metadata = pod["metadata"]
@@ -126,7 +110,7 @@ def is_charged(pod: KubeObject, now: datetime | None) -> bool:
 
 
 def _compute(requests: Amounts, limits: Amounts) -> dict[str, Amount]:
-    """Return what is used by the names of quotas."""
+    """Return the usage by resource name."""
     found = {"pods": ONE}
     for name in _COMPUTE:
         if name in requests:
@@ -142,7 +126,7 @@ def _compute(requests: Amounts, limits: Amounts) -> dict[str, Amount]:
 
 
 def _pod_missing_resources(names: Iterable[str], pod: KubeObject) -> str:
-    """Say which containers do not say how much they want of what is limited."""
+    """Name the containers that do not state their use of a limited resource."""
     spec = pod.get("spec") or {}
     if is_set_for_pod(spec):
         return ""
@@ -154,8 +138,8 @@ def _pod_missing_resources(names: Iterable[str], pod: KubeObject) -> str:
         )
         for name in required.difference(said):
             lacking.setdefault(name, set()).add(container["name"])
-    told = [f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking)]
-    return f"must specify {'; '.join(told)}" if told else ""
+    message = [f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking)]
+    return f"must specify {'; '.join(message)}" if message else ""
 
 
 # Services
@@ -180,11 +164,6 @@ def _service_uses(service: KubeObject, now: datetime | None) -> Amounts:
 # Claims
 
 
-def _is_claim_resource(name: str) -> bool:
-    by_class = tuple(_BY_CLASS + each for each in _OF_CLAIMS)
-    return name in _OF_CLAIMS or name == f"count/{CLAIMS}" or name.endswith(by_class)
-
-
 def _claim_uses(claim: KubeObject, now: datetime | None) -> Amounts:
     del now
     used = {CLAIMS: ONE, f"count/{CLAIMS}": ONE}
@@ -204,7 +183,28 @@ def _claim_uses(claim: KubeObject, now: datetime | None) -> Amounts:
 
 
 _EVALUATORS = {
-    PODS: QuotaEvaluator(_is_pod_resource, _pod_uses, has_pod, _pod_missing_resources),
+    PODS: QuotaEvaluator(
+        lambda name: (
+            name in _OF_PODS
+            or name.startswith((HUGE_PAGES, _REQUESTS + HUGE_PAGES, _REQUESTS + _DEVICES))
+            or (name.startswith(_REQUESTS) and not _is_native(name))
+        ),
+        lambda pod, now: {
+            "count/pods": ONE,
+            **(
+                _compute(
+                    with_overhead(pod.get("spec") or {}, "requests"),
+                    with_overhead(pod.get("spec") or {}, "limits"),
+                )
+                if is_charged(pod, now)
+                else {}
+            ),
+        },
+        has_pod,
+        _pod_missing_resources,
+    ),
     SERVICES: QuotaEvaluator(_OF_SERVICES.__contains__, _service_uses),
-    CLAIMS: QuotaEvaluator(_is_claim_resource, _claim_uses, has_claim),
+    CLAIMS: QuotaEvaluator(
+        lambda name: name in _OF_CLAIMS or name.endswith(_CLAIMS_BY_CLASS), _claim_uses, has_claim
+    ),
 }

@@ -1,5 +1,8 @@
 """
-Which plugins are asked about which kinds, in the order in which they are asked.
+Which plugins apply to which kinds, in the order in which they run.
+
+Follows kubernetes 1.35 pkg/kubeapiserver/options/plugins.go AllOrderedPlugins,
+DefaultOffAdmissionPlugins.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,29 +26,29 @@ from kube_sandbox.admission.plugins.storage_protection import (
 
 
 def default_plugins(
-    around: AdmissionContext, *, accounts: bool, suffix: Callable[[], str]
+    context: AdmissionContext, *, accounts: bool, suffix: Callable[[], str]
 ) -> Plugins:
     """
     Return all plugins by kind.
 
-    `accounts`: somebody makes a service account in namespaces; `suffix` gives random letters.
+    `accounts`: namespaces get a default service account; `suffix` returns random letters.
     """
     claims = "persistentvolumeclaims"
     asked: tuple[tuple[Plugin, Iterable[str]], ...] = (
-        (LimitRanger(around), LIMITED),
-        (PodAccount(around, suffix), ("pods",) if accounts else ()),
+        (LimitRanger(context), LIMITED),
+        (PodAccount(context, suffix), ("pods",) if accounts else ()),
         (NodeTaint(), ("nodes",)),
-        (PodSecurity(around), ("namespaces", "pods", *TEMPLATES)),
-        (PodPriority(around), ("pods",)),
-        (OneDefaultPriority(around), (CLASSES,)),
+        (PodSecurity(context), ("namespaces", "pods", *TEMPLATES)),
+        (PodPriority(context), ("pods",)),
+        (OneDefaultPriority(context), (CLASSES,)),
         (DefaultTolerations(), ("pods",)),
-        (DefaultClass(around, STORAGE), (claims,)),
+        (DefaultClass(context, STORAGE), (claims,)),
         (InUseProtection(), PROTECTIONS),
-        (ClaimResize(around), (claims,)),
-        (RuntimeClasses(around), ("pods",)),
-        (DefaultClass(around, INGRESS), ("ingresses.networking.k8s.io",)),
-        (TopologyLabels(around), ("pods",)),
-        (Quotas(around), (LAST,)),
+        (ClaimResize(context), (claims,)),
+        (RuntimeClasses(context), ("pods",)),
+        (DefaultClass(context, INGRESS), ("ingresses.networking.k8s.io",)),
+        (TopologyLabels(context), ("pods",)),
+        (Quotas(context), (LAST,)),
     )
     found: dict[str, list[Plugin]] = {}
     for plugin, buckets in asked:

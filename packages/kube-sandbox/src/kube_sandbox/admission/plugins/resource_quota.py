@@ -1,11 +1,14 @@
 """
-ResourceQuota: what a namespace may have altogether.
+ResourceQuota: limits what a namespace may use in total.
 
-A write that fits is noted in the quota's status at once, so that the next one finds it there; what
-goes is taken out of it by the quota's controller. A quota without a status counts nothing yet.
+An admitted write is added to the quota's status at once, so that the next one sees it; the
+quota's controller subtracts what is deleted. A quota without a status limits nothing yet.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
+CheckRequest, quotaEvaluator.checkQuotas.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
@@ -24,7 +27,6 @@ from kube_sandbox.admission.plugins.quota_usage import (
 )
 from kube_sandbox.admission.plugins.resource_sums import (
     Amount,
-    Amounts,
     added,
     amounts,
     increased,
@@ -37,20 +39,22 @@ BUCKET = "resourcequotas"
 
 
 class Quotas(ValidatingPlugin):
-    """Lets in what the quotas of a namespace have room for."""
+    """Rejects writes that exceed a quota of their namespace."""
 
-    def __init__(self, around: AdmissionContext) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
 
-    def validate(self, deed: AdmissionAttributes) -> list[str]:
-        """Refuse what there is no room for; note what there is."""
-        if not deed.namespace or (deed.old is not None and deed.served.bucket not in _MEASURED):
+    def validate(self, attributes: AdmissionAttributes) -> list[str]:
+        """Reject what there is no room for; note what there is."""
+        if not attributes.namespace or (
+            attributes.old is not None and attributes.served.bucket not in _MEASURED
+        ):
             return []
-        quotas = list(self._around.all(BUCKET, deed.namespace))
+        quotas = list(self._context.all(BUCKET, attributes.namespace))
         if quotas:
-            for charged in charge(deed, quotas):
-                if not deed.dry_run:
-                    self._around.charge(charged)
+            for charged in charge(attributes, quotas):
+                if not attributes.dry_run:
+                    self._context.charge(charged)
         return []
 
 
@@ -58,33 +62,59 @@ class Quotas(ValidatingPlugin):
 _MEASURED = frozenset((PODS, SERVICES, CLAIMS))
 
 
-def charge(deed: AdmissionAttributes, quotas: Sequence[KubeObject]) -> list[KubeObject]:
-    """Return the quotas that a write changes, as they are after it; refuse what does not fit."""
-    measure = evaluator_for(deed.served.bucket)
-    if measure is None or deed.obj is None or not _is_subject_to_quota(deed):
+def charge(attributes: AdmissionAttributes, quotas: Sequence[KubeObject]) -> list[KubeObject]:
+    """Return the quotas that a write changes, with the new usage; reject what exceeds them."""
+    measure = evaluator_for(attributes.served.bucket)
+    if measure is None or attributes.obj is None or not _is_subject_to_quota(attributes):
         return []
-    concerned = [each for each in quotas if _concerns(each, measure, deed.obj)]
+    concerned = [each for each in quotas if _concerns(each, measure, attributes.obj)]
     for quota in concerned:
-        _check_usage_stated(deed, measure, quota)
-    used = measure.uses(deed.obj, None)
-    _check_positive(deed, used)
+        # The object must state its usage, and the quota its status.
+        name, limited = quota["metadata"]["name"], measure.counted(_hard(quota))
+        if why := measure.missing(limited, attributes.obj or {}):
+            raise forbidden_by_plugin(attributes, f"failed quota: {name}: {why}")
+        if not _used(quota).keys() >= set(limited):
+            resources = ",".join(limited)
+            raise forbidden_by_plugin(
+                attributes, f"status unknown for quota: {name}, resources: {resources}"
+            )
+    used = measure.uses(attributes.obj, None)
+    negative = sorted(name for name, each in used.items() if each.nanos < 0)
+    if negative:
+        names = ",".join(negative)
+        raise forbidden_by_plugin(attributes, f"quota usage is negative for resource(s): {names}")
     found: list[KubeObject] = []
     for quota in concerned:
         more = used
-        if deed.old is not None and _concerns(quota, measure, deed.old):
-            more = increased(used, measure.uses(deed.old, None))
+        if attributes.old is not None and _concerns(quota, measure, attributes.old):
+            more = increased(used, measure.uses(attributes.old, None))
         more = {name: each for name, each in more.items() if each.nanos}
         if more:
-            found += _charged(deed, quota, more)
+            hard, charged_used = amounts(_hard(quota)), amounts(_used(quota))
+            requested = restricted_to(more, hard)
+            after: dict[str, Amount] = restricted_to(added(charged_used, requested), requested)
+            if attributes.subresource != "status":
+                exceeded = {name for name, each in after.items() if each.nanos > hard[name].nanos}
+                if exceeded:
+                    raise forbidden_by_plugin(
+                        attributes,
+                        f"exceeded quota: {quota['metadata']['name']}, "
+                        f"requested: {listed(restricted_to(requested, exceeded))}, "
+                        f"used: {listed(restricted_to(charged_used, exceeded))}, "
+                        f"limited: {listed(restricted_to(hard, exceeded))}",
+                    )
+            if requested:
+                status = {**quota["status"], "used": {**_used(quota), **texts(after)}}
+                found.append({**quota, "status": status})
     return found
 
 
-def _is_subject_to_quota(deed: AdmissionAttributes) -> bool:
-    bucket, part = deed.served.bucket, deed.subresource
-    if deed.old is None:
+def _is_subject_to_quota(attributes: AdmissionAttributes) -> bool:
+    bucket, part = attributes.served.bucket, attributes.subresource
+    if attributes.old is None:
         return not part
     if bucket == PODS:
-        moves = is_terminating(deed.obj or {}) != is_terminating(deed.old)
+        moves = is_terminating(attributes.obj or {}) != is_terminating(attributes.old)
         return part == "resize" or (not part and moves)
     if bucket == CLAIMS:
         return part in ("", "status")
@@ -92,7 +122,7 @@ def _is_subject_to_quota(deed: AdmissionAttributes) -> bool:
 
 
 def _concerns(quota: KubeObject, measure: QuotaEvaluator, obj: KubeObject) -> bool:
-    """Say whether a quota is about an object."""
+    """Return whether a quota is about an object."""
     return any(map(measure.counts, _hard(quota))) and all(
         measure.in_scope(each, obj) for each in scopes_of(quota)
     )
@@ -104,41 +134,3 @@ def _hard(quota: KubeObject) -> dict[str, str]:
 
 def _used(quota: KubeObject) -> dict[str, str]:
     return (quota.get("status") or {}).get("used") or {}
-
-
-def _check_usage_stated(
-    deed: AdmissionAttributes, measure: QuotaEvaluator, quota: KubeObject
-) -> None:
-    """Refuse an object that does not say what it uses, and a quota that does not either."""
-    name, limited = quota["metadata"]["name"], measure.counted(_hard(quota))
-    if why := measure.missing(limited, deed.obj or {}):
-        raise forbidden_by_plugin(deed, f"failed quota: {name}: {why}")
-    if not _used(quota).keys() >= set(limited):
-        resources = ",".join(limited)
-        raise forbidden_by_plugin(deed, f"status unknown for quota: {name}, resources: {resources}")
-
-
-def _check_positive(deed: AdmissionAttributes, used: Amounts) -> None:
-    negative = sorted(name for name, each in used.items() if each.nanos < 0)
-    if negative:
-        names = ",".join(negative)
-        raise forbidden_by_plugin(deed, f"quota usage is negative for resource(s): {names}")
-
-
-def _charged(deed: AdmissionAttributes, quota: KubeObject, more: Amounts) -> Iterable[KubeObject]:
-    hard, used = amounts(_hard(quota)), amounts(_used(quota))
-    requested = restricted_to(more, hard)
-    after: dict[str, Amount] = restricted_to(added(used, requested), requested)
-    if deed.subresource != "status":
-        exceeded = {name for name, each in after.items() if each.nanos > hard[name].nanos}
-        if exceeded:
-            raise forbidden_by_plugin(
-                deed,
-                f"exceeded quota: {quota['metadata']['name']}, "
-                f"requested: {listed(restricted_to(requested, exceeded))}, "
-                f"used: {listed(restricted_to(used, exceeded))}, "
-                f"limited: {listed(restricted_to(hard, exceeded))}",
-            )
-    if requested:
-        status = {**quota["status"], "used": {**_used(quota), **texts(after)}}
-        yield {**quota, "status": status}

@@ -1,7 +1,8 @@
 """
 Amounts of resources by name: sums, maxima, and how messages list them.
 
-Follows apiserver/pkg/quota/v1/resources.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/resource/quantity.go Quantity.Add,
+Quantity.String; k8s.io/apiserver/pkg/quota/v1/resources.go Add, Max, Mask.
 """
 
 from collections.abc import Container, Iterable, Mapping

@@ -1,5 +1,8 @@
 """
-RuntimeClass: what a pod costs beyond its containers, and on which nodes it can run.
+RuntimeClass: the overhead of a pod and the nodes that it can run on.
+
+Follows kubernetes 1.35 plugin/pkg/admission/runtimeclass/admission.go RuntimeClass.Admit,
+setOverhead, setScheduling; pkg/util/tolerations/tolerations.go MergeTolerations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,60 +25,60 @@ Toleration = Mapping[str, Any]
 class RuntimeClasses:
     """Has pods be what their runtime class says."""
 
-    def __init__(self, around: AdmissionContext) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
+    def mutate(self, attributes: AdmissionAttributes) -> None:
         """Give a new pod the overhead and the nodes of its class."""
-        if deed.obj is None or not is_new(deed):
+        if attributes.obj is None or not is_new(attributes):
             return
-        spec = deed.obj["spec"]
-        found = self._class_of(deed, spec)
+        spec = attributes.obj["spec"]
+        found = self._class_of(attributes, spec)
         if "overhead" in found:
             overhead = found["overhead"].get("podFixed") or {}
-            if spec.get("overhead") and not _is_same(spec["overhead"], overhead):
-                raise forbidden_by_plugin(deed, _OTHER)
+            written = spec.get("overhead")
+            if written and {name: nanos(text) for name, text in written.items()} != {
+                name: nanos(text) for name, text in overhead.items()
+            }:
+                raise forbidden_by_plugin(attributes, _OTHER)
             spec["overhead"] = dict(overhead)
         if "scheduling" in found:
-            _schedule(deed, spec, found["scheduling"])
+            scheduling = found["scheduling"]
+            selector = dict(spec.get("nodeSelector") or {})
+            for key, value in (scheduling.get("nodeSelector") or {}).items():
+                if selector.get(key, value) != value:
+                    raise forbidden_by_plugin(
+                        attributes,
+                        f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                        f"pod.spec.nodeSelector[{key}] = {selector[key]}",
+                    )
+                selector[key] = value
+            if selector:
+                spec["nodeSelector"] = selector
+            tolerations = (*(spec.get("tolerations") or ()), *(scheduling.get("tolerations") or ()))
+            if tolerations:
+                spec["tolerations"] = merged(tolerations)
 
-    def validate(self, deed: AdmissionAttributes) -> list[str]:
-        """Refuse a new pod with an overhead of its own."""
-        if deed.obj is None or not is_new(deed) or "overhead" not in deed.obj["spec"]:
+    def validate(self, attributes: AdmissionAttributes) -> list[str]:
+        """Reject a new pod with an overhead of its own."""
+        if (
+            attributes.obj is None
+            or not is_new(attributes)
+            or "overhead" not in attributes.obj["spec"]
+        ):
             return []
-        if "overhead" not in self._class_of(deed, deed.obj["spec"]):
-            raise forbidden_by_plugin(deed, _OVERHEAD_WITHOUT_CLASS)
+        if "overhead" not in self._class_of(attributes, attributes.obj["spec"]):
+            raise forbidden_by_plugin(attributes, _OVERHEAD_WITHOUT_CLASS)
         return []
 
-    def _class_of(self, deed: AdmissionAttributes, spec: KubeObject) -> KubeObject:
+    def _class_of(self, attributes: AdmissionAttributes, spec: KubeObject) -> KubeObject:
         name = spec.get("runtimeClassName")
         if name is None:
             return {}
-        found = self._around.find(_CLASSES, "", name)
+        found = self._context.find(_CLASSES, "", name)
         if found is None:
-            raise forbidden_by_plugin(deed, f'pod rejected: RuntimeClass "{name}" not found')
+            raise forbidden_by_plugin(attributes, f'pod rejected: RuntimeClass "{name}" not found')
         return found
-
-
-def _is_same(left: Mapping[str, str], right: Mapping[str, str]) -> bool:
-    return left.keys() == right.keys() and all(nanos(left[k]) == nanos(right[k]) for k in left)
-
-
-def _schedule(deed: AdmissionAttributes, spec: KubeObject, scheduling: Mapping[str, Any]) -> None:
-    selector = dict(spec.get("nodeSelector") or {})
-    for key, value in (scheduling.get("nodeSelector") or {}).items():
-        if selector.get(key, value) != value:
-            raise forbidden_by_plugin(
-                deed,
-                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
-                f"pod.spec.nodeSelector[{key}] = {selector[key]}",
-            )
-        selector[key] = value
-    if selector:
-        spec["nodeSelector"] = selector
-    tolerations = (*(spec.get("tolerations") or ()), *(scheduling.get("tolerations") or ()))
-    if tolerations:
-        spec["tolerations"] = merged(tolerations)
 
 
 def merged(tolerations: Sequence[Toleration]) -> list[Toleration]:
@@ -89,7 +92,7 @@ def merged(tolerations: Sequence[Toleration]) -> list[Toleration]:
 
 
 def _covers(wide: Toleration, other: Toleration) -> bool:
-    """Say whether all that one toleration puts up with is put up with by another."""
+    """Return whether `wide` tolerates every taint that `other` tolerates."""
     if wide == other:
         return True
     key, effect = wide.get("key", ""), wide.get("effect", "")
@@ -99,8 +102,8 @@ def _covers(wide: Toleration, other: Toleration) -> bool:
     if effect and other.get("effect", "") != effect:
         return False
     if effect == "NoExecute" and seconds is not None:
-        patience = other.get("tolerationSeconds")
-        if patience is None or patience > seconds:
+        its_seconds = other.get("tolerationSeconds")
+        if its_seconds is None or its_seconds > seconds:
             return False
     if operator == "Exists":
         return True

@@ -1,8 +1,12 @@
 """
-StorageObjectInUseProtection and PersistentVolumeClaimResize: storage is not lost by accident.
+StorageObjectInUseProtection and PersistentVolumeClaimResize: protect storage in use.
 
-Volumes, claims and classes of attributes get a finalizer, which a controller takes off when nobody
-uses them any more; and a claim grows only if its class can make it larger.
+Volumes, claims and VolumeAttributesClasses get a finalizer that a controller removes once they are
+unused. A claim may grow only if its StorageClass allows expansion.
+
+Follows kubernetes 1.35 plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go
+storageProtectionPlugin.Admit; plugin/pkg/admission/storage/persistentvolume/resize/admission.go
+persistentVolumeClaimResize.Validate.
 """
 
 from kube_objects.quantity import ZERO, Quantity, parse_quantity
@@ -32,11 +36,11 @@ _TOO_SMALL = (
 class InUseProtection(MutatingPlugin):
     """Protects what may be in use."""
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
-        """Add the finalizer that keeps a new object until nobody uses it."""
-        if deed.obj is None or not is_new(deed):
+    def mutate(self, attributes: AdmissionAttributes) -> None:
+        """Add the finalizer that keeps a new object until it is unused."""
+        if attributes.obj is None or not is_new(attributes):
             return
-        metadata, finalizer = deed.obj["metadata"], PROTECTIONS[deed.served.bucket]
+        metadata, finalizer = attributes.obj["metadata"], PROTECTIONS[attributes.served.bucket]
         known = metadata.get("finalizers") or ()
         if finalizer not in known:
             metadata["finalizers"] = [*known, finalizer]
@@ -45,20 +49,22 @@ class InUseProtection(MutatingPlugin):
 class ClaimResize(ValidatingPlugin):
     """Lets claims grow that can."""
 
-    def __init__(self, around: AdmissionContext) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
 
-    def validate(self, deed: AdmissionAttributes) -> list[str]:
-        """Refuse that a claim grows whose class does not allow it."""
-        new, old = deed.obj, deed.old
-        if new is None or old is None or deed.subresource or not _size(old) < _size(new):
+    def validate(self, attributes: AdmissionAttributes) -> list[str]:
+        """Reject that a claim grows whose class does not allow it."""
+        new, old = attributes.obj, attributes.old
+        if new is None or old is None or attributes.subresource or not _size(old) < _size(new):
             return []
         if old.get("status", {}).get("phase") != "Bound":
-            raise forbidden_by_plugin(deed, "Only bound persistent volume claims can be expanded")
+            raise forbidden_by_plugin(
+                attributes, "Only bound persistent volume claims can be expanded"
+            )
         name = _class_of(new)
-        found = self._around.find(_CLASSES, "", name) if name and name == _class_of(old) else None
+        found = self._context.find(_CLASSES, "", name) if name and name == _class_of(old) else None
         if found is None or not found.get("allowVolumeExpansion"):
-            raise forbidden_by_plugin(deed, _TOO_SMALL)
+            raise forbidden_by_plugin(attributes, _TOO_SMALL)
         return []
 
 

@@ -7,7 +7,8 @@ type. With `optionalOldSelf` the old value is an optional, and the rule is asked
 What an expression may cost is estimated only for who says how large values can be: whoever writes
 the rule has to know, the client it does not.
 
-Follows apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go
+Compile, compileRule, sizeEstimator.EstimateSize.
 """
 
 from dataclasses import dataclass

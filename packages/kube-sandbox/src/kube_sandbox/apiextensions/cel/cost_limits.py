@@ -4,8 +4,11 @@ What the validation rules of a schema may cost: each of them, and all together.
 A rule costs as much as its expression, as often as there can be values to ask it of. A message is
 worked out once.
 
-Follows apiextensions-apiserver/pkg/apis/apiextensions/validation/cel_validation.go (Kubernetes
-1.35).
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/cel_validation.go
+TotalCost.ObserveExpressionCost, extractMaxElements;
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go getExpressionCost,
+getCostErrorMessage, multiplyWithOverflowGuard.
 """
 
 from collections.abc import Iterator

@@ -8,7 +8,8 @@ here, with a real server's numbers. It counts units of cost, of which a step her
 but for comparisons of long lists. Who exceeds a bound is told so in the API server's words, and
 nothing more is asked.
 
-Follows apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go
+validator, Validator.Validate, Validator.validateExpressions.
 """
 
 from contextlib import suppress

@@ -4,7 +4,8 @@ The validation rules in a schema: a tree that follows the schema, without the pa
 The expression engine takes a while to import and most schemas have no rules, so rules are compiled
 when they are first read, and `rule_evaluation` is imported when the first object is validated.
 
-Follows apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go
+NewValidator, validator.
 """
 
 from dataclasses import dataclass, field

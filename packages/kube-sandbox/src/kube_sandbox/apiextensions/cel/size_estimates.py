@@ -5,7 +5,8 @@ What the schema does not bound is bounded by the largest request, 3 MiB: a list 
 items than the smallest of them fit in there. Lengths are in bytes, of which a character may take
 four.
 
-Follows apiserver/pkg/cel/common/schemas.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/cel/common/schemas.go SchemaDeclType,
+estimateMaxStringLengthPerRequest, estimateMaxArrayItemsFromMinSize.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,7 +3,11 @@ The scale subresource of a custom kind: a `Scale` read from an object, and writt
 
 Where the numbers are is said by paths of plain names, `.spec.replicas`.
 
-Follows apiextensions-apiserver/pkg/registry/customresource/etcd.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go
+ScaleREST.Get, scaleFromCustomResource, scaleUpdatedObjectInfo.UpdatedObject;
+k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go
+customResourceValidator.ValidateScaleSpec;
+k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/helpers.go NestedInt64.
 """
 
 from typing import Any

@@ -6,8 +6,12 @@ then what every kind does. Objects are stored in the storage version: `stored` t
 version into it, `shown` turns what is stored into this version, by today's schemas of both. No
 conversion but of the apiVersion is known, so what the other version does not describe is lost.
 
-Follows apiextensions-apiserver/pkg/registry/customresource/strategy.go and validator.go (Kubernetes
-1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/registry/customresource/strategy.go
+customResourceStrategy.PrepareForCreate, customResourceStrategy.PrepareForUpdate,
+customResourceStrategy.ValidateUpdate;
+k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go
+schemaCoercingDecoder.Decode;
+k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go validateKubeFinalizerName.
 """
 
 from collections.abc import Mapping

@@ -7,8 +7,13 @@ another definition of the group has them), then the definition is established. A
 through `deleted`, `terminating` and, once no object is left, `terminated`. All of it is written to
 the status subresource by `MANAGER`, except `deleted`, which is what DELETE itself does.
 
-Follows apiextensions-apiserver/pkg/controller/status, controller/establish and
-controller/apiapproval (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller.go
+NamingConditionController.calculateNamesAndConditions;
+k8s.io/apiextensions-apiserver/pkg/controller/establish/establishing_controller.go
+EstablishingController.sync;
+k8s.io/apiextensions-apiserver/pkg/controller/apiapproval/apiapproval_controller.go
+calculateCondition; k8s.io/apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go
+CRDFinalizer.sync.
 """
 
 from collections.abc import Iterable

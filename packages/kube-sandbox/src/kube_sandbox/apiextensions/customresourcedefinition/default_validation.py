@@ -3,7 +3,8 @@ The defaults in a schema: each must be a value that the schema accepts, with no 
 
 Defaults of the metadata of an object inside an object are only checked against their schema.
 
-Follows apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go ValidateDefaults.
 """
 
 from collections.abc import Iterator

@@ -4,7 +4,10 @@ A CustomResourceDefinition in the form in which it is kept.
 As Go reads it into its structs and writes it back: unknown fields and what is empty are gone, what
 must be there is there. `INTERNAL_NAMES` are what the API server's inner form calls the keywords.
 
-Follows apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go
+SetDefaults_CustomResourceDefinitionSpec;
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/marshal.go
+JSONSchemaPropsOrBool.UnmarshalJSON.
 """
 
 from collections.abc import Mapping

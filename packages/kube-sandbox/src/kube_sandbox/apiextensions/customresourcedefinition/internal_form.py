@@ -4,8 +4,9 @@ Parts of a CustomResourceDefinition as errors print them.
 The API server keeps definitions in an inner form, with all fields, whether they are there or not,
 and names of its own; its messages show that form.
 
-Follows apiextensions-apiserver/pkg/apis/apiextensions/types.go and types_jsonschema.go (Kubernetes
-1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/types.go
+CustomResourceDefinitionVersion;
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/types_jsonschema.go JSONSchemaProps.
 """
 
 from collections.abc import Mapping

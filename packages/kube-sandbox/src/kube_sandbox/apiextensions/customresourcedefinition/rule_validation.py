@@ -1,7 +1,9 @@
 """
 The validation rules of a part of a schema: whether they are complete, compile, and end soon.
 
-Follows apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go
+ValidateCustomResourceDefinitionOpenAPISchema, hasNewlines, pathValid.
 """
 
 from collections.abc import Iterator

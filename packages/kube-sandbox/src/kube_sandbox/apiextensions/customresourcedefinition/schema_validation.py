@@ -5,7 +5,9 @@ Besides being structural it must keep to what the API server supports of OpenAPI
 how they merge, its defaults must be values that it accepts, its validation rules must compile and
 not cost too much. Rules are looked at only where everything else is in order.
 
-Follows apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go
+validateCustomResourceDefinitionValidation, ValidateCustomResourceDefinitionOpenAPISchema.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,9 @@
 """
 What the kind CustomResourceDefinition does with its objects.
 
-Follows apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go (Kubernetes 1.35).
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go
+strategy.PrepareForCreate, strategy.PrepareForUpdate, strategy.WarningsOnCreate.
 """
 
 from collections.abc import Iterator

@@ -5,7 +5,10 @@ The API server looks at it in an inner form: what all versions have alike (schem
 columns, selectable fields) stands once beside the versions. That shows in the paths of errors:
 `spec.validation.openAPIV3Schema` instead of `spec.versions[0].schema.openAPIV3Schema`.
 
-Follows apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go
+ValidateCustomResourceDefinition, ValidateCustomResourceDefinitionUpdate,
+ValidateUpdateCustomResourceDefinitionStatus, validateAPIApproval.
 """
 
 import re

@@ -2,7 +2,10 @@
 What a version of a CustomResourceDefinition has, or all of them share: schema, subresources,
 columns, selectable fields; and how objects are converted from one version to another.
 
-Follows apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go
+ValidateCustomResourceDefinitionSubresources, ValidateCustomResourceColumnDefinition,
+ValidateCustomResourceSelectableFields, validateCustomResourceConversion.
 """
 
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,9 @@ Objects inside it must have apiVersion and kind, and metadata in order. Items of
 those of sets as a whole, those of maps by their keys. Both walks follow a schema: give them one of
 which only what leads to such parts is left (`embedded_parts`, `unique_parts`), made once.
 
-Follows apiextensions-apiserver/pkg/apiserver/schema/objectmeta and apiserver/schema/listtype
-(Kubernetes 1.35).
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/validation.go Validate;
+k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go ValidateListSetsAndMaps.
 """
 
 from collections.abc import Callable, Iterator, Sequence

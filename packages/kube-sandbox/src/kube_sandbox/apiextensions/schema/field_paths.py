@@ -3,8 +3,8 @@ Paths in a CustomResourceDefinition that point into its own schema: `.spec.parts
 
 Validation rules name the field they blame with one, selectable fields are named by them.
 
-Follows apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go ValidFieldPath (Kubernetes
-1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go
+ValidFieldPath.
 """
 
 import re

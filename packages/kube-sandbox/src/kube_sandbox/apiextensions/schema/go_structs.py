@@ -4,6 +4,8 @@ JSON as Go reads it into its structs, and writes it back.
 A `Struct` is a table: a reader for each field. What is null is dropped, what is empty is dropped
 where Go would omit it, what is unknown is dropped and named; what is of the wrong type is an error
 in the words of Go's decoder.
+
+Follows go 1.25 encoding/json/decode.go decodeState.object, decodeState.literalStore.
 """
 
 import re

@@ -1,7 +1,9 @@
 """
 How the lists and maps of a schema say that they merge, and whether that can be.
 
-Follows apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35
+k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go
+ValidateCustomResourceDefinitionOpenAPISchema, validateMapListKeysMapSet.
 """
 
 from collections.abc import Iterator

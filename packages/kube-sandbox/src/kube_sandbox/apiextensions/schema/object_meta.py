@@ -1,7 +1,8 @@
 """
 The metadata of a custom object, or of an object inside one, as Go reads it into its struct.
 
-Follows apiextensions-apiserver/pkg/apiserver/schema/objectmeta (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/coerce.go
+GetObjectMetaWithOptions, SetObjectMeta.
 """
 
 from typing import Any

@@ -9,8 +9,11 @@ What is known at a place decides what happens to the rest of it: below an object
 fields the known ones are still pruned, but its lists keep what is in their items; below a map of
 which nothing is said, every object is emptied.
 
-Follows apiextensions-apiserver/pkg/apiserver/schema/pruning and apiserver/schema/defaulting
-(Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go
+PruneWithOptions; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/algorithm.go
+Default; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prunenulls.go
+PruneNonNullableNullsWithoutDefaults;
+k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/algorithm.go CoerceWithOptions.
 """
 
 from copy import deepcopy

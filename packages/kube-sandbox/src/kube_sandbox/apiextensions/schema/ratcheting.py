@@ -5,7 +5,9 @@ Fields correspond by name, items of a list of type `map` by their keys; items of
 nothing. Two parts are the same if everything in them corresponds and is equal; an object with a
 field that its schema does not describe is like no other.
 
-Follows apiextensions-apiserver/pkg/apiserver/validation/ratcheting.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/cel/common/equality.go
+CorrelatedObject.CachedDeepEqual, CorrelatedObject.Key, CorrelatedObject.Index;
+k8s.io/apiextensions-apiserver/pkg/apiserver/validation/ratcheting.go NewRatchetingSchemaValidator.
 """
 
 from collections.abc import Mapping, Sequence

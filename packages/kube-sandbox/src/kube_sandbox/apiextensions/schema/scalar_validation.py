@@ -4,7 +4,9 @@ The rules for texts and numbers: each a function that adds flaws, made once for 
 Bounds are compared as the API server does: cut to an integer for an integer, and of several rules
 for a text only the first that is broken is told.
 
-Follows kube-openapi/pkg/validation/validate (Kubernetes 1.35).
+Follows kube-openapi 589584f1c912 pkg/validation/validate/values.go MaxLength, MinLength, Pattern,
+MaximumNativeType, MinimumNativeType, MultipleOfNativeType; pkg/validation/errors/schema.go
+TooShort, FailedPattern, ExceedsMaximum, NotMultipleOf.
 """
 
 from collections.abc import Callable

@@ -5,7 +5,9 @@ What only restricts values (below `anyOf`, `allOf`, `oneOf`, `not`) may not say 
 every field it speaks of must be described outside of it. The errors are sorted, as the API server
 sorts them.
 
-Follows apiextensions-apiserver/pkg/apiserver/schema/validation.go (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go
+ValidateStructural; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/complete.go
+validateStructuralCompleteness.
 """
 
 from collections.abc import Iterator, Mapping

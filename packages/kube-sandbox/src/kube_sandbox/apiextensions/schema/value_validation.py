@@ -9,7 +9,10 @@ On an update, flaws of a part that did not change are forgiven (`old` is given):
 before a rule was tightened can still be written as long as nobody touches it. Parts are followed by
 name, items of lists only if the schema says what tells them apart.
 
-Follows kube-openapi/pkg/validation/validate (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/validation/validation.go
+ValidateCustomResource, ValidateCustomResourceUpdate; kube-openapi 589584f1c912
+pkg/validation/validate/schema.go SchemaValidator.Validate; pkg/validation/validate/schema_props.go
+schemaPropsValidator.Validate.
 """
 
 from collections.abc import Callable, Mapping

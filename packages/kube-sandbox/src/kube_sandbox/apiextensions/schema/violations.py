@@ -5,7 +5,9 @@ A flaw knows where it is relative to the value that was checked; `field_errors` 
 object. The words are those of the library the API server checks custom objects with. They do not
 always fit what Kubernetes says elsewhere: the text repeats the path, a type is told as a value.
 
-Follows kube-openapi/pkg/validation/errors (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/validation/validation.go
+kubeOpenAPIResultToFieldErrors; kube-openapi 589584f1c912 pkg/validation/errors/schema.go
+InvalidType, EnumFail, TooLong, Required.
 """
 
 from collections.abc import Iterable

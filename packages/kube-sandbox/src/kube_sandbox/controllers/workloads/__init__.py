@@ -1,6 +1,6 @@
 """
-What a cluster's controllers and nodes would do, pretended: pure plans from objects to steps.
+Simulated workload controllers: pure functions from objects to steps.
 
-A plan never does anything itself. It gets an object, what it owns and what else it sees, and the
-time; it says what is to be created, changed and deleted now, and when there is more to do.
+A plan function gets an object, the objects it owns, related objects and the time. It returns the
+steps to execute now (create, update, delete) and when to call it again; it executes nothing.
 """

@@ -1,6 +1,9 @@
 """
-Whose pods and ReplicaSets are these? Controllers take in what their selectors choose and nobody
-has, and let go of what they choose no longer.
+Adoption and release: controllers adopt orphans that match their selectors and release objects that
+no longer match.
+
+Follows kubernetes 1.35 pkg/controller/controller_ref_manager.go
+BaseControllerRefManager.ClaimObject, PodControllerRefManager.ClaimPods.
 """
 
 from collections.abc import Iterable, Mapping
@@ -8,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads.indexes import (
-    IndexQuery,
     RelatedBucket,
     label_index_keys,
     label_query,
@@ -25,36 +27,36 @@ from kube_sandbox.controllers.workloads.plan_steps import (
 
 
 def adoptions(controllers: Iterable[Controller]) -> dict[str, tuple[RelatedBucket, ...]]:
-    """Return who looks for objects that nobody controls, to take them in: by their labels."""
+    """Return the queries for orphans by label, for each bucket whose objects adopt."""
     return {
         each.bucket: tuple(
-            RelatedBucket(bucket, _selector_query, _orphan_ties) for bucket in each.owns
+            RelatedBucket(
+                bucket,
+                wishes=lambda owner: (
+                    [label_query(owner["metadata"]["namespace"], selector.get("matchLabels"))]
+                    if (selector := owner["spec"].get("selector")) and not is_deleting(owner)
+                    else []
+                ),
+                ties=lambda obj: (
+                    [] if is_deleting(obj) or controller_of(obj) else label_index_keys(obj)
+                ),
+            )
+            for bucket in each.owns
         )
         for each in controllers
         if each.adopts is not None
     }
 
 
-def _selector_query(owner: KubeObject) -> list[IndexQuery]:
-    selector = owner["spec"].get("selector")
-    if not selector or is_deleting(owner):
-        return []
-    return [label_query(owner["metadata"]["namespace"], selector.get("matchLabels"))]
-
-
-def _orphan_ties(obj: KubeObject) -> list[str]:
-    return [] if is_deleting(obj) or controller_of(obj) is not None else label_index_keys(obj)
-
-
 def selects(owner: KubeObject, obj: KubeObject) -> bool:
-    """Say whether an owner's selector chooses an object; one without a selector chooses none."""
+    """Return whether an owner's selector chooses an object; one without a selector chooses none."""
     selector = owner["spec"].get("selector")
     labels = obj["metadata"].get("labels") or {}
     return bool(selector) and Selector.parse(selector).matches(labels)
 
 
 def should_adopt(controller: Controller, owner: KubeObject, orphan: KubeObject) -> bool:
-    """Say whether an owner takes in an object that nobody controls."""
+    """Return whether an owner adopts an orphan."""
     if controller.adopts is None or is_deleting(owner) or is_deleting(orphan):
         return False
     return selects(owner, orphan) and controller.adopts(owner, orphan)
@@ -72,27 +74,22 @@ def adopt_or_release(
     found, steps = dict(seen), list[Step]()
     for bucket in controller.owns:
         released = [each for each in seen.get(bucket, ()) if not selects(owner, each)]
-        adopted = [
-            _adopted(owner, each)
-            for each in orphans.get(bucket, ())
-            if should_adopt(controller, owner, each)
-        ]
+        adopted: list[KubeObject] = []
+        for each in orphans.get(bucket, ()):
+            if should_adopt(controller, owner, each):
+                others = each["metadata"].get("ownerReferences") or ()
+                references = [*others, reference_to(owner)]
+                adopted.append(
+                    {**each, "metadata": {**each["metadata"], "ownerReferences": references}}
+                )
         if released or adopted:
             kept = [each for each in seen.get(bucket, ()) if each not in released]
             found[bucket] = [*kept, *adopted]
-            steps += [Update(bucket, _released(owner, each)) for each in released]
+            for each in released:
+                uid, metadata = owner["metadata"]["uid"], dict(each["metadata"])
+                others = [ref for ref in metadata.pop("ownerReferences") if ref["uid"] != uid]
+                if others:
+                    metadata["ownerReferences"] = others
+                steps.append(Update(bucket, {**each, "metadata": metadata}))
             steps += [Update(bucket, each) for each in adopted]
     return found, steps
-
-
-def _adopted(owner: KubeObject, obj: KubeObject) -> KubeObject:
-    others = obj["metadata"].get("ownerReferences") or ()
-    references = [*others, reference_to(owner)]
-    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": references}}
-
-
-def _released(owner: KubeObject, obj: KubeObject) -> KubeObject:
-    uid = owner["metadata"]["uid"]
-    others = [each for each in obj["metadata"]["ownerReferences"] if each["uid"] != uid]
-    metadata = {name: v for name, v in obj["metadata"].items() if name != "ownerReferences"}
-    return {**obj, "metadata": {**metadata, **({"ownerReferences": others} if others else {})}}

@@ -1,5 +1,8 @@
 """
-ClusterRoles that add up others: theirs are the rules of all that their selectors choose.
+Aggregated ClusterRoles: their rules are those of all roles that their selectors match.
+
+Follows kubernetes 1.35 pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go
+ClusterRoleAggregationController.syncClusterRole.
 """
 
 from typing import Any
@@ -7,7 +10,6 @@ from typing import Any
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads.indexes import (
-    IndexQuery,
     RelatedBucket,
     label_index_keys,
     label_query,
@@ -44,15 +46,19 @@ def _adds_up(role: KubeObject) -> bool:
     return role.get("aggregationRule") is not None
 
 
-def _chosen(role: KubeObject) -> list[IndexQuery]:
-    selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
-    return [label_query("", each.get("matchLabels")) for each in selectors]
-
-
 CONTROLLER = Controller(
     _ROLES,
     plan,
-    sees=(RelatedBucket(_ROLES, wishes=_chosen, ties=label_index_keys),),
+    sees=(
+        RelatedBucket(
+            _ROLES,
+            wishes=lambda role: [
+                label_query("", selector.get("matchLabels"))
+                for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors", ())
+            ],
+            ties=label_index_keys,
+        ),
+    ),
     manager="clusterrole-aggregation-controller",
     minds=_adds_up,
 )

@@ -1,5 +1,8 @@
 """
-ControllerRevisions: the templates that a StatefulSet or DaemonSet had.
+ControllerRevisions: the former templates of a StatefulSet or DaemonSet.
+
+Follows kubernetes 1.35 pkg/controller/history/controller_history.go NewControllerRevision,
+ControllerRevisionName, HashControllerRevision.
 """
 
 from collections.abc import Iterable

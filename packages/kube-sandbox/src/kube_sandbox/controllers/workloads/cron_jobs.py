@@ -1,5 +1,9 @@
 """
-A CronJob: a Job whenever its schedule says so.
+CronJob: creates a Job whenever its schedule is due.
+
+Follows kubernetes 1.35 pkg/controller/cronjob/cronjob_controllerv2.go ControllerV2.syncCronJob,
+ControllerV2.cleanupFinishedJobs; pkg/controller/cronjob/utils.go nextScheduleTime,
+mostRecentScheduleTime.
 """
 
 from collections.abc import Sequence
@@ -35,7 +39,16 @@ def plan(cron: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     if is_deleting(cron):
         return Plan()
     found = list(seen.get(jobs.BUCKET, ()))
-    steps: list[Step] = _delete_old_jobs(cron, found)
+    steps: list[Step] = []
+    limits = (
+        ("Complete", "successfulJobsHistoryLimit", 3),
+        ("Failed", "failedJobsHistoryLimit", 1),
+    )
+    for sort, field, default in limits:
+        ended = [each for each in found if condition_of(each, sort) and not is_deleting(each)]
+        ended.sort(key=lambda each: each["metadata"].get("creationTimestamp", ""))
+        kept = cron["spec"].get(field, default)
+        steps += [Remove(jobs.BUCKET, each) for each in ended[: max(0, len(ended) - kept)]]
     try:
         schedule = parse_schedule(cron["spec"]["schedule"])
     except ValueError:
@@ -69,16 +82,12 @@ def _due(cron: KubeObject, schedule: Schedule, moment: PlanContext) -> datetime 
         if following is None or following > moment.now:
             return due.astimezone(UTC) if due else None
         due = following
-    return _due_late(cron, schedule, moment)
-
-
-def _due_late(cron: KubeObject, schedule: Schedule, moment: PlanContext) -> datetime | None:
-    """Look back only a little when too much was missed."""
-    due: datetime | None = None
+    # Look back only a little when too much was missed.
+    late_due: datetime | None = None
     here = moment.now - timedelta(minutes=_MAX_MISSED_RUNS)
-    while (following := schedule.after(_local(cron, due or here))) and following <= moment.now:
-        due = following
-    return due.astimezone(UTC) if due else None
+    while (following := schedule.after(_local(cron, late_due or here))) and following <= moment.now:
+        late_due = following
+    return late_due.astimezone(UTC) if late_due else None
 
 
 def _create_job(
@@ -92,14 +101,10 @@ def _create_job(
     name = f"{cron['metadata']['name']}-{int(due.timestamp()) // 60}"
     if any(each["metadata"]["name"] == name for each in found):
         return steps
-    return [*steps, Create(jobs.BUCKET, _job(cron, name, due))]
-
-
-def _job(cron: KubeObject, name: str, due: datetime) -> KubeObject:
     template = cron["spec"]["jobTemplate"]
     given = template.get("metadata") or {}
     labels = {"labels": given["labels"]} if given.get("labels") else {}
-    return {
+    job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
@@ -111,20 +116,7 @@ def _job(cron: KubeObject, name: str, due: datetime) -> KubeObject:
         },
         "spec": template["spec"],
     }
-
-
-def _delete_old_jobs(cron: KubeObject, found: Sequence[KubeObject]) -> list[Step]:
-    steps: list[Step] = []
-    limits = (
-        ("Complete", "successfulJobsHistoryLimit", 3),
-        ("Failed", "failedJobsHistoryLimit", 1),
-    )
-    for sort, field, default in limits:
-        ended = [each for each in found if condition_of(each, sort) and not is_deleting(each)]
-        ended.sort(key=lambda each: each["metadata"].get("creationTimestamp", ""))
-        kept = cron["spec"].get(field, default)
-        steps += [Remove(jobs.BUCKET, each) for each in ended[: max(0, len(ended) - kept)]]
-    return steps
+    return [*steps, Create(jobs.BUCKET, job)]
 
 
 def _status(cron: KubeObject, found: Sequence[KubeObject], due: datetime | None) -> dict[str, Any]:

@@ -1,7 +1,15 @@
 """
-A Deployment: a ReplicaSet for each template it ever had, and a rollout from one to the next.
+Deployment: one ReplicaSet per template, and rollouts from one to the next.
+
+Follows kubernetes 1.35 pkg/controller/deployment/deployment_controller.go
+DeploymentController.syncDeployment; pkg/controller/deployment/sync.go
+DeploymentController.getNewReplicaSet, DeploymentController.scale,
+DeploymentController.cleanupDeployment, calculateStatus; pkg/controller/deployment/progress.go
+DeploymentController.syncRolloutStatus; pkg/controller/deployment/recreate.go
+DeploymentController.rolloutRecreate.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -64,16 +72,27 @@ def plan(deployment: KubeObject, seen: RelatedObjects, moment: PlanContext) -> P
     steps += _delete_old_replica_sets(deployment, old)
     made = [each.obj for each in steps if isinstance(each, Create)]
     if made and moment.refusal:
-        return Plan(_with_creation_failure(deployment, made[0], moment))
-    marked = _with_revision_annotation(deployment, new, old)
+        before = deployment.get("status") or {}
+        name = made[0]["metadata"]["name"]
+        message = f'Failed to create new replica set "{name}": {moment.refusal}'
+        conditions = list(before.get("conditions") or ())
+        reason = "ReplicaSetCreateError"
+        conditions = _with(conditions, "Progressing", "False", reason, message, moment)
+        return Plan(with_status(BUCKET, deployment, {**before, "conditions": conditions}))
+    revision = max(max(map(_revision, old), default=0) + 1, _revision(new))
+    marked = deployment
+    if _revision(deployment) != revision:
+        metadata = deployment["metadata"]
+        annotations = {**(metadata.get("annotations") or {}), _REVISION: str(revision)}
+        marked = {**deployment, "metadata": {**metadata, "annotations": annotations}}
     status = _status(marked, made[0] if made else new, old, moment)
     if marked is not deployment and not status:
         status = (SetStatus(BUCKET, marked),)
-    return Plan((*steps, *status), _deadline(deployment, moment))
+    return Plan((*steps, *status), _left(deployment, moment) or None)
 
 
 def _is_of(replica_set: KubeObject, deployment: KubeObject) -> bool:
-    """Say whether a ReplicaSet has the Deployment's template."""
+    """Return whether a ReplicaSet has the Deployment's template."""
     template = replica_set["spec"]["template"]
     metadata = dict(template.get("metadata") or {})
     labels = {key: value for key, value in metadata.get("labels", {}).items() if key != _HASH}
@@ -100,7 +119,17 @@ def _roll_out(
     steps: list[Step] = []
     wanted = limits.wanted if recreates else new_size(limits, size(new), old)
     revision = max(map(_revision, old), default=0) + 1
-    revised = _revised(new, revision, _copied(deployment["metadata"]))
+    # The ReplicaSet has the Deployment's annotations and the newest revision.
+    before = new["metadata"].get("annotations") or {}
+    annotations = {**before, **_copied(deployment["metadata"])}
+    if _revision(new) < revision:
+        annotations[_REVISION] = str(revision)
+        if _REVISION in before:
+            known = (before.get(_HISTORY), before[_REVISION])
+            annotations[_HISTORY] = ",".join(filter(None, known))
+    revised = new
+    if annotations != before:
+        revised = {**new, "metadata": {**new["metadata"], "annotations": annotations}}
     if wanted != size(new) or _annotated(revised, limits) != revised:
         steps.append(_resized(revised, wanted, limits))
     elif revised is not new:
@@ -127,25 +156,6 @@ def _scale_proportionally(
         if wanted != size(each) or (is_noted and _annotated(each, limits) != each):
             steps.append(_resized(each, wanted, limits))
     return list(steps)
-
-
-def _revised(new: KubeObject, revision: int, copied: Mapping[str, str]) -> KubeObject:
-    """
-    Return a ReplicaSet with the Deployment's annotations and the newest revision.
-
-    One that is rolled back to has an old one.
-    """
-    metadata = new["metadata"]
-    before = metadata.get("annotations") or {}
-    annotations = {**before, **copied}
-    if _revision(new) < revision:
-        annotations[_REVISION] = str(revision)
-        if _REVISION in before:
-            known = (before.get(_HISTORY), before[_REVISION])
-            annotations[_HISTORY] = ",".join(filter(None, known))
-    if annotations == before:
-        return new
-    return {**new, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _annotated(replica_set: KubeObject, limits: Limits) -> KubeObject:
@@ -201,19 +211,6 @@ def _copied(metadata: Mapping[str, Any]) -> dict[str, str]:
     return {name: value for name, value in found.items() if name not in skipped}
 
 
-def _with_revision_annotation(
-    deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject]
-) -> KubeObject:
-    """Write the revision that is rolled out onto the Deployment; it goes with the status."""
-    newest = max(map(_revision, old), default=0) + 1
-    revision = max(newest, _revision(new))
-    if _revision(deployment) == revision:
-        return deployment
-    metadata = deployment["metadata"]
-    annotations = {**(metadata.get("annotations") or {}), _REVISION: str(revision)}
-    return {**deployment, "metadata": {**metadata, "annotations": annotations}}
-
-
 def _delete_old_replica_sets(deployment: KubeObject, old: Sequence[KubeObject]) -> list[Step]:
     """Delete ReplicaSets that are too long ago to be rolled back to."""
     kept = deployment["spec"].get("revisionHistoryLimit", 10)
@@ -223,17 +220,6 @@ def _delete_old_replica_sets(deployment: KubeObject, old: Sequence[KubeObject]) 
         if not size(each) and not counted([each], "replicas") and not is_deleting(each)
     ]
     return [Remove(replica_sets.BUCKET, each) for each in empty[: max(0, len(empty) - kept)]]
-
-
-def _with_creation_failure(
-    deployment: KubeObject, made: KubeObject, moment: PlanContext
-) -> tuple[Step, ...]:
-    """Say that a ReplicaSet cannot be made; all else stays as it is."""
-    status = deployment.get("status") or {}
-    told = f'Failed to create new replica set "{made["metadata"]["name"]}": {moment.refusal}'
-    found = list(status.get("conditions") or ())
-    found = _with(found, "Progressing", "False", "ReplicaSetCreateError", told, moment)
-    return with_status(BUCKET, deployment, {**status, "conditions": found})
 
 
 def _status(
@@ -270,19 +256,25 @@ def _conditions(
     limits = Limits.of(deployment)
     found = list((deployment.get("status") or {}).get("conditions") or ())
     if new is not None and "uid" not in new["metadata"]:
-        found = _progress(deployment, new, counts, found, moment)  # this is told at once
+        found = _progress(deployment, new, counts, found, moment)  # reported at once
     enough = counts["availableReplicas"] >= limits.wanted - limits.unavailable
     found = _with(
         found,
         "Available",
         "True" if enough else "False",
         "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
-        "Deployment has minimum availability."
-        if enough
-        else "Deployment does not have minimum availability.",
+        f"Deployment {'has' if enough else 'does not have'} minimum availability.",
         moment,
     )
-    found = _paused(deployment, found, moment)
+    if deployment["spec"].get("progressDeadlineSeconds") is not None:
+        before = next((each["reason"] for each in found if each["type"] == "Progressing"), "")
+        if deployment["spec"].get("paused"):
+            if before not in (_PAUSED, "ProgressDeadlineExceeded"):
+                message = "Deployment is paused"
+                found = _with(found, "Progressing", "Unknown", _PAUSED, message, moment)
+        elif before == _PAUSED:
+            message = "Deployment is resumed"
+            found = _with(found, "Progressing", "Unknown", "DeploymentResumed", message, moment)
     if not deployment["spec"].get("paused"):
         found = _progress(deployment, new, counts, found, moment)
     return replica_sets.with_failures(found, [*([new] if new else []), *old])
@@ -296,7 +288,7 @@ def _with(
     message: str,
     moment: PlanContext,
 ) -> list[dict[str, Any]]:
-    """Return conditions with one set; it goes last when it changes, as the real ones do."""
+    """Return conditions with one set; a changed condition moves to the end, as upstream."""
     before = next((each for each in found if each["type"] == sort), None)
     if before and (before["status"], before["reason"]) == (status, reason):
         return found
@@ -310,23 +302,6 @@ def _with(
         "message": message,
     }
     return [*(each for each in found if each["type"] != sort), fresh]
-
-
-def _paused(
-    deployment: KubeObject, found: list[dict[str, Any]], moment: PlanContext
-) -> list[dict[str, Any]]:
-    """Say that a rollout is paused, or goes on; one that is late stays so."""
-    if deployment["spec"].get("progressDeadlineSeconds") is None:
-        return found
-    before = next((each["reason"] for each in found if each["type"] == "Progressing"), "")
-    if deployment["spec"].get("paused"):
-        if before in (_PAUSED, "ProgressDeadlineExceeded"):
-            return found
-        return _with(found, "Progressing", "Unknown", _PAUSED, "Deployment is paused", moment)
-    if before != _PAUSED:
-        return found
-    text = "Deployment is resumed"
-    return _with(found, "Progressing", "Unknown", "DeploymentResumed", text, moment)
 
 
 def _progress(
@@ -357,33 +332,24 @@ def _progress(
     ):
         # Once rolled out, a Deployment that is only scaled is not at it again.
         return found
-    if _has_progressed(deployment, counts) or before is None:
+    was = Counter(deployment.get("status") or {})
+    has_progressed = (
+        counts["replicas"] - counts["updatedReplicas"] < was["replicas"] - was["updatedReplicas"]
+    ) or any(
+        counts[name] > was[name]
+        for name in ("updatedReplicas", "readyReplicas", "availableReplicas")
+    )
+    if has_progressed or before is None:
         rest = [each for each in found if each["type"] != "Progressing"]
         text = f"{named} is progressing."
         fresh = _with([], "Progressing", "True", "ReplicaSetUpdated", text, moment)[0]
         if before and before["status"] == "True":
             fresh["lastTransitionTime"] = before["lastTransitionTime"]
         return [*rest, fresh]
-    if _is_late(deployment, moment):
+    if _left(deployment, moment) == 0.0:
         text = f"{named} has timed out progressing."
         return _with(found, "Progressing", "False", "ProgressDeadlineExceeded", text, moment)
     return found
-
-
-def _has_progressed(deployment: KubeObject, counts: Mapping[str, int]) -> bool:
-    before = deployment.get("status") or {}
-
-    def was(name: str) -> int:
-        found: int = before.get(name, 0)
-        return found
-
-    outdated = was("replicas") - was("updatedReplicas")
-    return (
-        counts["updatedReplicas"] > was("updatedReplicas")
-        or counts["replicas"] - counts["updatedReplicas"] < outdated
-        or counts["readyReplicas"] > was("readyReplicas")
-        or counts["availableReplicas"] > was("availableReplicas")
-    )
 
 
 def _left(deployment: KubeObject, moment: PlanContext) -> float | None:
@@ -394,14 +360,6 @@ def _left(deployment: KubeObject, moment: PlanContext) -> float | None:
         return None
     seconds = deployment["spec"].get("progressDeadlineSeconds", 600)
     return moment.left(before["lastUpdateTime"], seconds)
-
-
-def _is_late(deployment: KubeObject, moment: PlanContext) -> bool:
-    return _left(deployment, moment) == 0.0
-
-
-def _deadline(deployment: KubeObject, moment: PlanContext) -> float | None:
-    return _left(deployment, moment) or None
 
 
 CONTROLLER = Controller(BUCKET, plan, owns=(replica_sets.BUCKET,), adopts=lambda *_: True)

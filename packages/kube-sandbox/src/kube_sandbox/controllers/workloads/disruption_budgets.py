@@ -1,9 +1,11 @@
 """
-A PodDisruptionBudget's status: how many of its pods are there, and how many may be taken away.
+PodDisruptionBudget: its status counts healthy pods and allowed disruptions.
+
+Follows kubernetes 1.35 pkg/controller/disruption/disruption.go DisruptionController.trySync,
+DisruptionController.getExpectedPodCount, DisruptionController.updatePdbStatus.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
@@ -40,33 +42,38 @@ def plan(budget: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
         for each in seen.get("pods", ())
         if selector.matches(each["metadata"].get("labels") or {})
     ]
-    expected, wanted = _wanted(budget["spec"], pods, seen)
+    least, most = budget["spec"].get("minAvailable"), budget["spec"].get("maxUnavailable")
+    expected, wanted = len(pods), 0
+    if isinstance(least, int):
+        wanted = least
+    elif least is not None:
+        expected = sum(_sizes(pods, seen))
+        wanted = share(least, expected, up=True)
+    elif most is not None:
+        expected = sum(_sizes(pods, seen))
+        wanted = max(0, expected - share(most, expected, up=True))
     healthy = sum(map(is_ready, pods))
     allowed = max(0, healthy - wanted) if expected > 0 else 0
+    before = condition_of(budget, "DisruptionAllowed")
+    state = "True" if allowed else "False"
+    is_same = before is not None and before["status"] == state
+    condition = {
+        "type": "DisruptionAllowed",
+        "status": state,
+        "observedGeneration": budget["metadata"].get("generation", 0),
+        "lastTransitionTime": before["lastTransitionTime"] if before and is_same else moment.text,
+        "reason": "SufficientPods" if allowed else "InsufficientPods",
+        "message": "",
+    }
     status = {
         "observedGeneration": budget["metadata"].get("generation", 0),
         "disruptionsAllowed": allowed,
         "currentHealthy": healthy,
         "desiredHealthy": wanted,
         "expectedPods": expected,
-        "conditions": [_condition(budget, allowed > 0, moment)],
+        "conditions": [condition],
     }
     return Plan(with_status(BUCKET, budget, status))
-
-
-def _wanted(
-    spec: dict[str, Any], pods: Sequence[KubeObject], seen: RelatedObjects
-) -> tuple[int, int]:
-    """Return how many pods there are to be, and how many of them are to be healthy."""
-    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
-    if isinstance(least, int):
-        return len(pods), least
-    expected = sum(_sizes(pods, seen))
-    if least is not None:
-        return expected, share(least, expected, up=True)
-    if most is not None:
-        return expected, max(0, expected - share(most, expected, up=True))
-    return len(pods), 0
 
 
 def _sizes(pods: Sequence[KubeObject], seen: RelatedObjects) -> Iterator[int]:
@@ -80,20 +87,6 @@ def _sizes(pods: Sequence[KubeObject], seen: RelatedObjects) -> Iterator[int]:
             found[above["metadata"]["uid"]] = above
     for each in found.values():
         yield each["spec"].get("replicas", 1)
-
-
-def _condition(budget: KubeObject, is_allowed: bool, moment: PlanContext) -> dict[str, Any]:
-    before = condition_of(budget, "DisruptionAllowed")
-    status = "True" if is_allowed else "False"
-    is_same = before is not None and before["status"] == status
-    return {
-        "type": "DisruptionAllowed",
-        "status": status,
-        "observedGeneration": budget["metadata"].get("generation", 0),
-        "lastTransitionTime": before["lastTransitionTime"] if before and is_same else moment.text,
-        "reason": "SufficientPods" if is_allowed else "InsufficientPods",
-        "message": "",
-    }
 
 
 def _selected(budget: KubeObject) -> list[IndexQuery]:

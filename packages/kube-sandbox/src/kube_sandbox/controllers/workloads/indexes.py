@@ -1,9 +1,9 @@
 """
-Which objects a controller looks at besides its own, found without looking at all of them.
+Indexes of related objects: a controller finds what it depends on without scanning a bucket.
 
-A Service looks at the pods that it selects, a volume at its claim. Each object has ties: texts that
-it tells of itself, such as its labels; who looks for it names those that it must have. What changes
-wakes only those that look for it, so that a change costs the same whatever else is there.
+A Service depends on the pods that it selects, a volume on its claim. Each object has index keys
+(`ties`), such as its labels; a query (`wishes`) names the keys that an object must have. A change
+wakes only the objects whose queries match, so its cost does not depend on the size of the store.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -80,26 +80,20 @@ class _Sides:
 
     def put(self, key: Key, obj: KubeObject | None) -> list[Key]:
         if key[0] == self.looker:
-            self._note_wishes(key, frozenset(self._relation.wishes(obj) if obj else ()))
+            wishes = frozenset(self._relation.wishes(obj) if obj else ())
+            old_wishes = self._wishes.pop(key, frozenset())
+            if wishes:
+                self._wishes[key] = wishes
+            for wish in old_wishes - wishes:
+                _drop(self._wishing, max(wish), (key, wish))
+            for wish in wishes - old_wishes:
+                self._wishing.setdefault(max(wish), set()).add((key, wish))
         if key[0] != self.bucket:
             return []
         before = self._ties.get(key, frozenset())
         after = frozenset(self._relation.ties(obj) if obj else ())
         if before == after:
             return self._wished(after)
-        self._note_ties(key, before, after)
-        return sorted({*self._wished(before), *self._wished(after)})
-
-    def _note_wishes(self, key: Key, wishes: frozenset[IndexQuery]) -> None:
-        before = self._wishes.pop(key, frozenset())
-        if wishes:
-            self._wishes[key] = wishes
-        for wish in before - wishes:
-            _drop(self._wishing, max(wish), (key, wish))
-        for wish in wishes - before:
-            self._wishing.setdefault(max(wish), set()).add((key, wish))
-
-    def _note_ties(self, key: Key, before: frozenset[IndexKey], after: frozenset[IndexKey]) -> None:
         if after:
             self._ties[key] = after
         else:
@@ -108,6 +102,7 @@ class _Sides:
             _drop(self._having, tie, key)
         for tie in after - before:
             self._having.setdefault(tie, set()).add(key)
+        return sorted({*self._wished(before), *self._wished(after)})
 
     def _wished(self, ties: frozenset[IndexKey]) -> list[Key]:
         """Return who looks for an object with these ties."""
@@ -115,11 +110,11 @@ class _Sides:
         return sorted({key for key, wish in possible if wish <= ties})
 
     def seen(self, key: Key) -> list[Key]:
-        return sorted({found for wish in self._wishes.get(key, ()) for found in self._found(wish)})
-
-    def _found(self, wish: IndexQuery) -> Iterable[Key]:
-        fewest = min((self._having.get(tie, set()) for tie in wish), key=len)
-        return (key for key in fewest if wish <= self._ties[key])
+        found: set[Key] = set()
+        for wish in self._wishes.get(key, ()):
+            fewest = min((self._having.get(tie, set()) for tie in wish), key=len)
+            found.update(candidate for candidate in fewest if wish <= self._ties[candidate])
+        return sorted(found)
 
 
 def _drop(table: dict[IndexKey, set[T]], tie: IndexKey, entry: T) -> None:

@@ -1,11 +1,14 @@
 """
-The pods of a Job: how they are made, counted and told apart by their numbers.
+The pods of a Job: how they are created, counted and numbered.
 
-A pod that has ended is counted once: it carries a finalizer until its end stands in the status.
+A pod keeps a finalizer until the Job's status counts its end, so that it is counted once.
+
+Follows kubernetes 1.35 pkg/controller/job/indexed_job_utils.go addCompletionIndexAnnotation,
+getIndexFailureCount, parseIndexesFromString; pkg/controller/job/job_controller.go
+appendJobCompletionFinalizerIfNotFound.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads.plan_steps import is_deleting, pod_from
@@ -24,17 +27,17 @@ def phase_of(pod: KubeObject) -> str:
 
 
 def has_succeeded(pod: KubeObject) -> bool:
-    """Say whether a pod ended well."""
+    """Return whether a pod ended well."""
     return phase_of(pod) == "Succeeded"
 
 
 def has_failed(pod: KubeObject) -> bool:
-    """Say whether a pod counts as failed; one that is deleted before its end does."""
+    """Return whether a pod counts as failed; one that is deleted before its end does."""
     return phase_of(pod) == "Failed" or (is_deleting(pod) and not has_succeeded(pod))
 
 
 def is_tracked(pod: KubeObject) -> bool:
-    """Say whether a pod waits to be counted."""
+    """Return whether a pod waits to be counted."""
     return TRACKING in (pod["metadata"].get("finalizers") or ())
 
 
@@ -49,7 +52,7 @@ def untracked(pod: KubeObject) -> KubeObject:
 
 
 def is_indexed(job: KubeObject) -> bool:
-    """Say whether a Job's pods have numbers."""
+    """Return whether a Job's pods have numbers."""
     return bool(job["spec"].get("completionMode") == "Indexed")
 
 
@@ -114,9 +117,16 @@ def new_indexed_pod(
         if failures[1]:
             annotations[_IGNORED] = str(failures[1])
     spec = {**pod["spec"], "hostname": f"{name}-{index}"}
+    source = {"fieldRef": {"fieldPath": f"metadata.labels['{_INDEX}']"}}
+    variable = {"name": _VARIABLE, "valueFrom": source}
     for field in ("initContainers", "containers"):
         if spec.get(field):
-            spec[field] = [_with_index_variable(each) for each in spec[field]]
+            spec[field] = [
+                container
+                if any(each.get("name") == _VARIABLE for each in container.get("env") or ())
+                else {**container, "env": [*(container.get("env") or ()), variable]}
+                for container in spec[field]
+            ]
     return {**pod, "metadata": {**metadata, "annotations": annotations}, "spec": spec}
 
 
@@ -132,12 +142,3 @@ def next_failures(failed: Sequence[KubeObject], ignored: Sequence[KubeObject]) -
 def _tracking(pod: KubeObject) -> KubeObject:
     others = pod["metadata"].get("finalizers") or []
     return {**pod, "metadata": {**pod["metadata"], "finalizers": [*others, TRACKING]}}
-
-
-def _with_index_variable(container: dict[str, Any]) -> dict[str, Any]:
-    """Return a container that is told its pod's number."""
-    env = container.get("env") or []
-    if any(each.get("name") == _VARIABLE for each in env):
-        return container
-    source = {"fieldRef": {"fieldPath": f"metadata.labels['{_INDEX}']"}}
-    return {**container, "env": [*env, {"name": _VARIABLE, "valueFrom": source}]}

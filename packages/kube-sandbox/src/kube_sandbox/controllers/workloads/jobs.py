@@ -1,8 +1,15 @@
 """
-A Job: pods that are to succeed so many times, and are tried again when they fail.
+Job: creates pods until enough have succeeded, and retries failed ones within its policies.
+
+Follows kubernetes 1.35 pkg/controller/job/job_controller.go Controller.syncJob,
+Controller.manageJob, Controller.trackJobStatusAndRemoveFinalizers;
+pkg/controller/job/backoff_utils.go getRemainingTimeForFailuresCount;
+pkg/controller/ttlafterfinished/ttlafterfinished_controller.go Controller.processJob;
+pkg/controller/job/pod_failure_policy.go matchPodFailurePolicy;
+pkg/controller/job/success_policy.go matchSuccessPolicy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -10,7 +17,8 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.times import parse_time
-from kube_sandbox.controllers.workloads import job_pods, job_policies
+from kube_sandbox.controllers.workloads import job_pods
+from kube_sandbox.controllers.workloads.job_pods import has_failed, parse_indexes
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
@@ -47,32 +55,24 @@ def plan(job: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the pods to make, to count and to stop, and the status."""
     turn = _JobSync(job, seen.get("pods", ()), moment)
     if is_finished(job):
-        return _after(job, turn.counted, moment)
+        counted = turn.counted
+        seconds = job["spec"].get("ttlSecondsAfterFinished")
+        if seconds is None or is_deleting(job):
+            return Plan(tuple(counted))
+        ended = condition_of(job, "Complete") or condition_of(job, "Failed") or {}
+        wait = moment.left(ended.get("lastTransitionTime"), seconds)
+        if wait:
+            return Plan(tuple(counted), wait)
+        return Plan((*counted, Remove(BUCKET, job, propagation="Foreground")))
     if is_deleting(job):
         return Plan(tuple(turn.counted))
     return turn.plan()
 
 
 def is_finished(job: KubeObject) -> bool:
-    """Say whether a Job has come to an end, good or bad."""
+    """Return whether a Job has come to an end, good or bad."""
     found = (condition_of(job, each) for each in ("Complete", "Failed"))
     return any(each is not None and each.get("status") == "True" for each in found)
-
-
-def _after(job: KubeObject, counted: list[Step], moment: PlanContext) -> Plan:
-    """Delete a Job that has ended, if it is to live no longer than that."""
-    seconds = job["spec"].get("ttlSecondsAfterFinished")
-    if seconds is None or is_deleting(job):
-        return Plan(tuple(counted))
-    ended = next(
-        found for each in ("Complete", "Failed") if (found := condition_of(job, each)) is not None
-    )
-    wait = moment.left(ended.get("lastTransitionTime"), seconds)
-    return (
-        Plan(tuple(counted), wait)
-        if wait
-        else Plan((*counted, Remove(BUCKET, job, propagation="Foreground")))
-    )
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class _JobSync:
     pods: Sequence[KubeObject]
     moment: PlanContext
 
-    # What there is
+    # Observed state
 
     @property
     def _spec(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class _JobSync:
     @cached_property
     def _failed(self) -> int:
         fresh = (each for each in self._fresh if job_pods.has_failed(each))
-        more = sum(not job_policies.is_ignored(self.job, each) for each in fresh)
+        more = sum(not is_ignored(self.job, each) for each in fresh)
         found: int = self._before.get("failed", 0)
         return found + more
 
@@ -146,8 +146,8 @@ class _JobSync:
             job_pods.index_of(each)
             for each in self._fresh
             if job_pods.has_failed(each)
-            and not job_policies.is_ignored(self.job, each)
-            and (job_pods.failures_of(each) >= limit or job_policies.fails_index(self.job, each))
+            and not is_ignored(self.job, each)
+            and (job_pods.failures_of(each) >= limit or fails_index(self.job, each))
         }
         known = job_pods.parse_indexes(self._before.get("failedIndexes", ""))
         return {each for each in known | fresh if 0 <= each < self._spec["completions"]}
@@ -170,38 +170,36 @@ class _JobSync:
             None if not deadline or self._is_suspended else self.moment.left(self._start, deadline)
         )
 
-    # How it ends
+    # Result
 
     @cached_property
     def _end(self) -> _End | None:
         """Say how a Job has ended, if it has, whatever still runs."""
-        words = job_policies.failing(self.job, self.pods)
+        words = failing(self.job, self.pods)
         if words:
             return "Failed", "PodFailurePolicy", words
-        # Restarts count as failures, and the pretended ones take no time.
-        is_restarted = any(map(_is_restarted, self._active))
+        # A restart counts as a failure, and simulated restarts follow each other at once.
+        states = (
+            container.get("state", {}).get("waiting") or {}
+            for pod in self._active
+            for container in (pod.get("status") or {}).get("containerStatuses") or ()
+        )
+        is_restarted = any(state.get("reason") == "CrashLoopBackOff" for state in states)
         if is_restarted or self._failed > self._spec.get("backoffLimit", 6):
             return _EXCEEDED
         if self._left == 0.0:
             return _DEADLINE_EXCEEDED
-        return self._end_by_numbers() if job_pods.is_indexed(self.job) else None
-
-    def _end_by_numbers(self) -> _End | None:
+        if not job_pods.is_indexed(self.job):
+            return None
         most = self._spec.get("maxFailedIndexes")
         if most is not None and len(self._lost) > most:
             return _LOST_TOO_MANY
         if self._lost and len(self._lost | self._done) >= self._spec["completions"]:
             return _FAILED_INDEXES
-        words = job_policies.success(self.job, self._done)
+        words = success(self.job, self._done)
         return ("Complete", "SuccessPolicy", words) if words else None
 
-    @property
-    def _is_complete(self) -> bool:
-        """Say whether it has succeeded often enough."""
-        wanted = self._spec.get("completions")
-        return self._succeeded > 0 if wanted is None else self._succeeded >= wanted
-
-    # What is done
+    # Steps
 
     def plan(self) -> Plan:
         """Return the pods to make, to count and to stop, and the status."""
@@ -213,35 +211,70 @@ class _JobSync:
             active, made = [], 0
         else:
             changed, active, made = self._managed()
-            if self._is_complete and not active and not made:
+            completions = self._spec.get("completions")
+            is_reached = self._succeeded >= (1 if completions is None else completions)
+            if is_reached and not active and not made:
                 end = _REACHED
         counts = {"active": len(active) + made, "succeeded": self._succeeded, "failed": failed}
-        going = sum(is_deleting(each) and not job_pods.has_succeeded(each) for each in self.pods)
+        indexes: dict[str, str] = {}
+        if job_pods.is_indexed(self.job) and self._done:
+            indexes["completedIndexes"] = job_pods.format_indexes(self._done)
+        if job_pods.is_indexed(self.job) and "backoffLimitPerIndex" in self._spec:
+            indexes["failedIndexes"] = job_pods.format_indexes(self._lost)
+        terminating = sum(
+            is_deleting(each) and not job_pods.has_succeeded(each) for each in self.pods
+        )
         status = {
             "startTime": self._start,
             **{name: count for name, count in counts.items() if count},
-            "terminating": going if end is None else 0,
+            "terminating": terminating if end is None else 0,
             "uncountedTerminatedPods": {},
             "ready": sum(map(is_ready, active)),
-            **self._numbers(),
+            **indexes,
             **self._conditions(end),
         }
-        told, counted = with_status(BUCKET, self.job, status), self.counted
-        # What is counted stands in the status before the pod is let go; what is made, only then.
-        steps = (*told, *counted, *changed) if counted else (*changed, *told)
+        status_steps, counted = with_status(BUCKET, self.job, status), self.counted
+        # A pod is counted in the status before its finalizer is removed.
+        steps = (*status_steps, *counted, *changed) if counted else (*changed, *status_steps)
         return Plan(steps, soonest(self._left or None))
 
     def _managed(self) -> tuple[list[Step], list[KubeObject], int]:
         """Return the steps to as many pods as wanted; what is left of them; how many are made."""
-        surplus = self._surplus()
+        ordered = sorted(self._active, key=deletion_rank)
+        found: list[KubeObject] = []
+        if job_pods.is_indexed(self.job):
+            best = {job_pods.index_of(each): each for each in ordered}
+            kept = [each for index, each in best.items() if index < self._spec["completions"]]
+            found = [each for each in ordered if each not in kept]
+        more = len(ordered) - len(found) - self._wanted
+        surplus = found + [each for each in ordered if each not in found][: max(0, more)]
         if surplus:
             steps: list[Step] = []
             for each in surplus:
-                # Nobody's failure: it is not counted.
+                # Not a failure: it is not counted.
                 steps += [Update("pods", job_pods.untracked(each))] * job_pods.is_tracked(each)
                 steps.append(Remove("pods", each))
             return steps, [each for each in self._active if each not in surplus], 0
-        made = self._made()
+        missing = max(0, self._wanted - len(self._active))
+        if not job_pods.is_indexed(self.job):
+            made: list[Step] = [Create("pods", job_pods.new_pod(self.job)) for _ in range(missing)]
+        else:
+            taken = {job_pods.index_of(each) for each in self._active} | self._done | self._lost
+            free = [each for each in range(self._spec["completions"]) if each not in taken]
+            made = []
+            for index in free[:missing]:
+                failures = None
+                if "backoffLimitPerIndex" in self._spec:
+                    before = [
+                        pod
+                        for pod in self.pods
+                        if job_pods.index_of(pod) == index and job_pods.has_failed(pod)
+                    ]
+                    ignored = [pod for pod in before if is_ignored(self.job, pod)]
+                    failed = [pod for pod in before if pod not in ignored]
+                    failures = job_pods.next_failures(failed, ignored)
+                pod = job_pods.new_indexed_pod(self.job, index, failures)
+                made.append(Create("pods", pod))
         return made, self._active, 0 if self.moment.refusal else len(made)
 
     @property
@@ -255,65 +288,23 @@ class _JobSync:
             return len(self._active) if self._succeeded else room
         return max(0, min(room, completions - self._succeeded))
 
-    def _surplus(self) -> list[KubeObject]:
-        ordered = sorted(self._active, key=deletion_rank)
-        found: list[KubeObject] = []
-        if job_pods.is_indexed(self.job):
-            best = {job_pods.index_of(each): each for each in ordered}
-            kept = [each for index, each in best.items() if index < self._spec["completions"]]
-            found = [each for each in ordered if each not in kept]
-        more = len(ordered) - len(found) - self._wanted
-        return found + [each for each in ordered if each not in found][: max(0, more)]
-
-    def _made(self) -> list[Step]:
-        missing = max(0, self._wanted - len(self._active))
-        if not job_pods.is_indexed(self.job):
-            return [Create("pods", job_pods.new_pod(self.job)) for _ in range(missing)]
-        taken = {job_pods.index_of(each) for each in self._active} | self._done | self._lost
-        free = [each for each in range(self._spec["completions"]) if each not in taken]
-        return [Create("pods", self._numbered(each)) for each in free[:missing]]
-
-    def _numbered(self, index: int) -> KubeObject:
-        if "backoffLimitPerIndex" not in self._spec:
-            return job_pods.new_indexed_pod(self.job, index)
-        before = [
-            each
-            for each in self.pods
-            if job_pods.index_of(each) == index and job_pods.has_failed(each)
-        ]
-        ignored = [each for each in before if job_policies.is_ignored(self.job, each)]
-        failed = [each for each in before if each not in ignored]
-        return job_pods.new_indexed_pod(self.job, index, job_pods.next_failures(failed, ignored))
-
-    # What is told
-
-    def _numbers(self) -> dict[str, str]:
-        if not job_pods.is_indexed(self.job):
-            return {}
-        done = {"completedIndexes": job_pods.format_indexes(self._done)} if self._done else {}
-        if "backoffLimitPerIndex" not in self._spec:
-            return done
-        return {**done, "failedIndexes": job_pods.format_indexes(self._lost)}
+    # Status
 
     def _conditions(self, end: _End | None) -> dict[str, Any]:
-        found = self._paused(list(self._before.get("conditions") or ()), end)
-        if end is None:
-            return {"conditions": found} if found else {}
-        sort, *told = end
-        first = "SuccessCriteriaMet" if sort == "Complete" else "FailureTarget"
-        found += [self._condition(each, "True", *told) for each in (first, sort)]
-        done = {"completionTime": self.moment.text} if sort == "Complete" else {}
-        return {"conditions": found, **done}
-
-    def _paused(self, known: list[dict[str, Any]], end: _End | None) -> list[dict[str, Any]]:
-        """Return the conditions, with that of a Job that is suspended or was."""
+        found = list(self._before.get("conditions") or ())
         before = condition_of(self.job, "Suspended")
         status = "True" if self._is_suspended else "False"
-        if end is not None or (before or {"status": "False"})["status"] == status:
-            return known
-        words = ("JobSuspended", "Job suspended") if self._is_suspended else _RESUMED
-        others = [each for each in known if each["type"] != "Suspended"]
-        return [*others, self._condition("Suspended", status, *words)]
+        if end is None and (before or {"status": "False"})["status"] != status:
+            words = ("JobSuspended", "Job suspended") if self._is_suspended else _RESUMED
+            others = [each for each in found if each["type"] != "Suspended"]
+            found = [*others, self._condition("Suspended", status, *words)]
+        if end is None:
+            return {"conditions": found} if found else {}
+        sort, *message = end
+        first = "SuccessCriteriaMet" if sort == "Complete" else "FailureTarget"
+        found += [self._condition(each, "True", *message) for each in (first, sort)]
+        done = {"completionTime": self.moment.text} if sort == "Complete" else {}
+        return {"conditions": found, **done}
 
     def _condition(self, sort: str, status: str, reason: str, message: str) -> dict[str, Any]:
         return {
@@ -326,16 +317,70 @@ class _JobSync:
         }
 
 
-def _is_restarted(pod: KubeObject) -> bool:
-    """Say whether a pod's containers fail, and are started again and again."""
-    found = (pod.get("status") or {}).get("containerStatuses") or ()
-    states = (each.get("state", {}).get("waiting") or {} for each in found)
-    return any(each.get("reason") == "CrashLoopBackOff" for each in states)
-
-
 def finished_at(job: KubeObject) -> datetime | None:
     """Return when a Job succeeded, or `None`."""
     return parse_time((job.get("status") or {}).get("completionTime"))
+
+
+def is_ignored(job: KubeObject, pod: KubeObject) -> bool:
+    """Return whether a failed pod does not count as one."""
+    return _action(job, pod)[0] == "Ignore"
+
+
+def fails_index(job: KubeObject, pod: KubeObject) -> bool:
+    """Return whether a failed pod's number is not tried again."""
+    return _action(job, pod)[0] == "FailIndex"
+
+
+def failing(job: KubeObject, pods: Iterable[KubeObject]) -> str:
+    """Return why a pod that failed fails its whole Job; empty if none does."""
+    found = (_action(job, each) for each in pods if has_failed(each))
+    return next((words for action, words in found if action == "FailJob"), "")
+
+
+def _action(job: KubeObject, pod: KubeObject) -> tuple[str, str]:
+    """Return what the first rule that a failed pod matches has done, and the words for it."""
+    metadata = pod["metadata"]
+    named = f"{metadata['namespace']}/{metadata['name']}"
+    rules = (job["spec"].get("podFailurePolicy") or {}).get("rules") or ()
+    for number, rule in enumerate(rules):
+        cause = _cause(rule, pod.get("status") or {}, named)
+        if cause:
+            return rule["action"], f"{cause} matching {rule['action']} rule at index {number}"
+    return "", ""
+
+
+def _cause(rule: Mapping[str, Any], status: Mapping[str, Any], named: str) -> str:
+    """Return what of a pod's status matches a rule; empty if nothing does."""
+    codes = rule.get("onExitCodes")
+    if codes:
+        containers = [
+            *(status.get("containerStatuses") or ()),
+            *(status.get("initContainerStatuses") or ()),
+        ]
+        for container in containers:
+            name = container["name"]
+            code = ((container.get("state") or {}).get("terminated") or {}).get("exitCode")
+            is_concerned = code and codes.get("containerName", name) == name
+            if is_concerned and (code in codes["values"]) == (codes["operator"] == "In"):
+                return f"Container {name} for pod {named} failed with exit code {code}"
+        return ""
+    patterns = {(each["type"], each["status"]) for each in rule.get("onPodConditions") or ()}
+    for condition in status.get("conditions") or ():
+        if (condition["type"], condition["status"]) in patterns:
+            return f"Pod {named} has condition {condition['type']}"
+    return ""
+
+
+def success(job: KubeObject, done: set[int]) -> str:
+    """Say by which rule enough numbers of a Job are done; empty if by none."""
+    for number, rule in enumerate((job["spec"].get("successPolicy") or {}).get("rules") or ()):
+        wanted = parse_indexes(rule["succeededIndexes"]) if "succeededIndexes" in rule else None
+        count = rule.get("succeededCount")
+        met = len(done if wanted is None else done & wanted)
+        if (wanted is not None and met == len(wanted)) or (count is not None and met >= count):
+            return f"Matched rules at index {number}"
+    return ""
 
 
 CONTROLLER = Controller(BUCKET, plan, owns=("pods",), adopts=lambda *_: True)

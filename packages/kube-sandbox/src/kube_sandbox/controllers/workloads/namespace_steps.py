@@ -1,8 +1,15 @@
 """
-A Namespace: what belongs into a new one, and how one goes.
+Namespace: its initial objects, and its deletion.
 
-One that is being deleted loses all that is in it first; its conditions say what is left. Once it is
-empty its last finalizer is taken off, and it is gone.
+All objects in a deleted namespace are deleted first; its conditions report what remains. Then its
+finalizer is removed.
+
+Follows kubernetes 1.35 pkg/controller/namespace/deletion/namespaced_resources_deleter.go
+namespacedResourcesDeleter.Delete, namespacedResourcesDeleter.deleteAllContent;
+pkg/controller/namespace/deletion/status_condition_utils.go namespaceConditionUpdater.Update;
+pkg/controller/serviceaccount/serviceaccounts_controller.go
+ServiceAccountsController.syncNamespace;
+pkg/controller/certificates/rootcacertpublisher/publisher.go Publisher.syncNamespace.
 """
 
 from collections import Counter
@@ -74,7 +81,7 @@ def missing_initial_objects(
             metadata = {"name": each, "namespace": name, **more}
             steps.append(Create(bucket, {**obj, "metadata": metadata}))
         elif "data" in obj and found.get("data") != obj["data"]:
-            # Somebody changed it, or it is from a store of another server.
+            # Another client changed it, or the store comes from another server.
             steps.append(Update(bucket, {**found, "data": obj["data"]}))
     return tuple(steps)
 
@@ -111,10 +118,33 @@ def _report_remaining(
     stays = {bucket: found for bucket, found in held.items() if found}
     if not stays and not any(map(is_deleting, (each for found in left.values() for each in found))):
         return ()
+    content = ("ContentRemoved", "All content successfully removed", "False")
+    finalizing = ("ContentHasNoFinalizers", "All content-preserving finalizers finished", "False")
+    if stays:
+        listed = ", ".join(
+            f"{name} has {count} resource instances"
+            for name, count in sorted(
+                # Resources of the core group end with a dot: their group is empty.
+                (bucket if "." in bucket else f"{bucket}.", len(found))
+                for bucket, found in stays.items()
+            )
+        )
+        content = ("SomeResourcesRemain", f"Some resources are remaining: {listed}", "True")
+        counted = Counter(
+            finalizer
+            for found in stays.values()
+            for obj in found
+            for finalizer in obj["metadata"]["finalizers"]
+        )
+        listed = ", ".join(
+            f"{name} in {counted[name]} resource instances" for name in sorted(counted)
+        )
+        message = f"Some content in the namespace has finalizers remaining: {listed}"
+        finalizing = ("SomeFinalizersRemain", message, "True")
     conditions = [
         *(_condition(namespace, *each, "False", moment) for each in _SUCCESS_CONDITIONS),
-        _content(namespace, stays, moment),
-        _finalizers(namespace, stays, moment),
+        _condition(namespace, "NamespaceContentRemaining", *content, moment),
+        _condition(namespace, "NamespaceFinalizersRemaining", *finalizing, moment),
     ]
     status = {**namespace.get("status", {}), "conditions": conditions}
     return with_status("namespaces", namespace, status)
@@ -132,37 +162,6 @@ def _condition(  # a condition has five parts
         "reason": reason,
         "message": message,
     }
-
-
-def _content(namespace: KubeObject, stays: RelatedObjects, moment: PlanContext) -> dict[str, Any]:
-    sort = "NamespaceContentRemaining"
-    if not stays:
-        text = "All content successfully removed"
-        return _condition(namespace, sort, "ContentRemoved", text, "False", moment)
-    listed = ", ".join(
-        f"{bucket if '.' in bucket else f'{bucket}.'} has {len(stays[bucket])} resource instances"
-        for bucket in sorted(stays, key=lambda each: each if "." in each else f"{each}.")
-    )
-    text = f"Some resources are remaining: {listed}"
-    return _condition(namespace, sort, "SomeResourcesRemain", text, "True", moment)
-
-
-def _finalizers(
-    namespace: KubeObject, stays: RelatedObjects, moment: PlanContext
-) -> dict[str, Any]:
-    sort = "NamespaceFinalizersRemaining"
-    counted = Counter(
-        finalizer
-        for found in stays.values()
-        for obj in found
-        for finalizer in obj["metadata"]["finalizers"]
-    )
-    if not counted:
-        text = "All content-preserving finalizers finished"
-        return _condition(namespace, sort, "ContentHasNoFinalizers", text, "False", moment)
-    listed = ", ".join(f"{each} in {counted[each]} resource instances" for each in sorted(counted))
-    text = f"Some content in the namespace has finalizers remaining: {listed}"
-    return _condition(namespace, sort, "SomeFinalizersRemain", text, "True", moment)
 
 
 CONTROLLER = Controller("namespaces", plan)

@@ -1,5 +1,8 @@
 """
-What plans are made of, and what they share: steps, settings, owners, conditions.
+Steps, settings and helpers that all simulated controllers share.
+
+Follows kubernetes 1.35 pkg/controller/controller_utils.go GetPodFromTemplate, IsPodActive,
+ActivePodsWithRanks; pkg/api/v1/pod/util.go IsPodReady, IsPodAvailable.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +19,7 @@ from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME_ANNOTA
 @dataclass(frozen=True, slots=True)
 class Settings:
     """
-    How the pretended cluster behaves.
+    Settings of the simulation.
 
     `step` is the time in seconds that each thing takes (to schedule, to start, to end, to give an
     address). `outcomes` says by image how its pods fare; an annotation of the pod overrules it. A
@@ -49,7 +52,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """Have these fields of an object, whoever else wants them otherwise."""
+    """Apply these fields of an object with force."""
 
     bucket: str
     obj: KubeObject
@@ -160,7 +163,7 @@ def metadata_of(obj: KubeObject) -> dict[str, Any]:
 
 
 def is_deleting(obj: KubeObject) -> bool:
-    """Say whether an object is being deleted."""
+    """Return whether an object is being deleted."""
     return "deletionTimestamp" in obj["metadata"]
 
 
@@ -206,7 +209,7 @@ def with_status(bucket: str, obj: KubeObject, status: Mapping[str, Any]) -> tupl
 
 
 def is_ready(pod: KubeObject) -> bool:
-    """Say whether a pod is ready."""
+    """Return whether a pod is ready."""
     found = condition_of(pod, "Ready")
     return found is not None and found.get("status") == "True" and not is_deleting(pod)
 
@@ -220,7 +223,7 @@ def available_in(pod: KubeObject, seconds: int, moment: PlanContext) -> float | 
 
 
 def is_active(pod: KubeObject) -> bool:
-    """Say whether a pod has not ended and is not being deleted."""
+    """Return whether a pod has not ended and is not being deleted."""
     return (pod.get("status") or {}).get("phase") not in (
         "Succeeded",
         "Failed",

@@ -1,9 +1,13 @@
 """
-A Pod as if a scheduler and a node looked after it: pending, scheduled, running, ended.
+Pod, as scheduled and run by a simulated node: pending, scheduled, running, ended.
 
-Each takes one step of time. How it fares is said by its annotation, by its image, or by who owns
-it; a failure is shown as a real node shows it. An annotation that says nothing known is told in an
-Event.
+Each transition takes one step of time. The outcome comes from the pod's annotation, its image or
+its owner; failures look as a kubelet reports them. An unknown outcome is reported in an Event.
+
+Follows kubernetes 1.35 pkg/kubelet/kubelet_pods.go Kubelet.generateAPIPodStatus, getPhase;
+pkg/kubelet/status/generate.go GeneratePodReadyCondition; pkg/scheduler/schedule_one.go
+Scheduler.bind; pkg/kubelet/images/image_manager.go imageManager.EnsureImageExists;
+pkg/kubelet/kuberuntime/kuberuntime_manager.go kubeGenericRuntimeManager.doBackOff.
 """
 
 import zlib
@@ -50,10 +54,15 @@ _WAITING = {
 def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Return the next step of a pod."""
     status = pod.get("status") or {}
-    if _is_uncounted(pod, seen):
+    owner = controller_of(pod) or {"uid": ""}
+    uids = (each["metadata"]["uid"] for each in seen.get(_JOBS, ()))
+    if _may_be_uncounted(pod) and owner["uid"] not in uids:
         return Plan((Update(_BUCKET, job_pods.untracked(pod)),))
     if is_deleting(pod):
-        return _end(pod, moment)
+        # Simulated containers stop at once.
+        if not pod["metadata"].get("deletionGracePeriodSeconds"):
+            return Plan()
+        return Plan((Remove(_BUCKET, pod, grace=0),), moment.settings.step)
     if status.get("phase") in ("Succeeded", "Failed"):
         return Plan()
     outcome = outcome_of(pod, moment)
@@ -63,32 +72,47 @@ def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     if outcome in _WAITING_FOR_A_NODE and not _is_running(status):
         return Plan()  # it has one already, and is to stay pending all the same
     if started is None:
-        # A node has taken it: the containers are being made.
-        created = SetStatus(_BUCKET, _created(pod, moment))
-        return Plan((created, *_unknown_outcome_event(pod, moment)), moment.settings.step)
+        return _create_containers(pod, moment)
     if condition_of(pod, "Ready") is None or not _is_running(status):
         wait = moment.left(started, moment.settings.step)
         return Plan(next=wait) if wait else _start(pod, outcome, moment)
     if outcome in ("Succeeded", "Failed"):
         wait = moment.left(started, 2 * moment.settings.step)
-        ended = _ended(pod, outcome, moment)
-        return Plan(next=wait) if wait else Plan((SetStatus(_BUCKET, ended),))
-    # Somebody may have changed the annotation of a pod that runs.
+        if wait:
+            return Plan(next=wait)
+        before = pod["status"]
+        state = _terminated(int(outcome == "Failed"), before["startTime"], moment.text)
+        reason = "PodFailed" if outcome == "Failed" else "PodCompleted"
+        ended_status = {
+            **before,
+            "phase": outcome,
+            "conditions": _conditions(pod, False, moment, reason),
+            "containerStatuses": [_container(each, state) for each in pod["spec"]["containers"]],
+        }
+        return Plan((SetStatus(_BUCKET, {**pod, "status": ended_status}),))
+    # The annotation of a running pod may have changed.
     has_turned = outcome == ("CrashLoopBackOff" if is_ready(pod) else "Running")
     turned = _start(pod, outcome, moment) if has_turned else Plan()
     return Plan((*turned.steps, *_unknown_outcome_event(pod, moment)), turned.next)
 
 
+def _create_containers(pod: KubeObject, moment: PlanContext) -> Plan:
+    """Return the step of a node that has just taken the pod."""
+    waiting = {"waiting": {"reason": "ContainerCreating"}}
+    status = {
+        **_base(pod, moment),
+        "phase": "Pending",
+        "conditions": _conditions(pod, False, moment),
+        "startTime": moment.text,
+        "containerStatuses": [_container(each, waiting) for each in pod["spec"]["containers"]],
+    }
+    created = SetStatus(_BUCKET, {**pod, "status": status})
+    return Plan((created, *_unknown_outcome_event(pod, moment)), moment.settings.step)
+
+
 def _may_be_uncounted(pod: KubeObject) -> bool:
-    """Say whether a pod waits to be counted, and its Job may be gone."""
+    """Return whether a pod waits to be counted, and its Job may be gone."""
     return job_pods.is_tracked(pod) and (is_deleting(pod) or controller_of(pod) is None)
-
-
-def _is_uncounted(pod: KubeObject, seen: RelatedObjects) -> bool:
-    """Say whether nobody is left who would count a pod of a Job."""
-    owner = controller_of(pod) or {"uid": ""}
-    uids = (each["metadata"]["uid"] for each in seen.get(_JOBS, ()))
-    return _may_be_uncounted(pod) and owner["uid"] not in uids
 
 
 def _unknown_outcome_event(pod: KubeObject, moment: PlanContext) -> tuple[Step, ...]:
@@ -126,7 +150,7 @@ def _unknown_outcome_event(pod: KubeObject, moment: PlanContext) -> tuple[Step, 
 
 
 def outcome_of(pod: KubeObject, moment: PlanContext) -> Outcome:
-    """Say how a pod fares."""
+    """Return the simulated outcome of a pod."""
     owner = controller_of(pod)
     settings = moment.settings
     stated = outcome_text_of(pod, settings.outcome_annotation, settings.outcomes)
@@ -134,34 +158,24 @@ def outcome_of(pod: KubeObject, moment: PlanContext) -> Outcome:
     return after_restarts(pod, stated or usual)
 
 
-def _end(pod: KubeObject, moment: PlanContext) -> Plan:
-    """Let a pod go: its containers stop as soon as they are asked to."""
-    metadata = pod["metadata"]
-    if not metadata.get("deletionGracePeriodSeconds"):
-        return Plan()
-    return Plan((Remove(_BUCKET, pod, grace=0),), moment.settings.step)
-
-
 def _schedule(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
     if pod["spec"].get("schedulingGates") or outcome == "Pending":
         return Plan()
     if outcome == "Unschedulable":
-        return _refuse(pod, moment)
+        found = condition_of(pod, "PodScheduled")
+        if found is not None and found.get("status") == "False":
+            return Plan()
+        text = (
+            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: "
+        )
+        text += "0/1 nodes are available: 1 No preemption victims found for incoming pod."
+        condition = _condition("PodScheduled", "False", moment, "Unschedulable", text)
+        status = {**pod.get("status", {}), "conditions": [condition]}
+        return Plan((SetStatus(_BUCKET, {**pod, "status": status}),))
     wait = moment.left(pod["metadata"].get("creationTimestamp"), moment.settings.step)
     if wait:
         return Plan(next=wait)
     return Plan((Bind(pod, moment.settings.node),))
-
-
-def _refuse(pod: KubeObject, moment: PlanContext) -> Plan:
-    found = condition_of(pod, "PodScheduled")
-    if found is not None and found.get("status") == "False":
-        return Plan()
-    text = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: "
-    text += "0/1 nodes are available: 1 No preemption victims found for incoming pod."
-    condition = _condition("PodScheduled", "False", moment, "Unschedulable", text)
-    status = {**pod.get("status", {}), "conditions": [condition]}
-    return Plan((SetStatus(_BUCKET, {**pod, "status": status}),))
 
 
 def _condition(
@@ -179,17 +193,22 @@ def _condition(
 def _conditions(pod: KubeObject, ready: bool, moment: PlanContext, reason: str = "") -> list[Any]:
     names = ", ".join(each["name"] for each in pod["spec"]["containers"])
     text = "" if reason == "PodCompleted" else f"containers with unready status: [{names}]"
-    told = () if ready else (reason or "ContainersNotReady", text)
+    message = () if ready else (reason or "ContainersNotReady", text)
     state = "True" if ready else "False"
     fresh = [
         _condition("PodReadyToStartContainers", "True", moment),
         _condition("Initialized", "True", moment),
-        _condition("Ready", state, moment, *told),
-        _condition("ContainersReady", state, moment, *told),
+        _condition("Ready", state, moment, *message),
+        _condition("ContainersReady", state, moment, *message),
         _condition("PodScheduled", "True", moment),
     ]
     seen = _generation(pod)
-    return [{**_with_kept_transition_time(pod, each), **seen} for each in fresh]
+    for condition in fresh:
+        before = condition_of(pod, condition["type"])
+        if before is not None and before.get("status") == condition["status"]:
+            condition["lastTransitionTime"] = before.get("lastTransitionTime")
+        condition |= seen
+    return fresh
 
 
 def _generation(pod: KubeObject) -> dict[str, int]:
@@ -198,29 +217,9 @@ def _generation(pod: KubeObject) -> dict[str, int]:
     return {"observedGeneration": found} if found else {}
 
 
-def _with_kept_transition_time(pod: KubeObject, fresh: dict[str, Any]) -> dict[str, Any]:
-    """Return a condition with the time of its last change, if it has not changed."""
-    before = condition_of(pod, fresh["type"])
-    if before is None or before.get("status") != fresh["status"]:
-        return fresh
-    return {**fresh, "lastTransitionTime": before.get("lastTransitionTime")}
-
-
-def _created(pod: KubeObject, moment: PlanContext) -> KubeObject:
-    waiting = {"waiting": {"reason": "ContainerCreating"}}
-    status = {
-        **_base(pod, moment),
-        "phase": "Pending",
-        "conditions": _conditions(pod, False, moment),
-        "startTime": moment.text,
-        "containerStatuses": [_container(each, waiting) for each in pod["spec"]["containers"]],
-    }
-    return {**pod, "status": status}
-
-
 def _base(pod: KubeObject, moment: PlanContext) -> dict[str, Any]:
     kept = (pod.get("status") or {}).items()
-    address = {"ip": _host(moment)}
+    address = {"ip": f"10.0.0.{zlib.crc32(moment.settings.node.encode()) % 250 + 2}"}
     found = {**dict(kept), **_generation(pod), "hostIP": address["ip"], "hostIPs": [address]}
     first = pod["spec"].get("initContainers") or ()
     if first:
@@ -229,10 +228,6 @@ def _base(pod: KubeObject, moment: PlanContext) -> dict[str, Any]:
         states = [_container(each, _terminated(0, started, started)) for each in first]
         found["initContainerStatuses"] = [{**each, "ready": True} for each in states]
     return found
-
-
-def _host(moment: PlanContext) -> str:
-    return f"10.0.0.{zlib.crc32(moment.settings.node.encode()) % 250 + 2}"
 
 
 def address_of(uid: str) -> str:
@@ -265,7 +260,24 @@ def _start(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
     address = address_of(pod["metadata"]["uid"])
     status = {**_base(pod, moment), "podIP": address, "podIPs": [{"ip": address}]}
     if outcome in ("CrashLoopBackOff", "ImagePullBackOff"):
-        states = [_failing(pod, each, outcome, moment) for each in pod["spec"]["containers"]]
+        states: list[dict[str, Any]] = []
+        for each in pod["spec"]["containers"]:
+            named = "{name}_{namespace}({uid})".format_map(pod["metadata"])
+            text = _WAITING[outcome].format(
+                name=each["name"], pod=named, image=each.get("image", "")
+            )
+            waiting = {"waiting": {"reason": outcome, "message": text}}
+            if outcome == "ImagePullBackOff":
+                failing: dict[str, Any] = _container(each, waiting)
+            else:
+                started = (pod.get("status") or {}).get("startTime", moment.text)
+                # A long-running container is restarted even after success.
+                key, outcomes = moment.settings.outcome_annotation, moment.settings.outcomes
+                code = int(outcome_text_of(pod, key, outcomes) != "Succeeded")
+                failing = _container(
+                    each, waiting, restartCount=1, lastState=_terminated(code, started, started)
+                )
+            states.append(failing)
         phase = "Running" if outcome == "CrashLoopBackOff" else "Pending"
         status |= {
             "phase": phase,
@@ -284,25 +296,6 @@ def _start(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
     return Plan((SetStatus(_BUCKET, {**pod, "status": status}),), again)
 
 
-def _failing(
-    pod: KubeObject, container: Mapping[str, Any], outcome: Outcome, moment: PlanContext
-) -> dict[str, Any]:
-    named = "{name}_{namespace}({uid})".format_map(pod["metadata"])
-    text = _WAITING[outcome].format(
-        name=container["name"], pod=named, image=container.get("image", "")
-    )
-    waiting = {"waiting": {"reason": outcome, "message": text}}
-    if outcome == "ImagePullBackOff":
-        return _container(container, waiting)
-    started = (pod.get("status") or {}).get("startTime", moment.text)
-    # One that is to run for ever is started again even if it ended well.
-    key, outcomes = moment.settings.outcome_annotation, moment.settings.outcomes
-    code = int(outcome_text_of(pod, key, outcomes) != "Succeeded")
-    return _container(
-        container, waiting, restartCount=1, lastState=_terminated(code, started, started)
-    )
-
-
 def _terminated(code: int, started: str, ended: str) -> dict[str, Any]:
     return {
         "terminated": {
@@ -312,19 +305,6 @@ def _terminated(code: int, started: str, ended: str) -> dict[str, Any]:
             "finishedAt": ended,
         }
     }
-
-
-def _ended(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> KubeObject:
-    before = pod["status"]
-    state = _terminated(int(outcome == "Failed"), before["startTime"], moment.text)
-    reason = "PodFailed" if outcome == "Failed" else "PodCompleted"
-    status = {
-        **before,
-        "phase": outcome,
-        "conditions": _conditions(pod, False, moment, reason),
-        "containerStatuses": [_container(each, state) for each in pod["spec"]["containers"]],
-    }
-    return {**pod, "status": status}
 
 
 CONTROLLER = Controller(

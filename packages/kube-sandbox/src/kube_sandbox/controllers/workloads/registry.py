@@ -1,5 +1,5 @@
 """
-Every pretended controller, by the bucket of the objects that it looks after.
+All simulated controllers, by the bucket of the objects that they manage.
 """
 
 from collections.abc import Mapping

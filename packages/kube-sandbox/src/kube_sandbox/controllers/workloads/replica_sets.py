@@ -1,5 +1,9 @@
 """
-A ReplicaSet: as many pods of its template as it asks for.
+ReplicaSet: creates or deletes pods until their number is right.
+
+Follows kubernetes 1.35 pkg/controller/replicaset/replica_set.go
+ReplicaSetController.syncReplicaSet, ReplicaSetController.manageReplicas;
+pkg/controller/replicaset/replica_set_utils.go calculateStatus.
 """
 
 from collections.abc import Iterable
@@ -33,50 +37,39 @@ def plan(replica_set: KubeObject, seen: RelatedObjects, moment: PlanContext) -> 
     """Return the pods to create or to delete, and the status."""
     pods = seen.get("pods", ())
     active = [each for each in pods if is_active(each)]
-    going = [each for each in pods if is_deleting(each)]
     steps: list[Step] = []
     if not is_deleting(replica_set):
-        steps += _scale(replica_set, active)
+        missing = replica_set["spec"].get("replicas", 1) - len(active)
+        if missing >= 0:
+            prefix = f"{replica_set['metadata']['name']}-"
+            template = replica_set["spec"]["template"]
+            steps += [
+                Create("pods", pod_from(template, replica_set, generateName=prefix))
+                for _ in range(missing)
+            ]
+        else:
+            steps += [Remove("pods", each) for each in sorted(active, key=deletion_rank)[:-missing]]
     seconds = replica_set["spec"].get("minReadySeconds", 0)
     waits = [available_in(each, seconds, moment) for each in active]
     is_short = any(isinstance(each, Create) for each in steps)
-    status = {
-        **_status(replica_set, active, len(going), waits),
-        **_failure(replica_set, moment, is_short=is_short),
-    }
-    later = soonest(*(each for each in waits if each))
-    return Plan((*steps, *with_status(BUCKET, replica_set, status)), later)
-
-
-def _scale(replica_set: KubeObject, active: list[KubeObject]) -> list[Step]:
-    wanted = replica_set["spec"].get("replicas", 1)
-    missing = wanted - len(active)
-    if missing >= 0:
-        prefix = f"{replica_set['metadata']['name']}-"
-        template = replica_set["spec"]["template"]
-        return [
-            Create("pods", pod_from(template, replica_set, generateName=prefix))
-            for _ in range(missing)
-        ]
-    return [Remove("pods", each) for each in sorted(active, key=deletion_rank)[:-missing]]
-
-
-def _status(
-    replica_set: KubeObject, active: list[KubeObject], going: int, waits: list[float | None]
-) -> dict[str, Any]:
-    wanted = replica_set["spec"]["template"].get("metadata", {}).get("labels", {}).items()
-    labelled = sum(wanted <= (each["metadata"].get("labels") or {}).items() for each in active)
+    wanted_labels = replica_set["spec"]["template"].get("metadata", {}).get("labels", {}).items()
+    labelled = sum(
+        wanted_labels <= (each["metadata"].get("labels") or {}).items() for each in active
+    )
     counted = {
         "fullyLabeledReplicas": labelled,
         "readyReplicas": sum(map(is_ready, active)),
         "availableReplicas": sum(each == 0.0 for each in waits),
     }
-    return {
+    status = {
         "replicas": len(active),
         **{name: count for name, count in counted.items() if count},
-        "terminatingReplicas": going,
+        "terminatingReplicas": sum(map(is_deleting, pods)),
         "observedGeneration": replica_set["metadata"].get("generation", 0),
+        **_failure(replica_set, moment, is_short=is_short),
     }
+    later = soonest(*(each for each in waits if each))
+    return Plan((*steps, *with_status(BUCKET, replica_set, status)), later)
 
 
 def _failure(replica_set: KubeObject, moment: PlanContext, *, is_short: bool) -> dict[str, Any]:

@@ -1,8 +1,12 @@
 """
-A ResourceQuota's status: how much its namespace may have, and how much it has.
+ResourceQuota: recalculates the usage of a namespace.
 
-Admission notes what is added; this counts all over when something goes, ends or gives something
-up, and every few minutes.
+Admission adds to the usage; this controller counts again when objects are deleted, end or shrink,
+and every few minutes.
+
+Follows kubernetes 1.35 pkg/controller/resourcequota/resource_quota_controller.go
+Controller.syncResourceQuota; pkg/controller/resourcequota/resource_quota_monitor.go
+QuotaMonitor.processResourceChanges; pkg/quota/v1/install/update_filter.go DefaultUpdateFilter.
 """
 
 from collections.abc import Iterable
@@ -28,7 +32,7 @@ from kube_sandbox.controllers.workloads.plan_steps import (
 )
 
 BUCKET = "resourcequotas"
-_RESYNC_SECONDS = 300.0  # seconds
+_RESYNC_SECONDS = 300.0
 
 
 def plan(quota: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
@@ -36,24 +40,6 @@ def plan(quota: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     status = quota.get("status") or {}
     hard = (quota.get("spec") or {}).get("hard") or {}
     before = amounts(status.get("used"))
-    used = restricted_to({**before, **_counted(quota, hard, seen, moment)}, hard)
-    if "used" in status and status.get("hard") == hard and _same(used, before):
-        return Plan(next=_RESYNC_SECONDS)
-    fresh = {"hard": hard, "used": texts(used)}
-    filled = {name: value for name, value in fresh.items() if value}
-    return Plan((SetStatus(BUCKET, {**quota, "status": filled}),), _RESYNC_SECONDS)
-
-
-def _same(used: dict[str, Amount], before: dict[str, Amount]) -> bool:
-    """Say whether amounts are worth the same, however they are written."""
-    return used.keys() == before.keys() and all(
-        used[name].nanos == before[name].nanos for name in used
-    )
-
-
-def _counted(
-    quota: KubeObject, hard: Iterable[str], seen: RelatedObjects, moment: PlanContext
-) -> dict[str, Amount]:
     scopes = scopes_of(quota)
     found: dict[str, Amount] = {}
     for bucket, objects in seen.items():
@@ -66,7 +52,15 @@ def _counted(
             if all(measure.in_scope(each, obj) for each in scopes):
                 total = added(total, restricted_to(measure.uses(obj, moment.now), names))
         found |= total
-    return found
+    used = restricted_to({**before, **found}, hard)
+    is_same = used.keys() == before.keys() and all(
+        used[name].nanos == before[name].nanos for name in used
+    )
+    if "used" in status and status.get("hard") == hard and is_same:
+        return Plan(next=_RESYNC_SECONDS)
+    fresh = {"hard": hard, "used": texts(used)}
+    filled = {name: value for name, value in fresh.items() if value}
+    return Plan((SetStatus(BUCKET, {**quota, "status": filled}),), _RESYNC_SECONDS)
 
 
 def counted_buckets(quota: KubeObject, buckets: Iterable[str]) -> list[str]:
@@ -80,13 +74,13 @@ def counted_buckets(quota: KubeObject, buckets: Iterable[str]) -> list[str]:
 
 
 def is_settled(quota: KubeObject) -> bool:
-    """Say whether a quota's status is about what it says: then it is counted only for others."""
+    """Return whether a quota's status is about what it says: then it is counted only for others."""
     status = quota.get("status") or {}
     return "used" in status and status.get("hard") == (quota.get("spec") or {}).get("hard")
 
 
 def releases_quota(bucket: str, obj: KubeObject, *, is_gone: bool) -> bool:
-    """Say whether a change to an object may have set something free."""
+    """Return whether a change to an object may have set something free."""
     if is_gone:
         return evaluator_for(bucket) is not None
     if bucket == PODS:

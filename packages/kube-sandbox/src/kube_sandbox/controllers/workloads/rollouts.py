@@ -1,5 +1,9 @@
 """
-How many pods of which ReplicaSet a Deployment may have at each moment of a rollout.
+The sizes of ReplicaSets at each moment of a rollout.
+
+Follows kubernetes 1.35 pkg/controller/deployment/util/deployment_util.go NewRSNewReplicas,
+ResolveFenceposts, GetReplicaSetProportion, IsSaturated; pkg/controller/deployment/rolling.go
+DeploymentController.reconcileOldReplicaSets.
 """
 
 from collections.abc import Sequence
@@ -11,7 +15,7 @@ from kube_objects.refs import KubeObject
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """By how much a rollout may leave the number of pods that is wanted."""
+    """The desired number of pods, and how far a rollout may deviate from it."""
 
     wanted: int
     surge: int
@@ -91,7 +95,7 @@ def noted(replica_set: KubeObject, name: str) -> int | None:
 
 
 def is_scaled(limits: Limits, replica_sets: Sequence[KubeObject]) -> bool:
-    """Say whether another number of pods is wanted than when ReplicaSets were last sized."""
+    """Return whether the desired number of pods changed since ReplicaSets were last scaled."""
     known = (noted(each, DESIRED) for each in replica_sets if size(each))
     return any(each not in (None, limits.wanted) for each in known)
 
@@ -102,7 +106,7 @@ def shares(
     """
     Return the sizes of ReplicaSets, by uid, when a Deployment is scaled in a rollout or a pause.
 
-    Each grows and shrinks in proportion; what is left over goes to the largest.
+    Each grows and shrinks in proportion; the remainder is added to the largest.
     """
     every = [*old, *([new] if new else [])]
     active = [each for each in every if size(each)]
@@ -112,42 +116,32 @@ def shares(
     if len(active) < 2:
         only = active[0] if active else newest
         return {only["metadata"]["uid"]: limits.wanted}
-    if new is not None and _is_saturated(limits, new):
-        return {each["metadata"]["uid"]: 0 for each in active if each is not new}
+    if new is not None:
+        has_all = size(new) == limits.wanted == noted(new, DESIRED)
+        if has_all and counted([new], "availableReplicas") == limits.wanted:
+            return {each["metadata"]["uid"]: 0 for each in active if each is not new}
     if not rolls:
         return {}
     room = limits.wanted + limits.surge if limits.wanted else 0
-    return _spread(limits, active, room - sum(map(size, active)))
-
-
-def _is_saturated(limits: Limits, new: KubeObject) -> bool:
-    has_all = size(new) == limits.wanted == noted(new, DESIRED)
-    return has_all and counted([new], "availableReplicas") == limits.wanted
-
-
-def _spread(limits: Limits, active: Sequence[KubeObject], more: int) -> dict[str, int]:
+    more = room - sum(map(size, active))
     by_age = sorted(active, key=_age, reverse=more > 0)
     ordered = sorted(by_age, key=lambda each: -size(each))
     sizes: dict[str, int] = {}
     added = 0
     for each in ordered:
-        share = _fraction(limits, each) if more else 0
+        proportion = 0  # by which a ReplicaSet grows if all grow alike
+        if more and not limits.wanted:
+            proportion = -size(each)
+        elif more:
+            before = noted(each, MOST) or room
+            proportion = int(size(each) * room / before + 0.5) - size(each)
         left = more - added
-        part = min(share, left) if more > 0 else max(share, left)
+        part = min(proportion, left) if more > 0 else max(proportion, left)
         sizes[each["metadata"]["uid"]] = size(each) + part
         added += part
     largest = ordered[0]["metadata"]["uid"]
     sizes[largest] = max(0, sizes[largest] + more - added)
     return sizes
-
-
-def _fraction(limits: Limits, replica_set: KubeObject) -> int:
-    """Return by how much a ReplicaSet grows if all grow alike."""
-    if not limits.wanted:
-        return -size(replica_set)
-    before = noted(replica_set, MOST) or limits.wanted + limits.surge
-    scaled = size(replica_set) * (limits.wanted + limits.surge) / before
-    return int(scaled + 0.5) - size(replica_set)
 
 
 def _age(replica_set: KubeObject) -> tuple[str, str]:

@@ -1,14 +1,18 @@
 """
-What is outside of pods: addresses of Services and Ingresses, EndpointSlices, bound claims.
+Load balancer addresses, EndpointSlices, and binding of claims to volumes.
+
+Follows kubernetes 1.35 k8s.io/endpointslice/reconciler.go Reconciler.Reconcile;
+k8s.io/endpointslice/utils.go podToEndpoint, getEndpointPorts;
+pkg/controller/volume/persistentvolume/pv_controller.go PersistentVolumeController.bind,
+PersistentVolumeController.provisionClaim, PersistentVolumeController.reclaimVolume.
 """
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads.indexes import (
-    IndexQuery,
     RelatedBucket,
     label_index_keys,
     label_query,
@@ -32,6 +36,7 @@ from kube_sandbox.controllers.workloads.plan_steps import (
 SLICES = "endpointslices.discovery.k8s.io"
 _CLAIMS, _VOLUMES = "persistentvolumeclaims", "persistentvolumes"
 _PROTECTION = "kubernetes.io/pvc-protection"
+_VOLUME_PROTECTION = "kubernetes.io/pv-protection"
 _MANAGED = "endpointslice.kubernetes.io/managed-by"
 _MANAGER = "endpointslice-controller.k8s.io"
 
@@ -81,9 +86,40 @@ def _slices(service: KubeObject, seen: RelatedObjects) -> list[Step]:
     own = list(seen.get(SLICES, ()))
     if not wanted or service["spec"].get("type") == "ExternalName":
         return []
-    pods = [each for each in seen.get("pods", ()) if _is_backend(each, wanted)]
-    endpoints = [_endpoint(each) for each in pods]
-    ports = _ports(service, pods)
+    pods = [
+        pod
+        for pod in seen.get("pods", ())
+        if wanted.items() <= (pod["metadata"].get("labels") or {}).items()
+        and (pod.get("status") or {}).get("podIP")
+        and pod["spec"].get("nodeName")
+        and (is_active(pod) or is_deleting(pod))
+    ]
+    endpoints: list[dict[str, Any]] = []
+    for pod in pods:
+        ready = is_ready(pod)
+        reference = {key: pod["metadata"][key] for key in ("namespace", "name", "uid")}
+        endpoints.append(
+            {
+                "addresses": [pod["status"]["podIP"]],
+                "conditions": {"ready": ready, "serving": ready, "terminating": is_deleting(pod)},
+                "targetRef": {"kind": "Pod", **reference},
+                "nodeName": pod["spec"]["nodeName"],
+            }
+        )
+    # A target port by name is looked up in the containers of the first pod.
+    numbers = {
+        each.get("name"): each["containerPort"]
+        for pod in pods[:1]
+        for container in reversed(pod["spec"]["containers"])
+        for each in reversed(container.get("ports") or ())
+    }
+    ports: list[dict[str, Any]] = []
+    for port in (service["spec"].get("ports") or ()) if pods else ():
+        target = port.get("targetPort", port["port"])
+        number = target or port["port"] if isinstance(target, int) else numbers.get(target)
+        if number is not None:
+            name, protocol = port.get("name", ""), port.get("protocol", "TCP")
+            ports.append({"name": name, "port": number, "protocol": protocol})
     made = _slice(service, endpoints, ports)
     if not own:
         return [Create(SLICES, made)]
@@ -95,53 +131,6 @@ def _slices(service: KubeObject, seen: RelatedObjects) -> list[Step]:
 
 def _plain(found: KubeObject) -> tuple[Any, Any]:
     return found.get("endpoints") or [], found.get("ports") or []
-
-
-def _is_backend(pod: KubeObject, wanted: Mapping[str, str]) -> bool:
-    labels = pod["metadata"].get("labels") or {}
-    has_place = bool((pod.get("status") or {}).get("podIP") and pod["spec"].get("nodeName"))
-    return wanted.items() <= labels.items() and has_place and (is_active(pod) or is_deleting(pod))
-
-
-def _endpoint(pod: KubeObject) -> dict[str, Any]:
-    metadata, ready = pod["metadata"], is_ready(pod)
-    reference = {
-        "kind": "Pod",
-        "namespace": metadata["namespace"],
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-    }
-    return {
-        "addresses": [pod["status"]["podIP"]],
-        "conditions": {"ready": ready, "serving": ready, "terminating": is_deleting(pod)},
-        "targetRef": reference,
-        "nodeName": pod["spec"]["nodeName"],
-    }
-
-
-def _ports(service: KubeObject, pods: Sequence[KubeObject]) -> list[dict[str, Any]]:
-    if not pods:
-        return []
-    found = []
-    for each in service["spec"].get("ports") or ():
-        number = _target(each, pods[0])
-        if number is not None:
-            name = each.get("name", "")
-            protocol = each.get("protocol", "TCP")
-            found.append({"name": name, "port": number, "protocol": protocol})
-    return found
-
-
-def _target(port: Mapping[str, Any], pod: KubeObject) -> int | None:
-    """Return the number of a pod's port; a name is looked up among its containers."""
-    target = port.get("targetPort", port["port"])
-    if isinstance(target, int):
-        return target or int(port["port"])
-    for container in pod["spec"]["containers"]:
-        for each in container.get("ports") or ():
-            if each.get("name") == target:
-                return int(each["containerPort"])
-    return None
 
 
 def _slice(
@@ -170,7 +159,10 @@ def _slice(
 def plan_claim(claim: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     """Bind a claim to a volume of its own; let one go that no pod uses."""
     if is_deleting(claim):
-        return _released(claim, seen)
+        finalizers = claim["metadata"].get("finalizers") or []
+        if seen.get("pods") or _PROTECTION not in finalizers:
+            return Plan()
+        return Plan((Update(_CLAIMS, _without_finalizer(claim, _PROTECTION)),))
     if (claim.get("status") or {}).get("phase") == "Bound":
         return Plan()
     wait = moment.left(claim["metadata"].get("creationTimestamp"), moment.settings.step)
@@ -195,6 +187,13 @@ def plan_claim(claim: KubeObject, seen: RelatedObjects, moment: PlanContext) -> 
         volume = _volume(claim, name, capacity)
         steps = [Create(_VOLUMES, volume), SetStatus(_VOLUMES, volume), *steps]
     return Plan(tuple(steps))
+
+
+def _without_finalizer(obj: KubeObject, finalizer: str) -> KubeObject:
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "finalizers"}
+    if rest := [each for each in obj["metadata"]["finalizers"] if each != finalizer]:
+        metadata["finalizers"] = rest
+    return {**obj, "metadata": metadata}
 
 
 def _volume(claim: KubeObject, name: str, capacity: Mapping[str, str]) -> KubeObject:
@@ -223,26 +222,13 @@ def _volume(claim: KubeObject, name: str, capacity: Mapping[str, str]) -> KubeOb
     }
 
 
-def _released(claim: KubeObject, seen: RelatedObjects) -> Plan:
-    finalizers = claim["metadata"].get("finalizers") or []
-    if seen.get("pods") or _PROTECTION not in finalizers:
-        return Plan()
-    rest = [each for each in finalizers if each != _PROTECTION]
-    metadata = {key: value for key, value in claim["metadata"].items() if key != "finalizers"}
-    freed = {**claim, "metadata": {**metadata, **({"finalizers": rest} if rest else {})}}
-    return Plan((Update(_CLAIMS, freed),))
-
-
 def plan_volume(volume: KubeObject, seen: RelatedObjects, _: PlanContext) -> Plan:
     """Delete a volume whose claim is gone, if it is to go with it; let a deleted one go."""
     if is_deleting(volume):
         finalizers = volume["metadata"].get("finalizers") or []
-        rest = [each for each in finalizers if each != "kubernetes.io/pv-protection"]
-        if rest == finalizers:
+        if _VOLUME_PROTECTION not in finalizers:
             return Plan()
-        metadata = {key: value for key, value in volume["metadata"].items() if key != "finalizers"}
-        freed = {**volume, "metadata": {**metadata, **({"finalizers": rest} if rest else {})}}
-        return Plan((Update(_VOLUMES, freed),))
+        return Plan((Update(_VOLUMES, _without_finalizer(volume, _VOLUME_PROTECTION)),))
     claim = volume["spec"].get("claimRef") or {}
     is_bound = (volume.get("status") or {}).get("phase") == "Bound"
     uids = {each["metadata"]["uid"] for each in seen.get(_CLAIMS, ())}
@@ -253,42 +239,55 @@ def plan_volume(volume: KubeObject, seen: RelatedObjects, _: PlanContext) -> Pla
     return Plan((SetStatus(_VOLUMES, {**volume, "status": {"phase": "Released"}}),))
 
 
-def _selected_pods(service: KubeObject) -> list[IndexQuery]:
-    selector = service["spec"].get("selector")
-    return [label_query(service["metadata"]["namespace"], selector)] if selector else []
-
-
-def _users(claim: KubeObject) -> list[IndexQuery]:
-    metadata = claim["metadata"]
-    return [frozenset((f"{metadata['namespace']}/{metadata['name']}",))]
-
-
-def _used_claims(pod: KubeObject) -> Iterator[str]:
-    namespace = pod["metadata"]["namespace"]
-    for each in pod["spec"].get("volumes") or ():
-        if name := (each.get("persistentVolumeClaim") or {}).get("claimName"):
-            yield f"{namespace}/{name}"
-
-
-def _claim(volume: KubeObject) -> list[IndexQuery]:
-    uid = (volume["spec"].get("claimRef") or {}).get("uid")
-    return [frozenset((uid,))] if uid else []
-
-
-def _uid(claim: KubeObject) -> list[str]:
-    return [claim["metadata"]["uid"]]
-
-
+# Related objects are found by index keys: `wishes` are queries, `ties` the keys of an object.
 CONTROLLERS = (
     Controller(
         "services",
         plan_service,
         owns=(SLICES,),
-        sees=(RelatedBucket("pods", wishes=_selected_pods, ties=label_index_keys),),
+        sees=(
+            RelatedBucket(
+                "pods",
+                wishes=lambda service: (
+                    [label_query(service["metadata"]["namespace"], selector)]
+                    if (selector := service["spec"].get("selector"))
+                    else []
+                ),
+                ties=label_index_keys,
+            ),
+        ),
     ),
     Controller("ingresses.networking.k8s.io", plan_ingress),
     Controller(
-        _CLAIMS, plan_claim, sees=(RelatedBucket("pods", wishes=_users, ties=_used_claims),)
+        _CLAIMS,
+        plan_claim,
+        sees=(
+            RelatedBucket(
+                "pods",
+                wishes=lambda claim: [
+                    frozenset((f"{claim['metadata']['namespace']}/{claim['metadata']['name']}",))
+                ],
+                ties=lambda pod: [
+                    f"{pod['metadata']['namespace']}/{name}"
+                    for volume in pod["spec"].get("volumes") or ()
+                    if (name := (volume.get("persistentVolumeClaim") or {}).get("claimName"))
+                ],
+            ),
+        ),
     ),
-    Controller(_VOLUMES, plan_volume, sees=(RelatedBucket(_CLAIMS, wishes=_claim, ties=_uid),)),
+    Controller(
+        _VOLUMES,
+        plan_volume,
+        sees=(
+            RelatedBucket(
+                _CLAIMS,
+                wishes=lambda volume: (
+                    [frozenset((uid,))]
+                    if (uid := (volume["spec"].get("claimRef") or {}).get("uid"))
+                    else []
+                ),
+                ties=lambda claim: [claim["metadata"]["uid"]],
+            ),
+        ),
+    ),
 )

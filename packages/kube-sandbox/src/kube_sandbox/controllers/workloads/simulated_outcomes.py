@@ -1,12 +1,11 @@
 """
-How pods fare: the words for it, and which of them is meant for a pod.
+Simulated outcomes of pods: their names, and which one applies to a pod.
 
-An annotation of the pod says it, or its image; who said neither gets what is usual. What a word
-comes to depends on whether the node starts containers again, as it does in a real cluster: only a
-pod that may not be restarted has failed for good.
+The annotation of the pod decides, else its image, else the default of its owner. What an outcome
+amounts to depends on the restart policy: only a pod that is not restarted fails for good.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
@@ -63,20 +62,16 @@ def outcome_text_of(
     written = find_outcome(written_outcome(pod, annotation))
     if written is not None or not outcomes:
         return written
-    names = (
-        name for each in pod["spec"]["containers"] for name in _names_of(each.get("image", ""))
-    )
-    return next((outcomes[name] for name in names if name in outcomes), None)
-
-
-def _names_of(image: str) -> Iterator[str]:
-    """Give the names an image is meant by: as it is written, without digest, without tag."""
-    yield image
-    tagged = image.partition("@")[0]
-    yield tagged
-    # A colon before the last slash is that of a port.
-    place, slash, name = tagged.rpartition("/")
-    yield f"{place}{slash}{name.partition(':')[0]}"
+    for container in pod["spec"]["containers"]:
+        # An image is named as it is written, without its digest, or without its tag, too.
+        image = container.get("image", "")
+        tagged = image.partition("@")[0]
+        # A colon before the last slash is that of a port.
+        place, slash, name = tagged.rpartition("/")
+        for known in (image, tagged, f"{place}{slash}{name.partition(':')[0]}"):
+            if known in outcomes:
+                return outcomes[known]
+    return None
 
 
 def after_restarts(pod: "KubeObject", outcome: Outcome) -> Outcome:

@@ -1,5 +1,10 @@
 """
-A StatefulSet: pods that have numbers and keep their volumes, made and replaced one after the other.
+StatefulSet: numbered pods with their own claims, created and replaced one after the other.
+
+Follows kubernetes 1.35 pkg/controller/statefulset/stateful_set_control.go
+defaultStatefulSetControl.UpdateStatefulSet, defaultStatefulSetControl.updateStatefulSet;
+pkg/controller/statefulset/stateful_set_utils.go newVersionedStatefulSetPod,
+getPersistentVolumeClaims, updateClaimOwnerRefForSetAndPod, isClaimOwnerUpToDate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -7,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.controllers.workloads import claim_retention, controller_revisions
-from kube_sandbox.controllers.workloads.indexes import IndexQuery, RelatedBucket
+from kube_sandbox.controllers.workloads import controller_revisions
+from kube_sandbox.controllers.workloads.indexes import RelatedBucket
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
@@ -22,6 +27,7 @@ from kube_sandbox.controllers.workloads.plan_steps import (
     is_deleting,
     is_ready,
     pod_from,
+    reference_to,
     soonest,
     with_status,
 )
@@ -51,12 +57,17 @@ def plan(obj: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     waits = {number: available_in(each, seconds, moment) for number, each in pods.items()}
     steps: list[Step] = []
     if not is_deleting(obj):
-        steps += _sync_revisions(obj, known, newest)
+        if not any(each["metadata"]["name"] == newest for each in known):
+            created = controller_revisions.revision(obj, known, _HASH_LABEL)
+            steps.append(Create(controller_revisions.BUCKET, created))
+        else:
+            again = controller_revisions.renewed_revision(known, newest)
+            steps += [Update(controller_revisions.BUCKET, again)] if again else []
         revised = _Revisions(
             current, newest, controller_revisions.template_of_revision(obj, known, current)
         )
         claims = seen.get(_CLAIMS, ())
-        steps += claim_retention.sync_claim_owners(obj, pods, _wanted(obj), claims)
+        steps += _sync_claim_owners(obj, pods, _wanted(obj), claims)
         steps += _StatefulSetSync(obj, pods, waits, claims, revised).steps()
         used = {current, newest} | {_revision_of(each) for each in pods.values()}
         steps += controller_revisions.revisions_to_delete(obj, known, used)
@@ -81,17 +92,6 @@ def _wanted(obj: KubeObject) -> range:
 def _revision_of(pod: KubeObject) -> str:
     found: str = (pod["metadata"].get("labels") or {}).get(_LABEL, "")
     return found
-
-
-def _sync_revisions(obj: KubeObject, known: Sequence[KubeObject], newest: str) -> list[Step]:
-    if not any(each["metadata"]["name"] == newest for each in known):
-        return [
-            Create(
-                controller_revisions.BUCKET, controller_revisions.revision(obj, known, _HASH_LABEL)
-            )
-        ]
-    again = controller_revisions.renewed_revision(known, newest)
-    return [Update(controller_revisions.BUCKET, again)] if again else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,9 @@ class _StatefulSetSync:
             steps += [] if is_deleting(pods[number]) else [Remove("pods", pods[number])]
             if not parallel:
                 return steps
-        return steps or self._replaced()
-
-    def _replaced(self) -> list[Step]:
-        """Replace the pod with the highest number that has an old template."""
+        if steps:
+            return steps
+        # All pods are there: replace the one with the highest number that has an old template.
         strategy = self.obj["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete":
             return []
@@ -154,28 +153,30 @@ class _StatefulSetSync:
         obj = self.revised.before if is_old else self.obj
         templates = obj["spec"].get("volumeClaimTemplates") or ()
         there = {each["metadata"]["name"] for each in self.claims}
-        made = [_claim(obj, each, number) for each in templates]
+        made: list[KubeObject] = []
+        for each in templates:
+            given = each.get("metadata") or {}
+            labels = {**given.get("labels", {}), **obj["spec"]["selector"].get("matchLabels", {})}
+            kept = {"annotations": given["annotations"]} if given.get("annotations") else {}
+            name = f"{given['name']}-{obj['metadata']['name']}-{number}"
+            claim = {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {
+                    "name": name,
+                    "namespace": obj["metadata"]["namespace"],
+                    "labels": labels,
+                    **kept,
+                },
+                "spec": dict(each.get("spec") or {}),
+            }
+            made.append(claim)
         missing = [each for each in made if each["metadata"]["name"] not in there]
-        pod = _pod(obj, number, self.revised.of if is_old else self.revised.to)
-        return [*(Create(_CLAIMS, each) for each in missing), Create("pods", pod)]
-
-
-def _claim(obj: KubeObject, template: Mapping[str, Any], number: int) -> KubeObject:
-    given = template.get("metadata") or {}
-    labels = {**given.get("labels", {}), **obj["spec"]["selector"].get("matchLabels", {})}
-    kept = {"annotations": given["annotations"]} if given.get("annotations") else {}
-    name = f"{given['name']}-{obj['metadata']['name']}-{number}"
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": name,
-            "namespace": obj["metadata"]["namespace"],
-            "labels": labels,
-            **kept,
-        },
-        "spec": dict(template.get("spec") or {}),
-    }
+        revision = self.revised.of if is_old else self.revised.to
+        return [
+            *(Create(_CLAIMS, each) for each in missing),
+            Create("pods", _pod(obj, number, revision)),
+        ]
 
 
 def _pod(obj: KubeObject, number: int, revision: str) -> KubeObject:
@@ -230,27 +231,55 @@ def _status(
     }
 
 
-def _own_claims(obj: KubeObject) -> list[IndexQuery]:
-    """Wish for what is called like its claims, but for their numbers."""
-    namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]
-    templates = obj["spec"].get("volumeClaimTemplates") or ()
-    return [frozenset((f"{namespace}/{each['metadata']['name']}-{name}",)) for each in templates]
-
-
-def _without_number(claim: KubeObject) -> list[str]:
-    metadata = claim["metadata"]
-    return [f"{metadata['namespace']}/{metadata['name'].rpartition('-')[0]}"]
-
-
-def _adopts(obj: KubeObject, orphan: KubeObject) -> bool:
-    """Say whether something is of this StatefulSet: a pod has to have its name, and a number."""
-    return orphan["kind"] != "Pod" or _number(obj, orphan) >= 0
+def _sync_claim_owners(
+    obj: KubeObject, pods: Mapping[int, KubeObject], wanted: range, claims: Sequence[KubeObject]
+) -> list[Step]:
+    """Return the steps that give each claim of a pod the owner it is to go with."""
+    policy = obj["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
+    named = {each["metadata"]["name"]: each for each in claims}
+    steps: list[Step] = []
+    for number, pod in pods.items():
+        for template in obj["spec"].get("volumeClaimTemplates") or ():
+            claim = named.get(f"{template['metadata']['name']}-{pod['metadata']['name']}")
+            if claim is None:
+                continue
+            owner = None
+            if number not in wanted and policy.get("whenScaled") == "Delete":
+                owner = pod
+            elif policy.get("whenDeleted") == "Delete":
+                owner = obj  # also of claims whose pod was scaled down
+            ours = {each["metadata"]["uid"] for each in (obj, pod)}
+            before = claim["metadata"].get("ownerReferences") or []
+            references = [each for each in before if each["uid"] not in ours]
+            if owner is not None and not any(each.get("controller") for each in references):
+                references.append(reference_to(owner))
+            if references != before:
+                metadata = {**claim["metadata"], "ownerReferences": references}
+                steps.append(Update(_CLAIMS, {**claim, "metadata": metadata}))
+    return steps
 
 
 CONTROLLER = Controller(
     BUCKET,
     plan,
     owns=("pods", controller_revisions.BUCKET),
-    sees=(RelatedBucket(_CLAIMS, wishes=_own_claims, ties=_without_number),),
-    adopts=_adopts,
+    sees=(
+        RelatedBucket(
+            _CLAIMS,
+            # Claims are found by their names without the ordinal at the end.
+            wishes=lambda obj: [
+                frozenset(
+                    (
+                        f"{obj['metadata']['namespace']}/"
+                        f"{template['metadata']['name']}-{obj['metadata']['name']}",
+                    )
+                )
+                for template in obj["spec"].get("volumeClaimTemplates") or ()
+            ],
+            ties=lambda claim: [
+                f"{claim['metadata']['namespace']}/{claim['metadata']['name'].rpartition('-')[0]}"
+            ],
+        ),
+    ),
+    adopts=lambda obj, orphan: orphan["kind"] != "Pod" or _number(obj, orphan) >= 0,
 )

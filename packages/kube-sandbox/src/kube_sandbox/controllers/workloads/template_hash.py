@@ -1,7 +1,10 @@
 """
-Short names for templates: the labels `pod-template-hash` and `controller-revision-hash`.
+Hashes of templates for the labels `pod-template-hash` and `controller-revision-hash`.
 
-Their form is the real one, their value is not: that depends on how Go prints a struct.
+They have the form of the real ones but not their values, which depend on how Go prints a struct.
+
+Follows kubernetes 1.35 pkg/controller/controller_utils.go ComputeHash;
+k8s.io/apimachinery/pkg/util/rand/rand.go SafeEncodeString.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """
-What the built-in kinds do with their objects.
+Strategies of the built-in kinds.
 
-Pure but for reading the data file beside it. A file holds a kind or a few that belong together;
-`registry` gathers them.
+Pure but for the data files beside it. A module holds one kind or a few related ones; `registry`
+collects them.
 """

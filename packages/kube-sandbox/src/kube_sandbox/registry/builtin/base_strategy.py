@@ -1,9 +1,12 @@
 """
-What most built-in kinds do, and all that the simplest do.
+The strategy that most built-in kinds derive from, and all that the simplest need.
 
-A kind is described by its `KindOptions`: scope, rule for names, whether it has a status, what its
-generation counts. `BaseStrategy` does that and checks the metadata; kinds with defaults or checks
-of their own derive from it and fill in `default`, `check` and `check_update`.
+`KindOptions` describes a kind: scope, name rule, whether it has a status, what its generation
+counts. `BaseStrategy` applies them and validates metadata; kinds with defaults or checks of their
+own override `default`, `check` and `check_update`.
+
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/registry/rest/create.go BeforeCreate;
+k8s.io/apiserver/pkg/registry/rest/update.go BeforeUpdate.
 """
 
 from dataclasses import dataclass
@@ -37,7 +40,7 @@ class KindOptions:
     allows_unconditional_update: bool = True
     # Whether finalizers must be known or have a domain; so it is in all but a few groups.
     judges_finalizers: bool = True
-    # Whether a change is judged like a new object as well.
+    # Whether an update is also validated like a new object.
     rejudges_meta: bool = False
 
 
@@ -49,16 +52,16 @@ class BaseStrategy:
 
     @property
     def creates_on_update(self) -> bool:
-        """Say whether a PUT of an object that is not there creates it."""
+        """Return whether a PUT of an object that is not there creates it."""
         return self.ways.creates_on_update
 
     @property
     def allows_unconditional_update(self) -> bool:
-        """Say whether a PUT may leave out the version it means to replace."""
+        """Return whether a PUT may leave out the version it means to replace."""
         return self.ways.allows_unconditional_update
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in nothing."""
+        """Default nothing."""
 
     def check(self, obj: KubeObject) -> Errors:
         """Return what is wrong beside the metadata."""
@@ -69,7 +72,7 @@ class BaseStrategy:
         return []
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Return what is wrong with a changed status."""
+        """Return the errors in a changed status."""
         return []
 
     def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
@@ -94,13 +97,13 @@ class BaseStrategy:
             counts_generation(new, old, *self.ways.counted)
 
     def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
-        """Return what is wrong with a new object."""
+        """Return the errors in a new object."""
         return self.checked_meta(obj) + self.check(obj)
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Return what is wrong with a changed object."""
+        """Return the errors in a changed object."""
         if subresource == "status":
             return self.changed_meta(new, old) + self.check_status(new, old)
         found = self.changed_meta(new, old) + self.check_update(new, old)
@@ -109,18 +112,18 @@ class BaseStrategy:
         return found + self.check(new)
 
     def checked_meta(self, obj: KubeObject) -> Errors:
-        """Return what is wrong with the metadata."""
-        judge = object_meta.validate_object_meta
+        """Return the errors in the metadata."""
+        validate = object_meta.validate_object_meta
         if self.ways.judges_finalizers:
-            judge = object_meta.validate_create
-        return judge(obj, self.ways.namespaced, self.ways.name_rule)
+            validate = object_meta.validate_create
+        return validate(obj, self.ways.namespaced, self.ways.name_rule)
 
     def changed_meta(self, new: KubeObject, old: KubeObject) -> Errors:
         """Return what an update may not do to the metadata."""
-        judge = object_meta.validate_object_meta_update
+        validate = object_meta.validate_object_meta_update
         if self.ways.judges_finalizers:
-            judge = object_meta.validate_update
-        return judge(new, old)
+            validate = object_meta.validate_update
+        return validate(new, old)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
         """Have nothing to say."""

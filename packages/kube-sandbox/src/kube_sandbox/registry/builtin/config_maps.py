@@ -1,4 +1,9 @@
-"""ConfigMap."""
+"""
+ConfigMap.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateConfigMap,
+ValidateConfigMapUpdate.
+"""
 
 from binascii import a2b_base64
 
@@ -16,14 +21,14 @@ class ConfigMaps(BaseStrategy):
     """Texts and bytes by key."""
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge keys and size."""
+        """Validate keys and size."""
         texts, binary = obj.get("data", {}), obj.get("binaryData", {})
         found: Errors = []
         for key in texts:
             found += key_errors(key, "data")
             if key in binary:
-                told = "duplicate of key present in binaryData"
-                found.append(invalid(f"data[{key}]", key, told))
+                message = "duplicate of key present in binaryData"
+                found.append(invalid(f"data[{key}]", key, message))
         for key in binary:
             found += key_errors(key, "binaryData")
         size = sum(len(each.encode()) for each in texts.values())
@@ -38,7 +43,7 @@ class ConfigMaps(BaseStrategy):
 
 
 def key_errors(key: str, part: str) -> Errors:
-    """Judge a key."""
+    """Validate a key."""
     return [invalid(f"{part}[{key}]", key, each) for each in config_key(key)]
 
 

@@ -1,4 +1,10 @@
-"""CronJob."""
+"""
+CronJob.
+
+Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go ValidateCronJobCreate,
+ValidateCronJobUpdate, validateCronJobSpec; pkg/registry/batch/cronjob/strategy.go
+cronJobStrategy.PrepareForCreate; pkg/apis/batch/v1/defaults.go SetDefaults_CronJob.
+"""
 
 import re
 import zoneinfo
@@ -34,7 +40,7 @@ class CronJobs(TemplateStrategy):
     """Jobs by the clock."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out; of the job itself only the template of its pods."""
+        """Set defaults; of the job itself only the template of its pods."""
         spec = obj.setdefault("spec", {})
         for key, value in _DEFAULTS.items():
             spec.setdefault(key, value)
@@ -45,18 +51,18 @@ class CronJobs(TemplateStrategy):
         default_template(job.setdefault("template", {}))
 
     def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
-        """Return what is wrong with a new object."""
+        """Return the errors in a new object."""
         found = self.checked_meta(obj) + _spec(obj["spec"], None)
         name = obj["metadata"].get("name", "")
         if len(name) > _MAX_NAME_LENGTH:
-            told = f"must be no more than {_MAX_NAME_LENGTH} characters"
-            found.append(invalid("metadata.name", name, told))
+            message = f"must be no more than {_MAX_NAME_LENGTH} characters"
+            found.append(invalid("metadata.name", name, message))
         return found
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
     ) -> Errors:
-        """Return what is wrong with a changed object; a status may be anything."""
+        """Return the errors in a changed object; a status may be anything."""
         if subresource == "status":
             return []
         return self.changed_meta(new, old) + _spec(new["spec"], old["spec"])
@@ -75,7 +81,22 @@ class CronJobs(TemplateStrategy):
 
 
 def _spec(spec: KubeObject, before: KubeObject | None) -> Errors:
-    found = _schedule(spec, before or {})
+    schedule_before = before or {}
+    schedule, schedule_at = spec.get("schedule", ""), "spec.schedule"
+    if not schedule:
+        found = [required(schedule_at)]
+    else:
+        found = []
+        try:
+            parse_schedule(schedule)
+        except ScheduleError as error:
+            found.append(invalid(schedule_at, schedule, str(error)))
+        if "TZ" in schedule:
+            if "TZ" not in schedule_before.get("schedule", ""):
+                found.append(invalid(schedule_at, schedule, _ZONE_IN_SCHEDULE))
+            elif "timeZone" in spec:
+                schedule_told = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+                found.append(invalid(schedule_at, schedule, schedule_told))
     found += nonnegative(spec.get("startingDeadlineSeconds"), "spec.startingDeadlineSeconds")
     zone = spec.get("timeZone")
     if zone is not None and (before is None or zone != before.get("timeZone")):
@@ -84,31 +105,12 @@ def _spec(spec: KubeObject, before: KubeObject | None) -> Errors:
     job, at = spec["jobTemplate"]["spec"], "spec.jobTemplate.spec"
     found += check_job_spec(job, at)
     if (selector := job.get("selector")) is not None:
-        told = "`selector` will be auto-generated"
-        found.append(invalid(f"{at}.selector", format_selector(selector), told))
+        message = "`selector` will be auto-generated"
+        found.append(invalid(f"{at}.selector", format_selector(selector), message))
     if job.get("manualSelector"):
         found.append(not_supported(f"{at}.manualSelector", True, ("nil", "false")))
     for key in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
         found += nonnegative(spec.get(key), f"spec.{key}")
-    return found
-
-
-def _schedule(spec: KubeObject, before: KubeObject) -> Errors:
-    schedule, at = spec.get("schedule", ""), "spec.schedule"
-    if not schedule:
-        return [required(at)]
-    found: Errors = []
-    try:
-        parse_schedule(schedule)
-    except ScheduleError as error:
-        found.append(invalid(at, schedule, str(error)))
-    if "TZ" not in schedule:
-        return found
-    if "TZ" not in before.get("schedule", ""):
-        found.append(invalid(at, schedule, _ZONE_IN_SCHEDULE))
-    elif "timeZone" in spec:
-        told = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
-        found.append(invalid(at, schedule, told))
     return found
 
 
@@ -119,10 +121,10 @@ def _zone(zone: str, at: str) -> Errors:
         if part in (".", "..") or part.startswith("-") or not _ZONE_PART.fullmatch(part):
             return [invalid(at, zone, f"unknown time zone {zone}")]
     if zone.lower() == "local":
-        told = (
+        message = (
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         )
-        found = [invalid(at, zone, told)]
+        found = [invalid(at, zone, message)]
         return (
             found if zone == "Local" else [*found, invalid(at, zone, f"unknown time zone {zone}")]
         )

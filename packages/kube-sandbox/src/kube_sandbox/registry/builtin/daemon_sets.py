@@ -1,8 +1,12 @@
-"""DaemonSet."""
+"""
+DaemonSet.
+
+Follows kubernetes 1.35 pkg/apis/apps/validation/validation.go ValidateDaemonSetSpec,
+ValidateDaemonSetUpdate; pkg/registry/apps/daemonset/strategy.go
+daemonSetStrategy.PrepareForUpdate; pkg/apis/apps/v1/defaults.go SetDefaults_DaemonSet.
+"""
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import bad_request
@@ -44,7 +48,7 @@ class DaemonSets(TemplateStrategy):
     """A pod on every node."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out; raise a StatusError for a count that is none."""
+        """Set defaults; raise a StatusError for a count that is none."""
         _set_template_generation(obj, _template_generation(obj))
         spec = obj.setdefault("spec", {})
         strategy = spec.setdefault("updateStrategy", {})
@@ -76,31 +80,51 @@ class DaemonSets(TemplateStrategy):
         return dict.fromkeys(_FIRST_STATUS, 0)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the spec."""
+        """Validate the spec."""
         spec = obj["spec"]
         selector, template = spec.get("selector"), spec.get("template", {})
         found = label_selector(selector, "spec.selector")
         if is_valid_selector(selector):
             found += check_match(selector, template, "spec.template")
         if selector is not None and not selector:
-            told = "empty selector is invalid for daemonset"
-            found.append(invalid("spec.selector", format_selector(selector), told))
+            message = "empty selector is invalid for daemonset"
+            found.append(invalid("spec.selector", format_selector(selector), message))
         found += check_template(template, "spec.template")
         found += check_restart_policy_always(template, "DaemonSet", "spec.template")
         found += nonnegative(spec.get("minReadySeconds"), "spec.minReadySeconds")
-        found += _strategy(spec.get("updateStrategy", {}), "spec.updateStrategy")
+        strategy = spec.get("updateStrategy", {})
+        at = "spec.updateStrategy"
+        kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+        if kind != "OnDelete":
+            if kind != "RollingUpdate":
+                shown = format_internal(strategy, "apps.DaemonSetUpdateStrategy")
+                found.append(not_supported(at, shown, ("RollingUpdate", "OnDelete")))
+            elif rolling is None:
+                found.append(required(f"{at}.rollingUpdate"))
+            else:
+                unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
+                at_unavailable = f"{at}.rollingUpdate.maxUnavailable"
+                at_surge = f"{at}.rollingUpdate.maxSurge"
+                found += int_or_percent(unavailable, at_unavailable)
+                found += int_or_percent(surge, at_surge)
+                found += at_most_all(unavailable, at_unavailable) + at_most_all(surge, at_surge)
+                if int_or_percent_value(unavailable) and int_or_percent_value(surge):
+                    message = "may not be set when maxUnavailable is non-zero"
+                    found.append(invalid(at_surge, surge, message))
+                elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
+                    found.append(required(at_unavailable, "cannot be 0 when maxSurge is 0"))
         return found + nonnegative(spec.get("revisionHistoryLimit"), "spec.revisionHistoryLimit")
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
     ) -> Errors:
-        """Return what is wrong with a changed object: first what may not change."""
+        """Return the errors in a changed object: first what may not change."""
         if subresource == "status":
             return self.changed_meta(new, old) + self.check_status(new, old)
         return self.changed_meta(new, old) + same_selector(new, old) + self.check(new)
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Judge the numbers."""
+        """Validate the numbers."""
         found = nonnegatives(new.get("status", {}), _COUNTS, "status")
         return found + not_decremented(new, old)
 
@@ -117,8 +141,8 @@ def _template_generation(obj: KubeObject) -> int:
         return 0
     if not _INTEGER.fullmatch(text):
         reason = f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax"
-        told = f'DaemonSet in version "v1" cannot be handled as a DaemonSet: {reason}'
-        raise bad_request(told)
+        message = f'DaemonSet in version "v1" cannot be handled as a DaemonSet: {reason}'
+        raise bad_request(message)
     return int(text)
 
 
@@ -126,28 +150,3 @@ def _set_template_generation(obj: KubeObject, count: int) -> None:
     metadata = obj.setdefault("metadata", {})
     annotations = metadata.get("annotations") or {}
     metadata["annotations"] = {**annotations, TEMPLATE_GENERATION: str(count)}
-
-
-def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
-    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
-    if kind == "OnDelete":
-        return []
-    if kind != "RollingUpdate":
-        shown = format_internal(strategy, "apps.DaemonSetUpdateStrategy")
-        return [not_supported(at, shown, ("RollingUpdate", "OnDelete"))]
-    if rolling is None:
-        return [required(f"{at}.rollingUpdate")]
-    return _rolling(rolling, f"{at}.rollingUpdate")
-
-
-def _rolling(rolling: Mapping[str, Any], at: str) -> Errors:
-    unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
-    at_unavailable, at_surge = f"{at}.maxUnavailable", f"{at}.maxSurge"
-    found = int_or_percent(unavailable, at_unavailable) + int_or_percent(surge, at_surge)
-    found += at_most_all(unavailable, at_unavailable) + at_most_all(surge, at_surge)
-    if int_or_percent_value(unavailable) and int_or_percent_value(surge):
-        told = "may not be set when maxUnavailable is non-zero"
-        found.append(invalid(at_surge, surge, told))
-    elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
-        found.append(required(at_unavailable, "cannot be 0 when maxSurge is 0"))
-    return found

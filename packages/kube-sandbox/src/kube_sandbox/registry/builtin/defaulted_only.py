@@ -1,6 +1,12 @@
 """
-Kinds that are filled in but not judged: webhooks and policies of admission, drivers, devices,
-flows of requests.
+Kinds with defaults but without checks: admission webhooks and policies, drivers, devices, API
+priority and fairness.
+
+Follows kubernetes 1.35 pkg/apis/admissionregistration/v1/defaults.go
+SetDefaults_ValidatingWebhook, SetDefaults_MutatingWebhook, SetDefaults_MatchResources;
+pkg/apis/storage/v1/defaults.go SetDefaults_CSIDriver; pkg/apis/flowcontrol/v1/defaults.go
+SetDefaults_FlowSchemaSpec; k8s.io/kube-aggregator/pkg/registry/apiservice/strategy.go
+apiServerStrategy.PrepareForCreate.
 """
 
 from copy import deepcopy
@@ -147,7 +153,7 @@ class ApiServices(BaseStrategy):
 
 
 class DeviceClaims(BaseStrategy):
-    """Devices that somebody wants."""
+    """Requests for devices."""
 
     def default(self, obj: KubeObject) -> None:
         """Want one of each; a template holds the spec of a claim in its own."""
@@ -194,7 +200,7 @@ PRIORITY_LEVELS = PriorityLevels(KindOptions(namespaced=False, has_status=True, 
 API_SERVICES = ApiServices(
     KindOptions(
         namespaced=False,
-        name_rule=path_segment,  # that of the core group is called «v1.»
+        name_rule=path_segment,  # the one of the core group is named "v1."
         has_status=True,
         allows_unconditional_update=False,
         judges_finalizers=False,

@@ -1,7 +1,10 @@
-"""Deployment."""
+"""
+Deployment.
 
-from collections.abc import Mapping
-from typing import Any
+Follows kubernetes 1.35 pkg/apis/apps/validation/validation.go ValidateDeploymentSpec,
+ValidateDeploymentStrategy, ValidateDeploymentUpdate; pkg/apis/apps/v1/defaults.go
+SetDefaults_Deployment.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import (
@@ -49,7 +52,7 @@ class Deployments(TemplateStrategy):
     """A number of like pods, and how one version of them gives way to the next."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out."""
+        """Set defaults."""
         spec = obj.setdefault("spec", {})
         for key, value in _DEFAULTS.items():
             spec.setdefault(key, value)
@@ -73,26 +76,43 @@ class Deployments(TemplateStrategy):
             set_generation(new, before.get("generation", 0) + 1)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the spec."""
+        """Validate the spec."""
         spec = obj["spec"]
         found = nonnegative(spec.get("replicas"), "spec.replicas")
         found += check_selector(spec.get("selector"), "deployment", "spec.selector")
         found += check_selected_template(spec, "spec")
-        found += _strategy(spec.get("strategy", {}), "spec.strategy")
+        strategy = spec.get("strategy", {})
+        at = "spec.strategy"
+        kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+        if kind == "Recreate":
+            if rolling is not None:
+                message = "may not be specified when strategy `type` is 'Recreate'"
+                found.append(forbidden(f"{at}.rollingUpdate", message))
+        elif kind != "RollingUpdate" or rolling is None:
+            shown = format_internal(strategy, "apps.DeploymentStrategy")
+            found.append(not_supported(at, shown, ("Recreate", "RollingUpdate")))
+        else:
+            unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
+            where = f"{at}.rollingUpdate.maxUnavailable"
+            found += int_or_percent(unavailable, where)
+            found += int_or_percent(surge, f"{at}.rollingUpdate.maxSurge")
+            if int_or_percent_value(unavailable) == 0 and int_or_percent_value(surge) == 0:
+                found.append(invalid(where, unavailable, "may not be 0 when `maxSurge` is 0"))
+            found += at_most_all(unavailable, where)
         names = ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
         found += nonnegatives(spec, names, "spec")
         deadline = spec.get("progressDeadlineSeconds")
         if deadline is not None and deadline <= spec.get("minReadySeconds", 0):
-            told = "must be greater than minReadySeconds"
-            found.append(invalid("spec.progressDeadlineSeconds", deadline, told))
+            message = "must be greater than minReadySeconds"
+            found.append(invalid("spec.progressDeadlineSeconds", deadline, message))
         return found
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Refuse another selector."""
+        """Reject another selector."""
         return same_selector(new, old)
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Judge the numbers."""
+        """Validate the numbers."""
         status = new.get("status", {})
         found = nonnegatives(status, _COUNTS, "status")
         return found + no_more_than(status, _ORDER, "status") + not_decremented(new, old)
@@ -100,20 +120,3 @@ class Deployments(TemplateStrategy):
     def reset_fields(self, subresource: str) -> Fields:
         """Return what a write does not reach."""
         return (("spec",), ("metadata", "labels")) if subresource == "status" else (("status",),)
-
-
-def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
-    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
-    if kind == "Recreate":
-        told = "may not be specified when strategy `type` is 'Recreate'"
-        return [] if rolling is None else [forbidden(f"{at}.rollingUpdate", told)]
-    if kind != "RollingUpdate" or rolling is None:
-        shown = format_internal(strategy, "apps.DeploymentStrategy")
-        return [not_supported(at, shown, ("Recreate", "RollingUpdate"))]
-    unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
-    where = f"{at}.rollingUpdate.maxUnavailable"
-    found = int_or_percent(unavailable, where)
-    found += int_or_percent(surge, f"{at}.rollingUpdate.maxSurge")
-    if int_or_percent_value(unavailable) == 0 and int_or_percent_value(surge) == 0:
-        found.append(invalid(where, unavailable, "may not be 0 when `maxSurge` is 0"))
-    return found + at_most_all(unavailable, where)

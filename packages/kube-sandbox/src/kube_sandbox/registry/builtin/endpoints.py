@@ -1,4 +1,10 @@
-"""Endpoints and EndpointSlice."""
+"""
+Endpoints and EndpointSlice.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateEndpoints,
+validateEndpointSubsets; pkg/apis/discovery/validation/validation.go ValidateEndpointSlice;
+pkg/registry/discovery/endpointslice/strategy.go dropTopologyOnV1.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -50,70 +56,56 @@ class Endpoints(BaseStrategy):
                 port["protocol"] = port.get("protocol") or "TCP"
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge addresses and ports."""
+        """Validate addresses and ports."""
         found: Errors = []
         for index, subset in enumerate(obj.get("subsets", ())):
             field = f"subsets[{index}]"
             lists = ("addresses", "notReadyAddresses")
             if not any(subset.get(part) for part in lists):
-                told = "must specify `addresses` or `notReadyAddresses`"
-                found.append(required(field, told))
+                message = "must specify `addresses` or `notReadyAddresses`"
+                found.append(required(field, message))
             for part in lists:
                 for place, address in enumerate(subset.get(part, ())):
-                    found += _address_errors(address, f"{field}.{part}[{place}]")
+                    where, ip = f"{field}.{part}[{place}]", address.get("ip", "")
+                    found += ip_errors(ip, f"{where}.ip")
+                    if host := address.get("hostname"):
+                        found += _invalid_all(f"{where}.hostname", host, dns_label(host))
+                    if (node := address.get("nodeName")) is not None:
+                        found += _invalid_all(f"{where}.nodeName", node, dns_subdomain(node))
+                    found += endpoint_ip_errors(ip, f"{where}.ip")
             ports = subset.get("ports", ())
             for place, port in enumerate(ports):
-                found += _port_errors(port, len(ports) > 1, f"{field}.ports[{place}]")
+                where, name = f"{field}.ports[{place}]", port.get("name", "")
+                if name:
+                    found += _invalid_all(f"{where}.name", name, dns_label(name))
+                elif len(ports) > 1:
+                    found.append(required(f"{where}.name"))
+                number, protocol = port.get("port", 0), port.get("protocol", "")
+                found += [invalid(f"{where}.port", number, each) for each in port_number(number)]
+                if protocol not in _PROTOCOLS:
+                    found.append(not_supported(f"{where}.protocol", protocol, _PROTOCOLS))
+                if (name := port.get("appProtocol")) is not None:
+                    found += _invalid_all(f"{where}.appProtocol", name, qualified_name(name))
         return found
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change; what was accepted once is accepted again."""
+        """Validate a change; what was accepted once is accepted again."""
         found = self.changed_meta(new, old) + self.checked_meta(new)
         return found if new.get("subsets") == old.get("subsets") else found + self.check(new)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of addresses that are not written as they should be."""
+        """Warn of addresses that are not written as they should be."""
         if obj["metadata"].get("labels", {}).get(_MANAGED_BY) == "endpoint-controller":
             return []
         return [
-            told
+            message
             for index, subset in enumerate(obj.get("subsets", ()))
             for part in ("addresses", "notReadyAddresses")
             for place, each in enumerate(subset.get(part, ()))
-            for told in ip_warnings(each.get("ip", ""), f"subsets[{index}].{part}[{place}].ip")
+            for message in ip_warnings(each.get("ip", ""), f"subsets[{index}].{part}[{place}].ip")
         ]
-
-
-def _address_errors(address: Part, field: str) -> Errors:
-    ip = address.get("ip", "")
-    found = ip_errors(ip, f"{field}.ip")
-    if address.get("hostname"):
-        found += _invalid_all(
-            f"{field}.hostname", address["hostname"], dns_label(address["hostname"])
-        )
-    if "nodeName" in address:
-        found += _invalid_all(
-            f"{field}.nodeName", address["nodeName"], dns_subdomain(address["nodeName"])
-        )
-    return found + endpoint_ip_errors(ip, f"{field}.ip")
-
-
-def _port_errors(port: Part, must_have_name: bool, field: str) -> Errors:
-    name, number, protocol = port.get("name", ""), port.get("port", 0), port.get("protocol", "")
-    found: Errors = []
-    if name:
-        found += _invalid_all(f"{field}.name", name, dns_label(name))
-    elif must_have_name:
-        found.append(required(f"{field}.name"))
-    found += [invalid(f"{field}.port", number, each) for each in port_number(number)]
-    if protocol not in _PROTOCOLS:
-        found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
-    if "appProtocol" in port:
-        wanted = port["appProtocol"]
-        found += _invalid_all(f"{field}.appProtocol", wanted, qualified_name(wanted))
-    return found
 
 
 class EndpointSlices(BaseStrategy):
@@ -142,14 +134,31 @@ class EndpointSlices(BaseStrategy):
         set_generation(new, before + (changed or len({*map(repr, labelled)}) > 1))
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge addresses and ports."""
+        """Validate addresses and ports."""
         kind = obj.get("addressType", "")
         found: Errors = []
         if not kind:
             found.append(required("addressType"))
         elif kind not in _ADDRESS_TYPES:
             found.append(not_supported("addressType", kind, _ADDRESS_TYPES))
-        found += _slice_port_errors(obj.get("ports") or ())
+        ports = obj.get("ports") or ()
+        if len(ports) > _MOST_PORTS:
+            found.append(too_many("ports", len(ports), _MOST_PORTS))
+        else:
+            names: set[str] = set()
+            for index, port in enumerate(ports):
+                field = f"ports[{index}]"
+                name, protocol = port.get("name", ""), port.get("protocol")
+                if name:
+                    found += _invalid_all(f"{field}.name", name, dns_label(name))
+                if name in names:
+                    found.append(duplicate(f"{field}.name", name))
+                names.add(name)
+                if protocol not in _PROTOCOLS:
+                    found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
+                if "appProtocol" in port:
+                    wanted = port["appProtocol"]
+                    found += _invalid_all(f"{field}.appProtocol", wanted, qualified_name(wanted))
         endpoints = obj.get("endpoints") or ()
         if len(endpoints) > _MOST_ENDPOINTS:
             return [*found, too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)]
@@ -160,14 +169,14 @@ class EndpointSlices(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change; endpoints that were accepted once are accepted again."""
+        """Validate a change; endpoints that were accepted once are accepted again."""
         same = new.get("endpoints") == old.get("endpoints")
         found = self.checked_meta(new) + self.check({**new, "endpoints": None} if same else new)
         now, then = new.get("addressType", ""), old.get("addressType", "")
         return found + immutable(now, then, "addressType")
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of addresses that are names."""
+        """Warn of addresses that are names."""
         if obj.get("addressType") != "FQDN":
             return []
         return ["spec.addressType: FQDN endpoints are deprecated"]
@@ -176,27 +185,6 @@ class EndpointSlices(BaseStrategy):
 def _drop_topology(obj: KubeObject) -> None:
     for endpoint in obj.get("endpoints") or ():
         endpoint.pop("deprecatedTopology", None)
-
-
-def _slice_port_errors(ports: list[Part] | tuple[()]) -> Errors:
-    if len(ports) > _MOST_PORTS:
-        return [too_many("ports", len(ports), _MOST_PORTS)]
-    names: set[str] = set()
-    found: Errors = []
-    for index, port in enumerate(ports):
-        field = f"ports[{index}]"
-        name, protocol = port.get("name", ""), port.get("protocol")
-        if name:
-            found += _invalid_all(f"{field}.name", name, dns_label(name))
-        if name in names:
-            found.append(duplicate(f"{field}.name", name))
-        names.add(name)
-        if protocol not in _PROTOCOLS:
-            found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
-        if "appProtocol" in port:
-            wanted = port["appProtocol"]
-            found += _invalid_all(f"{field}.appProtocol", wanted, qualified_name(wanted))
-    return found
 
 
 def _endpoint_errors(endpoint: Part, kind: str, field: str) -> Errors:
@@ -215,13 +203,38 @@ def _endpoint_errors(endpoint: Part, kind: str, field: str) -> Errors:
     if "hostname" in endpoint:
         name = endpoint["hostname"]
         found += _invalid_all(f"{field}.hostname", name, dns_label(name))
-    return found + _hint_errors(endpoint.get("hints", {}), f"{field}.hints")
+    hints = endpoint.get("hints", {})
+    for part, rule in (("forZones", label_value), ("forNodes", dns_subdomain)):
+        entries = hints.get(part, ())
+        if len(entries) > _MOST_HINTS:
+            found.append(too_many(f"{field}.hints.{part}", len(entries), _MOST_HINTS))
+            break
+        names: set[str] = set()
+        for index, entry in enumerate(entries):
+            where, name = f"{field}.hints.{part}[{index}].name", entry.get("name", "")
+            if name in names:
+                found.append(duplicate(where, name))
+            names.add(name)
+            found += _invalid_all(where, name, rule(name))
+    return found
 
 
 def _slice_address_errors(address: str, kind: str, where: str, index: int) -> Errors:
     field = f"{where}[{index}]"
     if kind == "FQDN":
-        return _domain_errors(address, field)
+        if not address:
+            return [required(field)]
+        name = address.removesuffix(".")
+        if wrong_name := dns_subdomain(name):
+            return [invalid(field, name, ",".join(wrong_name))]
+        parts = name.split(".")
+        if len(parts) < 2:
+            message = "should be a domain with at least two segments separated by dots"
+            return [invalid(field, name, message)]
+        for part in parts:
+            if wrong_part := dns_label(part):
+                return [invalid(field, part, ",".join(wrong_part))]
+        return []
     if kind not in _ADDRESS_TYPES:
         return []
     wrong = ip_errors(address, field)
@@ -234,40 +247,6 @@ def _slice_address_errors(address: str, kind: str, where: str, index: int) -> Er
     if ip is not None and f"IPv{ip.version}" != kind:
         found.append(invalid(where, address, f"must be an {kind} address"))
     return found + endpoint_ip_errors(address, field)
-
-
-def _domain_errors(name: str, field: str) -> Errors:
-    if not name:
-        return [required(field)]
-    name = name.removesuffix(".")
-    wrong = dns_subdomain(name)
-    if wrong:
-        return [invalid(field, name, ",".join(wrong))]
-    parts = name.split(".")
-    if len(parts) < 2:
-        told = "should be a domain with at least two segments separated by dots"
-        return [invalid(field, name, told)]
-    for part in parts:
-        wrong = dns_label(part)
-        if wrong:
-            return [invalid(field, part, ",".join(wrong))]
-    return []
-
-
-def _hint_errors(hints: Part, field: str) -> Errors:
-    found: Errors = []
-    for part, rule in (("forZones", label_value), ("forNodes", dns_subdomain)):
-        entries = hints.get(part, ())
-        if len(entries) > _MOST_HINTS:
-            return [*found, too_many(f"{field}.{part}", len(entries), _MOST_HINTS)]
-        names: set[str] = set()
-        for index, entry in enumerate(entries):
-            where, name = f"{field}.{part}[{index}].name", entry.get("name", "")
-            if name in names:
-                found.append(duplicate(where, name))
-            names.add(name)
-            found += _invalid_all(where, name, rule(name))
-    return found
 
 
 ENDPOINTS = Endpoints(KindOptions(creates_on_update=True))

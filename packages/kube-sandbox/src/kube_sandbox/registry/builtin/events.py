@@ -1,8 +1,12 @@
 """
-Event, which is served in two groups: the same objects, with other names for some fields.
+Event, served in two groups: the same objects with other names for some fields.
 
-They are stored in the form of the core group. `to_core` and `from_core` turn one form into the
-other; the checks work on the core form and name fields as the inner form of the API server does.
+Events are stored in the form of the core group. `to_core` and `from_core` convert between the
+forms; the checks work on the core form and name fields as the internal type does.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/events.go ValidateEventCreate,
+ValidateEventUpdate, legacyValidateEvent; pkg/apis/events/v1/conversion.go
+Convert_v1_Event_To_core_Event.
 """
 
 from collections.abc import Mapping
@@ -86,7 +90,7 @@ def to_core(obj: Mapping[str, Any]) -> KubeObject:
 
 
 class Events(BaseStrategy):
-    """Something that happened; those of events.k8s.io are judged harder."""
+    """Something that happened; those of events.k8s.io are validated strictly."""
 
     def __init__(self, is_new_group: bool) -> None:
         super().__init__(KindOptions(creates_on_update=True))
@@ -99,7 +103,7 @@ class Events(BaseStrategy):
         set_generation(new, old["metadata"].get("generation", 0))
 
     def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
-        """Judge a new one."""
+        """Validate a new one."""
         event = self._core(obj)
         found = _legacy_validation(
             event, "reportingController" if self._is_new else "reportingComponent"
@@ -118,7 +122,7 @@ class Events(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change: in the newer group only the series may change."""
+        """Validate a change: in the newer group only the series may change."""
         event, before = self._core(new), self._core(old)
         found = _legacy_validation(
             event, "reportingController" if self._is_new else "reportingComponent"
@@ -131,21 +135,22 @@ class Events(BaseStrategy):
         for part, name, absent in _IMMUTABLE_FIELDS:
             value = event.get(part, absent)
             if value != before.get(part, absent):
-                found.append(invalid(name, _format_value(value, part), IMMUTABLE))
+                # A value as a message shows it: objects in the API server's inner form.
+                if part == "source":
+                    format_value: Any = {
+                        "Component": value.get("component", ""),
+                        "Host": value.get("host", ""),
+                    }
+                elif part not in ("involvedObject", "related") or value is None:
+                    format_value = value
+                else:
+                    shown = {name: value.get(key, "") for name, key in _REFERENCE}
+                    format_value = orjson.Fragment(orjson.dumps(shown))
+                found.append(invalid(name, format_value, IMMUTABLE))
         return found
 
     def _core(self, obj: KubeObject) -> KubeObject:
         return to_core(obj) if self._is_new else obj
-
-
-def _format_value(value: Any, part: str) -> Any:
-    """Return a value as a message shows it: objects in the API server's inner form."""
-    if part == "source":
-        return {"Component": value.get("component", ""), "Host": value.get("host", "")}
-    if part not in ("involvedObject", "related") or value is None:
-        return value
-    shown = {name: value.get(key, "") for name, key in _REFERENCE}
-    return orjson.Fragment(orjson.dumps(shown))
 
 
 def _series_errors(event: KubeObject) -> Errors:
@@ -171,26 +176,24 @@ def _legacy_validation(event: KubeObject, reporter: str) -> Errors:
         homes = ("default", "kube-system") if has_time else ("", "default")
         fits = bool(about) or namespace in homes
     if not fits:
-        told = "does not match event.namespace"
-        found.append(invalid("involvedObject.namespace", about, told))
+        message = "does not match event.namespace"
+        found.append(invalid("involvedObject.namespace", about, message))
     if has_time:
-        found += _timed_errors(event, reporter)
+        controller = event.get("reportingComponent", "")
+        timed_errors = [] if controller else [required(reporter)]
+        timed_errors += [invalid(reporter, controller, each) for each in qualified_name(controller)]
+        for part in ("reportingInstance", "action", "reason"):
+            value = event.get(part, "")
+            if not value:
+                timed_errors.append(required(part))
+            if len(value.encode()) > _MAX_LENGTH:
+                timed_errors.append(invalid(part, "", f"can have at most {_MAX_LENGTH} characters"))
+        if len(event.get("message", "").encode()) > _MAX_MESSAGE_LENGTH:
+            timed_errors.append(
+                invalid("message", "", f"can have at most {_MAX_MESSAGE_LENGTH} characters")
+            )
+        found += timed_errors
     return found + [invalid("namespace", namespace, each) for each in dns_subdomain(namespace)]
-
-
-def _timed_errors(event: KubeObject, reporter: str) -> Errors:
-    controller = event.get("reportingComponent", "")
-    found = [] if controller else [required(reporter)]
-    found += [invalid(reporter, controller, each) for each in qualified_name(controller)]
-    for part in ("reportingInstance", "action", "reason"):
-        value = event.get(part, "")
-        if not value:
-            found.append(required(part))
-        if len(value.encode()) > _MAX_LENGTH:
-            found.append(invalid(part, "", f"can have at most {_MAX_LENGTH} characters"))
-    if len(event.get("message", "").encode()) > _MAX_MESSAGE_LENGTH:
-        found.append(invalid("message", "", f"can have at most {_MAX_MESSAGE_LENGTH} characters"))
-    return found
 
 
 EVENTS, NEW_EVENTS = Events(is_new_group=False), Events(is_new_group=True)

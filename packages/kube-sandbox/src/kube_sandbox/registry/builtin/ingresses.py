@@ -1,4 +1,10 @@
-"""Ingress and IngressClass."""
+"""
+Ingress and IngressClass.
+
+Follows kubernetes 1.35 pkg/apis/networking/validation/validation.go ValidateIngressCreate,
+ValidateIngressSpec, ValidateIngressClass; pkg/registry/networking/ingress/strategy.go
+ingressStrategy.PrepareForUpdate.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -44,36 +50,41 @@ class Ingresses(BaseStrategy):
         return {"loadBalancer": {}}
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge rules, backends and hosts."""
+        """Validate rules, backends and hosts."""
         spec: Part = obj["spec"]
         found: Errors = []
         rules, backend = spec.get("rules", ()), spec.get("defaultBackend")
         if not rules and backend is None:
-            told = "either `defaultBackend` or `rules` must be specified"
-            found.append(invalid("spec", None, told))
+            message = "either `defaultBackend` or `rules` must be specified"
+            found.append(invalid("spec", None, message))
         if backend is not None:
             found += _backend_errors(backend, "spec.defaultBackend")
         for index, rule in enumerate(rules):
             found += _rule_errors(rule, f"spec.rules[{index}]")
-        for index, each in enumerate(spec.get("tls", ())):
-            found += _tls_errors(each, f"spec.tls[{index}]")
+        for index, tls in enumerate(spec.get("tls", ())):
+            field = f"spec.tls[{index}]"
+            for at, host in enumerate(tls.get("hosts", ())):
+                found += _host_errors(host, f"{field}.hosts[{at}]")
+            if secret := tls.get("secretName"):
+                wrong = dns_subdomain(secret)
+                found += [invalid(f"{field}.secretName", secret, each) for each in wrong]
         name = spec.get("ingressClassName")
         if name is not None:
             found += [invalid("spec.ingressClassName", name, each) for each in dns_subdomain(name)]
         return found
 
     def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
-        """Judge a new one; two names of a class must agree."""
+        """Validate a new one; two names of a class must agree."""
         found = super().validate_create(obj, occasion)
         written = obj["metadata"].get("annotations", {}).get(_CLASS_KEY)
         name = obj["spec"].get("ingressClassName")
         if written is not None and name is not None and written != name:
-            told = "must match `ingressClassName` when both are specified"
-            found.append(invalid(f"annotations.{_CLASS_KEY}", written, told))
+            message = "must match `ingressClassName` when both are specified"
+            found.append(invalid(f"annotations.{_CLASS_KEY}", written, message))
         return found
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Judge where it is reached."""
+        """Validate where it is reached."""
         found: Errors = []
         entries = new.get("status", {}).get("loadBalancer", {}).get("ingress", ())
         for index, entry in enumerate(entries):
@@ -84,12 +95,12 @@ class Ingresses(BaseStrategy):
         return found
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of the annotation that the class has outgrown."""
+        """Warn of the annotation that the class has outgrown."""
         written = _CLASS_KEY in obj["metadata"].get("annotations", {})
         if old is not None or not written or "ingressClassName" in obj["spec"]:
             return []
-        told = "is deprecated, please use 'spec.ingressClassName' instead"
-        return [f'annotation "{_CLASS_KEY}" {told}']
+        message = "is deprecated, please use 'spec.ingressClassName' instead"
+        return [f'annotation "{_CLASS_KEY}" {message}']
 
 
 def _host_errors(host: str, field: str) -> Errors:
@@ -102,8 +113,8 @@ def _rule_errors(rule: Part, field: str) -> Errors:
     found: Errors = []
     if host:
         if parse_ip(host) is not None:
-            told = "must be a DNS name, not an IP address"
-            found.append(invalid(f"{field}.host", host, told))
+            message = "must be a DNS name, not an IP address"
+            found.append(invalid(f"{field}.host", host, message))
         found += _host_errors(host, f"{field}.host")
     http = rule.get("http")
     if http is None:
@@ -112,26 +123,25 @@ def _rule_errors(rule: Part, field: str) -> Errors:
     if not paths:
         found.append(required(f"{field}.http.paths"))
     for index, path in enumerate(paths):
-        found += _path_errors(path, f"{field}.http.paths[{index}]")
+        path_field = f"{field}.http.paths[{index}]"
+        kind, text = path.get("pathType"), path.get("path", "")
+        if kind is None:
+            found.append(required(f"{path_field}.pathType", "pathType must be specified"))
+        else:
+            where = f"{path_field}.path"
+            is_strict = kind in ("Exact", "Prefix")
+            if kind not in _PATH_TYPES:
+                found.append(not_supported(f"{path_field}.pathType", kind, _PATH_TYPES))
+            elif (text or is_strict) and not text.startswith("/"):
+                found.append(invalid(where, text, "must be an absolute path"))
+            if is_strict:
+                wrong = [f"must not contain '{each}'" for each in _BAD_SEQUENCES if each in text]
+                wrong += [
+                    f"cannot end with '{each}'" for each in _BAD_ENDINGS if text.endswith(each)
+                ]
+                found += [invalid(where, text, each) for each in wrong]
+            found += _backend_errors(path.get("backend", {}), f"{path_field}.backend")
     return found
-
-
-def _path_errors(path: Part, field: str) -> Errors:
-    kind, text = path.get("pathType"), path.get("path", "")
-    if kind is None:
-        return [required(f"{field}.pathType", "pathType must be specified")]
-    found: Errors = []
-    where = f"{field}.path"
-    is_strict = kind in ("Exact", "Prefix")
-    if kind not in _PATH_TYPES:
-        found.append(not_supported(f"{field}.pathType", kind, _PATH_TYPES))
-    elif (text or is_strict) and not text.startswith("/"):
-        found.append(invalid(where, text, "must be an absolute path"))
-    if is_strict:
-        wrong = [f"must not contain '{each}'" for each in _BAD_SEQUENCES if each in text]
-        wrong += [f"cannot end with '{each}'" for each in _BAD_ENDINGS if text.endswith(each)]
-        found += [invalid(where, text, each) for each in wrong]
-    return found + _backend_errors(path.get("backend", {}), f"{field}.backend")
 
 
 def _backend_errors(backend: Part, field: str) -> Errors:
@@ -147,19 +157,18 @@ def _backend_errors(backend: Part, field: str) -> Errors:
     found = [required(where)] if not name else []
     if name:
         found = [invalid(where, name, each) for each in name_is_1035_label(name, False)]
-    return found + _port_errors(service.get("port", {}), field)
-
-
-def _port_errors(port: Part, field: str) -> Errors:
+    port = service.get("port", {})
     name, number = port.get("name", ""), port.get("number", 0)
     where = f"{field}.service.port"
     if name and number:
-        return [invalid(field, "", "cannot set both port name & port number")]
-    if name:
-        return [invalid(f"{where}.name", name, each) for each in port_name(name)]
-    if number:
-        return [invalid(f"{where}.number", number, each) for each in port_number(number)]
-    return [required(field, "port name or number is required")]
+        port_errors: Errors = [invalid(field, "", "cannot set both port name & port number")]
+    elif name:
+        port_errors = [invalid(f"{where}.name", name, each) for each in port_name(name)]
+    elif number:
+        port_errors = [invalid(f"{where}.number", number, each) for each in port_number(number)]
+    else:
+        port_errors = [required(field, "port name or number is required")]
+    return found + port_errors
 
 
 def _reference_errors(reference: Part, field: str) -> Errors:
@@ -176,16 +185,6 @@ def _reference_errors(reference: Part, field: str) -> Errors:
     return found
 
 
-def _tls_errors(tls: Part, field: str) -> Errors:
-    found: Errors = []
-    for index, host in enumerate(tls.get("hosts", ())):
-        found += _host_errors(host, f"{field}.hosts[{index}]")
-    name = tls.get("secretName", "")
-    if name:
-        found += [invalid(f"{field}.secretName", name, each) for each in dns_subdomain(name)]
-    return found
-
-
 class IngressClasses(BaseStrategy):
     """Who serves Ingresses."""
 
@@ -196,50 +195,48 @@ class IngressClasses(BaseStrategy):
             parameters["scope"] = "Cluster"
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge controller and parameters."""
+        """Validate controller and parameters."""
         spec: Part = obj["spec"]
         controller = spec.get("controller", "")
         field = "spec.controller"
         found: Errors = []
         if len(controller) > _MAX_CONTROLLER_LENGTH:
             found.append(too_long(field, _MAX_CONTROLLER_LENGTH))
-        found += _controller_errors(controller, field)
+        if not controller:
+            found.append(required(field))
+        else:
+            host, _, path = controller.partition("/")
+            if not host or not path:
+                message = 'must be a domain-prefixed path (such as "acme.io/foo")'
+                found.append(invalid(field, controller, message))
+            else:
+                found += [invalid(field, host, each) for each in dns_subdomain(host)]
+                found += [invalid(field, path, each) for each in http_path(path)]
         parameters = spec.get("parameters")
-        return found if parameters is None else found + _parameter_errors(parameters)
+        if parameters is None:
+            return found
+        field = "spec.parameters"
+        parameter_errors = _reference_errors(parameters, field)
+        scope, namespace = parameters.get("scope", ""), parameters.get("namespace")
+        if scope not in ("Cluster", "Namespace"):
+            parameter_errors.append(
+                not_supported(f"{field}.scope", scope, ("Cluster", "Namespace"))
+            )
+        elif scope == "Cluster" and namespace is not None:
+            message = "`parameters.scope` is set to 'Cluster'"
+            parameter_errors.append(forbidden(f"{field}.namespace", message))
+        elif scope == "Namespace" and namespace is None:
+            message = "`parameters.scope` is set to 'Namespace'"
+            parameter_errors.append(required(f"{field}.namespace", message))
+        elif namespace is not None:
+            wrong = name_is_label(namespace, False)
+            parameter_errors += [invalid(f"{field}.namespace", namespace, each) for each in wrong]
+        return found + parameter_errors
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
         """Let the controller not change."""
         now, then = (each["spec"].get("controller", "") for each in (new, old))
         return immutable(now, then, "spec.controller")
-
-
-def _controller_errors(controller: str, field: str) -> Errors:
-    if not controller:
-        return [required(field)]
-    host, _, path = controller.partition("/")
-    if not host or not path:
-        told = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        return [invalid(field, controller, told)]
-    found = [invalid(field, host, each) for each in dns_subdomain(host)]
-    return found + [invalid(field, path, each) for each in http_path(path)]
-
-
-def _parameter_errors(parameters: Part) -> Errors:
-    field = "spec.parameters"
-    found = _reference_errors(parameters, field)
-    scope, namespace = parameters.get("scope", ""), parameters.get("namespace")
-    if scope not in ("Cluster", "Namespace"):
-        found.append(not_supported(f"{field}.scope", scope, ("Cluster", "Namespace")))
-    elif scope == "Cluster" and namespace is not None:
-        told = "`parameters.scope` is set to 'Cluster'"
-        found.append(forbidden(f"{field}.namespace", told))
-    elif scope == "Namespace" and namespace is None:
-        told = "`parameters.scope` is set to 'Namespace'"
-        found.append(required(f"{field}.namespace", told))
-    elif namespace is not None:
-        wrong = name_is_label(namespace, False)
-        found += [invalid(f"{field}.namespace", namespace, each) for each in wrong]
-    return found
 
 
 INGRESSES = Ingresses(KindOptions(has_status=True, counted=("spec",), rejudges_meta=True))

@@ -1,9 +1,11 @@
 """
-Objects as a real API server holds them in memory, printed as JSON.
+Objects as kube-apiserver's internal types, printed as JSON.
 
-It does so in messages about fields that may not be changed: with the names of Go's fields, in their
-order, with zeros and nulls. The table of types is data beside this file, made from Go's sources;
-it is read when the first such message is written.
+Messages about immutable fields show them: with the names of Go's fields, in their order, with
+zeros and nulls. The table of types is data made from Go's sources; it is read when the first such
+message is written.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/validation/field/errors.go Error.ErrorBody.
 """
 
 import difflib
@@ -57,19 +59,16 @@ def difference(old: Any, new: Any, name: str) -> str:
     before, after = (
         [
             f"{line}\n"
-            for line in _html(
-                json.dumps(internal_form(each, name), indent=1, ensure_ascii=False)
-            ).split("\n")
+            for line in json.dumps(internal_form(each, name), indent=1, ensure_ascii=False)
+            .replace("<", "\\u003c")
+            .replace(">", "\\u003e")
+            .replace("&", "\\u0026")
+            .split("\n")
         ]
         for each in (old, new)
     )
     # The two lines that name the files are not printed.
     return "".join(list(difflib.unified_diff(before, after))[2:])
-
-
-def _html(text: str) -> str:
-    """Escape what Go escapes in JSON lest a browser read it."""
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _fragment(value: Any) -> orjson.Fragment:
@@ -80,22 +79,24 @@ def _struct(value: Mapping[str, Any], name: str, parent: Mapping[str, Any]) -> d
     found: dict[str, Any] = {}
     for shown, key, shape, inner in _types()[name]:
         if inner == "meta":
-            found |= _meta(value.get(key) or {})
+            meta_value = value.get(key) or {}
+            meta = {meta_key: meta_value[meta_key] for meta_key in _META if meta_key in meta_value}
+            for meta_key in ("labels", "annotations"):
+                if meta_key in meta:
+                    meta[meta_key] = dict(sorted(meta[meta_key].items()))
+            found |= meta
             continue
         # What the internal type keeps one level deeper than the API does.
         given = parent.get(key[1:]) if key[0] == "^" else value.get(key)
-        found[shown] = _field(given, shape, inner, value)
+        if shape == "[]":
+            found[shown] = None if given is None else [_plain(each, inner, value) for each in given]
+        elif shape == "{}":
+            found[shown] = None if given is None else dict(sorted(given.items()))
+        elif shape == "*" and given is None:
+            found[shown] = None
+        else:
+            found[shown] = _plain(given, inner, value)
     return found
-
-
-def _field(value: Any, shape: str, inner: str, parent: Mapping[str, Any]) -> Any:
-    if shape == "[]":
-        return None if value is None else [_plain(each, inner, parent) for each in value]
-    if shape == "{}":
-        return None if value is None else dict(sorted(value.items()))
-    if shape == "*" and value is None:
-        return None
-    return _plain(value, inner, parent)
 
 
 def _plain(value: Any, inner: str, parent: Mapping[str, Any]) -> Any:
@@ -115,12 +116,4 @@ def _selector(value: Mapping[str, Any]) -> dict[str, Any]:
             {key: each[key] for key in ("key", "operator", "values") if key in each}
             for each in expressions
         ]
-    return found
-
-
-def _meta(value: Mapping[str, Any]) -> dict[str, Any]:
-    found = {key: value[key] for key in _META if key in value}
-    for key in ("labels", "annotations"):
-        if key in found:
-            found[key] = dict(sorted(found[key].items()))
     return found

@@ -1,8 +1,11 @@
 """
-Addresses and ranges as fields hold them.
+IP addresses and CIDRs in fields.
 
-An API server reads them leniently: leading zeros are digits like others. What it would rather
-not see it warns of.
+Legacy fields accept leading zeros; values that are not in canonical form get a warning.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/util/validation/ip.go IsValidIPForLegacyField,
+IsValidCIDRForLegacyField, GetWarningsForIP, GetWarningsForCIDR;
+pkg/apis/core/validation/validation.go ValidateEndpointIP.
 """
 
 import ipaddress
@@ -45,17 +48,17 @@ def parse_cidr(text: str) -> Range | None:
 
 
 def ip_errors(text: str, field: str) -> Errors:
-    """Judge an address."""
+    """Validate an address."""
     return [] if parse_ip(text) is not None else [invalid(field, text, _NOT_AN_IP)]
 
 
 def cidr_errors(text: str, field: str) -> Errors:
-    """Judge a range."""
+    """Validate a range."""
     return [] if parse_cidr(text) is not None else [invalid(field, text, _NOT_A_CIDR)]
 
 
 def endpoint_ip_errors(text: str, field: str) -> Errors:
-    """Judge an address to which traffic is sent."""
+    """Validate an address to which traffic is sent."""
     ip = parse_ip(text)
     if ip is None:
         return [invalid(field, text, "must be a valid IP address")]
@@ -67,8 +70,8 @@ def endpoint_ip_errors(text: str, field: str) -> Errors:
     if ip.is_link_local:
         found.append("may not be in the link-local range (169.254.0.0/16, fe80::/10)")
     if ip in _LOCAL_MULTICAST[ip.version]:
-        told = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
-        found.append(told)
+        message = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
+        found.append(message)
     return [invalid(field, text, each) for each in found]
 
 
@@ -79,7 +82,7 @@ _LOCAL_MULTICAST: dict[int, Range] = {
 
 
 def ip_warnings(text: str, field: str) -> list[str]:
-    """Tell of an address that is not written as it should be."""
+    """Warn of an address that is not written as it should be."""
     ip = parse_ip(text)
     if ip is None:
         return []
@@ -88,13 +91,13 @@ def ip_warnings(text: str, field: str) -> list[str]:
         return [f"{field}: non-standard IP address {quoted(text)} {_FUTURE}: use {quoted(str(ip))}"]
     if ip.version == 6 and str(strict) != text:
         right = quoted(str(strict))
-        told = f"IPv6 address {quoted(text)} should be in RFC 5952 canonical format ({right})"
-        return [f"{field}: {told}"]
+        message = f"IPv6 address {quoted(text)} should be in RFC 5952 canonical format ({right})"
+        return [f"{field}: {message}"]
     return []
 
 
 def cidr_warnings(text: str, field: str) -> list[str]:
-    """Tell of a range that is not written as it should be."""
+    """Warn of a range that is not written as it should be."""
     network = parse_cidr(text)
     if network is None:
         return []
@@ -103,15 +106,17 @@ def cidr_warnings(text: str, field: str) -> list[str]:
     found = []
     if ip != network.network_address:
         one = f"{ip}/{network.max_prefixlen}"
-        told = f"is ambiguous in this context (should be {quoted(str(network))} or {quoted(one)}?)"
-        found.append(f"{field}: CIDR value {quoted(text)} {told}")
+        message = (
+            f"is ambiguous in this context (should be {quoted(str(network))} or {quoted(one)}?)"
+        )
+        found.append(f"{field}: CIDR value {quoted(text)} {message}")
     strict = _strict(address)
     if strict is None or getattr(strict, "ipv4_mapped", None) or str(int(bits)) != bits:
-        told = f"{quoted(text)} {_FUTURE}: use {quoted(str(network))}"
-        found.append(f"{field}: non-standard CIDR value {told}")
+        message = f"{quoted(text)} {_FUTURE}: use {quoted(str(network))}"
+        found.append(f"{field}: non-standard CIDR value {message}")
     if not found and network.version == 6 and f"{strict}/{bits}" != text:
-        told = f"should be in RFC 5952 canonical format ({quoted(f'{strict}/{bits}')})"
-        found.append(f"{field}: IPv6 CIDR value {quoted(text)} {told}")
+        message = f"should be in RFC 5952 canonical format ({quoted(f'{strict}/{bits}')})"
+        found.append(f"{field}: IPv6 CIDR value {quoted(text)} {message}")
     return found
 
 

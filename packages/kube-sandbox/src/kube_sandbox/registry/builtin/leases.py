@@ -1,4 +1,10 @@
-"""Lease."""
+"""
+Lease.
+
+Follows kubernetes 1.35 pkg/apis/coordination/validation/validation.go ValidateLease,
+ValidateLeaseSpec; pkg/registry/coordination/lease/strategy.go leaseStrategy.PrepareForCreate,
+leaseStrategy.PrepareForUpdate.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
@@ -25,16 +31,16 @@ class Leases(BaseStrategy):
         _drop_disabled_fields(new, old)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the numbers."""
+        """Validate the numbers."""
         spec = obj.get("spec", {})
         seconds, changes = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
         found: Errors = []
         if seconds is not None and seconds <= 0:
-            told = "must be greater than 0"
-            found.append(invalid("spec.leaseDurationSeconds", seconds, told))
+            message = "must be greater than 0"
+            found.append(invalid("spec.leaseDurationSeconds", seconds, message))
         if changes is not None and changes < 0:
-            told = "must be greater than or equal to 0"
-            found.append(invalid("spec.leaseTransitions", changes, told))
+            message = "must be greater than or equal to 0"
+            found.append(invalid("spec.leaseTransitions", changes, message))
         return found
 
 

@@ -1,6 +1,12 @@
-"""LimitRange and ResourceQuota."""
+"""
+LimitRange and ResourceQuota.
 
-from collections.abc import Iterable, Mapping
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateLimitRange,
+ValidateResourceQuota, validateScopeSelector; pkg/apis/core/v1/defaults.go
+SetDefaults_LimitRangeItem.
+"""
+
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -22,7 +28,7 @@ from kube_sandbox.registry.strategy import Errors, RequestContext
 
 _LIMIT_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 _LISTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
-# Which of two amounts may not be greater, where and of which that is told, and how.
+# Pairs of bounds: the lesser, the greater, the field and the bound in the error, the message.
 _ORDER = (
     ("min", "max", "min", "min", "min value {} is greater than max value {}"),
     (
@@ -71,13 +77,16 @@ class LimitRanges(BaseStrategy):
                 limit["defaultRequest"] = request
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge each limit."""
+        """Validate each limit."""
         seen: set[str] = set()
         found: Errors = []
         for index, limit in enumerate(obj["spec"].get("limits") or ()):
             field = f"spec.limits[{index}]"
             kind = limit.get("type", "")
-            found += _type_errors(kind, f"{field}.type")
+            wrong = qualified_name(kind)
+            if not wrong and "/" not in kind and kind not in _LIMIT_TYPES:
+                wrong = ["must be a standard limit type or fully qualified"]
+            found += [invalid(f"{field}.type", kind, each) for each in wrong]
             if kind in seen:
                 found.append(duplicate(f"{field}.type", kind))
             seen.add(kind)
@@ -87,33 +96,30 @@ class LimitRanges(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change like a new one."""
+        """Validate a change like a new one."""
         return self.checked_meta(new) + self.check(new)
-
-
-def _type_errors(kind: str, field: str) -> Errors:
-    found = [invalid(field, kind, each) for each in qualified_name(kind)]
-    if not found and "/" not in kind and kind not in _LIMIT_TYPES:
-        return [invalid(field, kind, "must be a standard limit type or fully qualified")]
-    return found
 
 
 def _limit_errors(limit: Part, kind: str, field: str) -> Errors:
     found: Errors = []
     amounts: dict[str, Part] = {}
     for part in _LISTS:
-        if part == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim":
-            found += _storage_errors(limit, field)
+        has_storage = any("storage" in limit.get(bound, {}) for bound in ("min", "max"))
+        if part == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim" and not has_storage:
+            message = (
+                "either minimum or maximum storage value is required, but neither was provided"
+            )
+            found.append(required(f"{field}.limits", message))
         values = limit.get(part, {})
         if kind == "Pod" and part in ("default", "defaultRequest"):
             if values:
-                told = "may not be specified when `type` is 'Pod'"
-                found.append(forbidden(f"{field}.{part}", told))
+                message = "may not be specified when `type` is 'Pod'"
+                found.append(forbidden(f"{field}.{part}", message))
             continue
         amounts[part] = values
-        judge = container_name_errors if kind in ("Pod", "Container") else name_errors
+        check_resource = container_name_errors if kind in ("Pod", "Container") else name_errors
         for name in values:
-            found += judge(name, f"{field}.{part}[{name}]")
+            found += check_resource(name, f"{field}.{part}[{name}]")
     names = dict.fromkeys(name for values in amounts.values() for name in values)
     for name in names:
         known = {part: parse_quantity(each[name]) for part, each in amounts.items() if name in each}
@@ -121,40 +127,27 @@ def _limit_errors(limit: Part, kind: str, field: str) -> Errors:
     return found
 
 
-def _storage_errors(limit: Part, field: str) -> Errors:
-    if any("storage" in limit.get(part, {}) for part in ("min", "max")):
-        return []
-    told = "either minimum or maximum storage value is required, but neither was provided"
-    return [required(f"{field}.limits", told)]
-
-
 def _order_errors(known: Mapping[str, Quantity], name: str, field: str) -> Errors:
     found: Errors = []
-    for least, most, where, shown, told in _ORDER:
+    for least, most, where, shown, message in _ORDER:
         if least in known and most in known and known[least] > known[most]:
-            words = told.format(known[least].text, known[most].text)
+            words = message.format(known[least].text, known[most].text)
             found.append(invalid(f"{field}.{where}[{name}]", known[shown].text, words))
-    found += _ratio_errors(known, f"{field}.maxLimitRequestRatio[{name}]")
+    ratio_field = f"{field}.maxLimitRequestRatio[{name}]"
+    ratio = known.get("maxLimitRequestRatio")
+    if ratio is not None:
+        if ratio.milli < 1000:
+            found.append(invalid(ratio_field, ratio.text, f"ratio {ratio.text} is less than 1"))
+        if "min" in known and "max" in known and known["min"].sign > 0:
+            highest = known["max"].milli / known["min"].milli
+            if ratio.milli / 1000 > highest:
+                words = f"ratio {ratio.text} is greater than max/min = {highest:f}"
+                found.append(invalid(ratio_field, ratio.text, words))
     both = "default" in known and "defaultRequest" in known
     if both and not may_overcommit(name) and known["default"] != known["defaultRequest"]:
         texts = known["default"].text, known["defaultRequest"].text
         words = f"default value {texts[0]} must equal to defaultRequest value {texts[1]} in {name}"
         found.append(invalid(f"{field}.defaultRequest[{name}]", texts[1], words))
-    return found
-
-
-def _ratio_errors(known: Mapping[str, Quantity], field: str) -> Errors:
-    ratio = known.get("maxLimitRequestRatio")
-    if ratio is None:
-        return []
-    found: Errors = []
-    if ratio.milli < 1000:
-        found.append(invalid(field, ratio.text, f"ratio {ratio.text} is less than 1"))
-    if "min" in known and "max" in known and known["min"].sign > 0:
-        most = known["max"].milli / known["min"].milli
-        if ratio.milli / 1000 > most:
-            told = f"ratio {ratio.text} is greater than max/min = {most:f}"
-            found.append(invalid(field, ratio.text, told))
     return found
 
 
@@ -193,15 +186,45 @@ class ResourceQuotas(BaseStrategy):
             round_up(obj.get("status", {}).get(part))
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the amounts and what they are of."""
+        """Validate the amounts and what they are of."""
         spec: Part = obj["spec"]
-        found = _amounts_errors(spec.get("hard", {}), "spec.hard") + _scope_errors(spec)
-        return found + _selector_errors(spec)
+        found: Errors = []
+        found += _amounts_errors(spec.get("hard", {}), "spec.hard")
+        scopes = list(spec.get("scopes", ()))
+        for scope in scopes:
+            if scope not in _SCOPES:
+                found.append(invalid("spec.scopes", scopes, "unsupported scope"))
+            message = "unsupported scope applied to resource"
+            found += [invalid("spec.scopes", scopes, message)] * _misplaced(scope, spec)
+        found += _exclusive_errors(set(scopes), "spec.scopes", spec)
+        selector = spec.get("scopeSelector")
+        if selector is None:
+            return found
+        field = "spec.scopeSelector.matchExpressions"
+        expressions = selector.get("matchExpressions", ())
+        listed = [
+            {
+                "ScopeName": each.get("scopeName", ""),
+                "Operator": each.get("operator", ""),
+                "Values": each.get("values"),
+            }
+            for each in expressions
+        ]
+        shown = orjson.Fragment(orjson.dumps({"MatchExpressions": listed}))
+        for expression in expressions:
+            scope = expression.get("scopeName", "")
+            if scope not in _SCOPES:
+                found.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
+            message = "unsupported scope applied to resource"
+            found += [invalid(field, shown, message)] * _misplaced(scope, spec)
+            found += _expression_errors(expression, scope, field)
+        named = {each.get("scopeName", "") for each in expressions}
+        return found + _exclusive_errors(named, field, spec)
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change; the scopes stay."""
+        """Validate a change; the scopes stay."""
         found = self.changed_meta(new, old)
         if subresource == "status":
             status = new.get("status", {})
@@ -215,7 +238,7 @@ class ResourceQuotas(BaseStrategy):
         return found
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of requests above their limits."""
+        """Warn of requests above their limits."""
         hard = obj["spec"].get("hard", {})
         found = []
         for name in ("cpu", "memory", "storage", "ephemeral-storage") if old is None else ():
@@ -228,8 +251,8 @@ class ResourceQuotas(BaseStrategy):
                 and most in hard
                 and parse_quantity(hard[asked]) > parse_quantity(hard[most])
             ):
-                told = f"should be less than {most} ({hard[most]})"
-                found.append(f"ResourceQuota {asked} ({hard[asked]}) {told}")
+                message = f"should be less than {most} ({hard[most]})"
+                found.append(f"ResourceQuota {asked} ({hard[asked]}) {message}")
         return found
 
 
@@ -251,17 +274,6 @@ def _misplaced(scope: str, spec: Part) -> int:
     return 0 if counted is None else sum(name not in counted for name in names)
 
 
-def _scope_errors(spec: Part) -> Errors:
-    scopes = list(spec.get("scopes", ()))
-    found: Errors = []
-    for scope in scopes:
-        if scope not in _SCOPES:
-            found.append(invalid("spec.scopes", scopes, "unsupported scope"))
-        told = "unsupported scope applied to resource"
-        found += [invalid("spec.scopes", scopes, told)] * _misplaced(scope, spec)
-    return found + _exclusive_errors(set(scopes), "spec.scopes", spec)
-
-
 def _exclusive_errors(scopes: set[str], field: str, spec: Part) -> Errors:
     return [
         invalid(field, spec.get("scopes"), "conflicting scopes")
@@ -270,55 +282,28 @@ def _exclusive_errors(scopes: set[str], field: str, spec: Part) -> Errors:
     ]
 
 
-def _selector_errors(spec: Part) -> Errors:
-    selector = spec.get("scopeSelector")
-    if selector is None:
-        return []
-    field = "spec.scopeSelector.matchExpressions"
-    found: Errors = []
-    wanted = selector.get("matchExpressions", ())
-    for each in wanted:
-        scope = each.get("scopeName", "")
-        if scope not in _SCOPES:
-            found.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
-        told = "unsupported scope applied to resource"
-        found += [invalid(field, _format_selector(wanted), told)] * _misplaced(scope, spec)
-        found += _expression_errors(each, scope, field)
-    return found + _exclusive_errors({each.get("scopeName", "") for each in wanted}, field, spec)
-
-
-def _format_selector(expressions: Iterable[Part]) -> orjson.Fragment:
-    """Return a selector as a message shows it."""
-    names = (("ScopeName", "scopeName"), ("Operator", "operator"))
-    listed = [
-        {**{name: each.get(key, "") for name, key in names}, "Values": each.get("values")}
-        for each in expressions
-    ]
-    return orjson.Fragment(orjson.dumps({"MatchExpressions": listed}))
-
-
 def _expression_errors(expression: Part, scope: str, field: str) -> Errors:
     operator, values = expression.get("operator", ""), expression.get("values", ())
     found: Errors = []
     if scope in _EXISTING and operator != "Exists":
-        told = (
+        message = (
             "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
             "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
             "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
         )
-        found.append(invalid(f"{field}.operator", operator, told))
+        found.append(invalid(f"{field}.operator", operator, message))
     if operator in ("In", "NotIn"):
         if not values:
-            told = (
+            message = (
                 "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
             )
-            found.append(required(f"{field}.values", told))
+            found.append(required(f"{field}.values", message))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            told = (
+            message = (
                 "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
             )
-            found.append(invalid(f"{field}.values", list(values), told))
+            found.append(invalid(f"{field}.values", list(values), message))
     else:
         found.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
     return found

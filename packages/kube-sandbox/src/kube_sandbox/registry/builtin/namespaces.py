@@ -1,4 +1,10 @@
-"""Namespace, with its own finalizers: it stays until they are gone."""
+"""
+Namespace, with finalizers of its own: it stays until they are removed.
+
+Follows kubernetes 1.35 pkg/registry/core/namespace/strategy.go namespaceStrategy.PrepareForCreate,
+namespaceStrategy.Canonicalize; pkg/apis/core/validation/validation.go ValidateNamespace,
+ValidateNamespaceFinalizeUpdate, ValidateNamespaceStatusUpdate.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
@@ -50,7 +56,7 @@ class Namespaces(BaseStrategy):
                 new["spec"]["finalizers"] = finalizers
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge its finalizers."""
+        """Validate its finalizers."""
         found: Errors = []
         for each in obj.get("spec", {}).get("finalizers", ()):
             found += _finalizer_errors(each, "spec.finalizers")
@@ -59,9 +65,19 @@ class Namespaces(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change; the phase tells whether it is being deleted."""
+        """Validate a change; the phase tells whether it is being deleted."""
         if subresource == "status":
-            return self.changed_meta(new, old) + _phase_errors(new)
+            errors: Errors = []
+            errors += self.changed_meta(new, old)
+            phase = new.get("status", {}).get("phase", "")
+            is_leaving = new["metadata"].get("deletionTimestamp") is not None
+            wanted, state = (
+                ("Terminating", "is not empty") if is_leaving else ("Active", "is empty")
+            )
+            if phase != wanted:
+                message = f"may only be '{wanted}' if `deletionTimestamp` {state}"
+                errors.append(invalid("status.Phase", phase, message))
+            return errors
         if subresource == FINALIZE:
             found = self.changed_meta(new, old)
             for index, each in enumerate(new.get("spec", {}).get("finalizers", ())):
@@ -83,19 +99,9 @@ def _label(obj: KubeObject) -> None:
 def _finalizer_errors(value: str, field: str) -> Errors:
     found = [invalid(field, value, each) for each in qualified_name(value)]
     if "/" not in value and value not in KNOWN_FINALIZERS:
-        told = "name is neither a standard finalizer name nor is it fully qualified"
-        found.append(invalid(field, value, told))
+        message = "name is neither a standard finalizer name nor is it fully qualified"
+        found.append(invalid(field, value, message))
     return found
-
-
-def _phase_errors(new: KubeObject) -> Errors:
-    phase = new.get("status", {}).get("phase", "")
-    is_leaving = new["metadata"].get("deletionTimestamp") is not None
-    wanted, state = ("Terminating", "is not empty") if is_leaving else ("Active", "is empty")
-    if phase == wanted:
-        return []
-    told = f"may only be '{wanted}' if `deletionTimestamp` {state}"
-    return [invalid("status.Phase", phase, told)]
 
 
 NAMESPACES = Namespaces(KindOptions(namespaced=False, name_rule=name_is_label, has_status=True))

@@ -1,4 +1,10 @@
-"""NetworkPolicy."""
+"""
+NetworkPolicy.
+
+Follows kubernetes 1.35 pkg/apis/networking/validation/validation.go ValidateNetworkPolicy,
+ValidateNetworkPolicySpec, ValidateIPBlock; pkg/apis/networking/v1/defaults.go
+SetDefaults_NetworkPolicy.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +38,7 @@ class NetworkPolicies(BaseStrategy):
             spec["policyTypes"] = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge rules and selectors."""
+        """Validate rules and selectors."""
         spec: Part = obj["spec"]
         found = label_selector(spec.get("podSelector"), "spec.podSelector")
         for direction, peers in _DIRECTIONS:
@@ -44,8 +50,8 @@ class NetworkPolicies(BaseStrategy):
                     found += _peer_errors(peer, f"{field}.{peers}[{place}]")
         types = spec.get("policyTypes", ())
         if len(types) > len(_TYPES):
-            told = "may not specify more than two policyTypes"
-            return [*found, invalid("spec.policyTypes", list(types), told)]
+            message = "may not specify more than two policyTypes"
+            return [*found, invalid("spec.policyTypes", list(types), message)]
         return found + [
             not_supported(f"spec.policyTypes[{index}]", each, _TYPES)
             for index, each in enumerate(types)
@@ -55,18 +61,21 @@ class NetworkPolicies(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change: the whole is judged twice, as a new one and as a changed one."""
-        judged = self.check(new)
-        return self.checked_meta(new) + judged + self.changed_meta(new, old) + judged
+        """Validate a change: everything is validated twice, as new and as changed."""
+        errors = self.check(new)
+        return self.checked_meta(new) + errors + self.changed_meta(new, old) + errors
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of ranges that are not written as they should be."""
+        """Warn of ranges that are not written as they should be."""
         found: list[str] = []
         for direction, peers in _DIRECTIONS:
             for index, rule in enumerate(obj["spec"].get(direction, ())):
                 for place, peer in enumerate(rule.get(peers, ())):
                     field = f"spec.{direction}[{index}].{peers}[{place}].ipBlock"
-                    found += _block_warnings(peer.get("ipBlock"), field)
+                    if (block := peer.get("ipBlock")) is not None:
+                        found += cidr_warnings(block.get("cidr", ""), f"{field}.cidr")
+                        for at, text in enumerate(block.get("except", ())):
+                            found += cidr_warnings(text, f"{field}.except[{at}]")
         return found
 
 
@@ -79,14 +88,14 @@ def _port_errors(port: Part, field: str) -> Errors:
         found += [invalid(f"{field}.port", number, each) for each in port_number(number)]
         if last is not None:
             if last < number:
-                told = "must be greater than or equal to `port`"
-                found.append(invalid(f"{field}.endPort", number, told))
+                message = "must be greater than or equal to `port`"
+                found.append(invalid(f"{field}.endPort", number, message))
             found += [invalid(f"{field}.endPort", last, each) for each in port_number(last)]
         return found
     if last is not None:
         state = "not specified" if number is None else "non-numeric"
-        told = f"may not be specified when `port` is {state}"
-        found.append(invalid(f"{field}.endPort", last, told))
+        message = f"may not be specified when `port` is {state}"
+        found.append(invalid(f"{field}.endPort", last, message))
     if number is not None:
         found += [invalid(f"{field}.port", number, each) for each in port_name(number)]
     return found
@@ -99,38 +108,23 @@ def _peer_errors(peer: Part, field: str) -> Errors:
     for part in selectors:
         found += label_selector(peer[part], f"{field}.{part}")
     if block is not None:
-        found += _block_errors(block, f"{field}.ipBlock")
+        cidr, where = block.get("cidr", ""), f"{field}.ipBlock"
+        whole = parse_cidr(cidr)
+        if whole is None:
+            found += cidr_errors(cidr, f"{where}.cidr") if cidr else [required(f"{where}.cidr")]
+        for index, text in enumerate(block.get("except", ())):
+            excepted = parse_cidr(text)
+            if whole is None:
+                break
+            if excepted is None:
+                found += cidr_errors(text, f"{where}.except[{index}]")
+            elif excepted.network_address not in whole or whole.prefixlen >= excepted.prefixlen:
+                message = "must be a strict subset of `cidr`"
+                found.append(invalid(f"{where}.except[{index}]", text, message))
         if selectors:
             found.append(forbidden(field, "may not specify both ipBlock and another peer"))
     elif not selectors:
         found.append(required(field, "must specify a peer"))
-    return found
-
-
-def _block_errors(block: Part, field: str) -> Errors:
-    cidr = block.get("cidr", "")
-    if not cidr:
-        return [required(f"{field}.cidr")]
-    whole = parse_cidr(cidr)
-    if whole is None:
-        return cidr_errors(cidr, f"{field}.cidr")
-    found: Errors = []
-    for index, text in enumerate(block.get("except", ())):
-        where = f"{field}.except[{index}]"
-        part = parse_cidr(text)
-        if part is None:
-            found += cidr_errors(text, where)
-        elif part.network_address not in whole or whole.prefixlen >= part.prefixlen:
-            found.append(invalid(where, text, "must be a strict subset of `cidr`"))
-    return found
-
-
-def _block_warnings(block: Part | None, field: str) -> list[str]:
-    if block is None:
-        return []
-    found = cidr_warnings(block.get("cidr", ""), f"{field}.cidr")
-    for index, text in enumerate(block.get("except", ())):
-        found += cidr_warnings(text, f"{field}.except[{index}]")
     return found
 
 

@@ -1,4 +1,9 @@
-"""Node and RuntimeClass; of a Node only what defaults add is known."""
+"""
+Node and RuntimeClass; a Node is defaulted only.
+
+Follows kubernetes 1.35 pkg/apis/core/v1/defaults.go SetDefaults_NodeStatus;
+pkg/apis/node/validation/validation.go ValidateRuntimeClass, ValidateRuntimeClassUpdate.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
@@ -32,7 +37,7 @@ class RuntimeClasses(BaseStrategy):
         round_up(obj.get("overhead", {}).get("podFixed"))
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the handler."""
+        """Validate the handler."""
         handler = obj.get("handler", "")
         return [invalid("handler", handler, each) for each in dns_label(handler)]
 

@@ -1,4 +1,6 @@
-"""The kinds that run nothing, by plural with group."""
+"""
+Strategies of the kinds that run nothing, by plural with group.
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,11 @@
-"""PersistentVolumeClaim."""
+"""
+PersistentVolumeClaim.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePersistentVolumeClaimSpec,
+ValidatePersistentVolumeClaimUpdate, ValidatePersistentVolumeClaimStatusUpdate;
+pkg/registry/core/persistentvolumeclaim/strategy.go persistentvolumeclaimStrategy.PrepareForCreate;
+pkg/api/persistentvolumeclaim/util.go NormalizeDataSources.
+"""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -34,7 +41,7 @@ Part = Mapping[str, Any]
 
 
 class PersistentVolumeClaims(BaseStrategy):
-    """Somebody wants a volume."""
+    """Requests for volumes."""
 
     def default(self, obj: KubeObject) -> None:
         """Want a file system, and wait."""
@@ -75,34 +82,46 @@ class PersistentVolumeClaims(BaseStrategy):
             _sync_data_sources(spec)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge what is wanted."""
+        """Validate the spec."""
         return claim_errors(obj["spec"], "spec")
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change: of a bound claim only size and class of attributes may change."""
+        """Validate a change: of a bound claim only size and class of attributes may change."""
         found = self.changed_meta(new, old)
         if subresource == "status":
-            return found + _status_errors(new)
+            status: Part = new.get("status", {})
+            status_errors = _amount_errors(status.get("capacity", {}), "status.capacity")
+            field = "status.allocatedResourceStatuses"
+            for name, state in status.get("allocatedResourceStatuses", {}).items():
+                status_errors += _allocated_name_errors(name, field)
+                if state not in _RESIZING:
+                    status_errors.append(not_supported(field, name, _RESIZING))
+            field = "status.allocatedResources"
+            for name, text in status.get("allocatedResources", {}).items():
+                status_errors += _allocated_name_errors(name, field) or _amount_errors(
+                    {name: text}, field
+                )
+            return found + status_errors
         return found + self.checked_meta(new) + self.check(new) + _changed_errors(new, old)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of an annotation that is out of use, and of parts of bytes."""
+        """Warn of an annotation that is out of use, and of parts of bytes."""
         field = f"metadata.annotations[{_CLASS_KEY}]"
         written = _CLASS_KEY in obj["metadata"].get("annotations", {})
-        told = 'deprecated since v1.8; use "storageClassName" attribute instead'
-        found = [f"{field}: {told}"] if written else []
+        message = 'deprecated since v1.8; use "storageClassName" attribute instead'
+        found = [f"{field}: {message}"] if written else []
         for part in ("requests", "limits"):
             size = obj["spec"].get("resources", {}).get(part, {}).get("storage")
             if size is not None and parse_quantity(size).milli % 1000:
-                told = f'fractional byte value "{size}" is invalid, must be an integer'
-                found.append(f"spec.resources.{part}[storage]: {told}")
+                message = f'fractional byte value "{size}" is invalid, must be an integer'
+                found.append(f"spec.resources.{part}[storage]: {message}")
         return found
 
 
 def _is_old_source(source: Part | None) -> bool:
-    """Say whether a source is of the kinds that could be named before any could."""
+    """Return whether a source is of the kinds that could be named before any could."""
     if source is None:
         return False
     group, kind = source.get("apiGroup") or "", source.get("kind", "")
@@ -125,27 +144,32 @@ def _sync_data_sources(spec: dict[str, Any]) -> None:
 
 
 def mode_errors(modes: list[str], field: str) -> Errors:
-    """Judge how a volume is used."""
+    """Validate how a volume is used."""
     found: Errors = [
         not_supported(field, mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES
     ]
     known = {mode for mode in modes if mode in ACCESS_MODES}
     if "ReadWriteOncePod" in known and len(known) > 1:
-        told = "may not use ReadWriteOncePod with other access modes"
-        found.append(forbidden(field, told))
+        message = "may not use ReadWriteOncePod with other access modes"
+        found.append(forbidden(field, message))
     return found
 
 
 def claim_errors(spec: Part, field: str) -> Errors:
-    """Judge what a claim wants; a template of one is judged so too."""
+    """Validate the spec of a claim or of a claim template."""
     modes = list(spec.get("accessModes", ()))
     found: Errors = []
     if not modes:
-        told = "at least 1 access mode is required"
-        found.append(required(f"{field}.accessModes", told))
+        message = "at least 1 access mode is required"
+        found.append(required(f"{field}.accessModes", message))
     found += label_selector(spec.get("selector"), f"{field}.selector")
     found += mode_errors(modes, f"{field}.accessModes")
-    found += _size_errors(spec, f"{field}.resources[storage]")
+    size_field = f"{field}.resources[storage]"
+    size = spec.get("resources", {}).get("requests", {}).get("storage")
+    if size is None:
+        found.append(required(size_field))
+    elif parse_quantity(size).sign <= 0:
+        found.append(invalid(size_field, size, "must be greater than zero"))
     for part in ("storageClassName", "volumeAttributesClassName"):
         name = spec.get(part)
         if part == "volumeAttributesClassName":
@@ -155,15 +179,6 @@ def claim_errors(spec: Part, field: str) -> Errors:
     return found
 
 
-def _size_errors(spec: Part, field: str) -> Errors:
-    size = spec.get("resources", {}).get("requests", {}).get("storage")
-    if size is None:
-        return [required(field)]
-    if parse_quantity(size).sign <= 0:
-        return [invalid(field, size, "must be greater than zero")]
-    return []
-
-
 def _mode_and_source_errors(spec: Part, field: str) -> Errors:
     mode = spec.get("volumeMode")
     found: Errors = []
@@ -171,31 +186,26 @@ def _mode_and_source_errors(spec: Part, field: str) -> Errors:
         found.append(not_supported(f"{field}.volumeMode", mode, VOLUME_MODES))
     old, new = spec.get("dataSource"), spec.get("dataSourceRef")
     for part, source in (("dataSource", old), ("dataSourceRef", new)):
-        if source is not None:
-            found += _source_errors(source, f"{field}.{part}")
+        if source is None:
+            continue
+        where = f"{field}.{part}"
+        found += [required(f"{where}.{key}") for key in ("name", "kind") if not source.get(key)]
+        group, kind = source.get("apiGroup") or "", source.get("kind", "")
+        if not group and kind != "PersistentVolumeClaim":
+            message = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+            found.append(invalid(where, kind, message))
+        if group:
+            found += [invalid(f"{where}.apiGroup", group, each) for each in dns_subdomain(group)]
+        if namespace := source.get("namespace"):
+            wrong = dns_label(namespace)
+            found += [invalid(f"{where}.namespace", namespace, each) for each in wrong]
     if old is None or new is None:
         return found
     if new.get("namespace"):
-        told = "may not be specified when dataSourceRef.namespace is specified"
-        found.append(invalid(field, {}, told))
+        message = "may not be specified when dataSourceRef.namespace is specified"
+        found.append(invalid(field, {}, message))
     elif any(old.get(part) != new.get(part) for part in ("apiGroup", "kind", "name")):
         found.append(invalid(field, {}, "must match dataSourceRef"))
-    return found
-
-
-def _source_errors(source: Part, field: str) -> Errors:
-    found: Errors = [
-        required(f"{field}.{part}") for part in ("name", "kind") if not source.get(part)
-    ]
-    group, kind = source.get("apiGroup") or "", source.get("kind", "")
-    if not group and kind != "PersistentVolumeClaim":
-        told = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        found.append(invalid(field, kind, told))
-    if group:
-        found += [invalid(f"{field}.apiGroup", group, each) for each in dns_subdomain(group)]
-    namespace = source.get("namespace")
-    if namespace:
-        found += [invalid(f"{field}.namespace", namespace, each) for each in dns_label(namespace)]
     return found
 
 
@@ -209,7 +219,20 @@ def _changed_errors(new: KubeObject, old: KubeObject) -> Errors:
     bound = new.get("status", {}).get("phase") == "Bound"
     if not then.get("volumeName") and "volumeName" in now:
         then["volumeName"] = now["volumeName"]
-    found = _class_errors(new, old, now, then)
+    # Let a class be named that was not, and one that an annotation named.
+    written = new["metadata"].get("annotations", {}).get(_CLASS_KEY)
+    before = old["metadata"].get("annotations", {}).get(_CLASS_KEY)
+    name, class_former = now.get("storageClassName"), then.get("storageClassName")
+    if before is not None and class_former is None and name == before and written in (None, before):
+        now.pop("storageClassName", None)
+        found: Errors = []
+    else:
+        found = []
+        if (written or "") != (before or ""):
+            field = f"metadata.annotations.{_CLASS_KEY}"
+            found = immutable(written or "", before or "", field)
+        if name is not None and class_former is None and before in (None, name):
+            now.pop("storageClassName", None)
     wanted, former = (
         each.get("resources", {}).get("requests", {}) for each in (new["spec"], old["spec"])
     )
@@ -219,47 +242,14 @@ def _changed_errors(new: KubeObject, old: KubeObject) -> Errors:
         now.pop("volumeAttributesClassName", None)
         then.pop("volumeAttributesClassName", None)
     if now != then:
-        told = _IMMUTABLE_MESSAGE + difference(then, now, "core.PersistentVolumeClaimSpec")
-        found.append(forbidden("spec", told))
+        message = _IMMUTABLE_MESSAGE + difference(then, now, "core.PersistentVolumeClaimSpec")
+        found.append(forbidden("spec", message))
     if _storage(wanted) < _storage(former):
         capacity = old.get("status", {}).get("capacity", {})
         if not _storage(capacity) < _storage(wanted):
-            told = "field can not be less than status.capacity"
-            found.append(forbidden("spec.resources.requests.storage", told))
+            message = "field can not be less than status.capacity"
+            found.append(forbidden("spec.resources.requests.storage", message))
     return found + immutable(now.get("volumeMode"), then.get("volumeMode"), "volumeMode")
-
-
-def _class_errors(
-    new: KubeObject, old: KubeObject, now: dict[str, Any], then: dict[str, Any]
-) -> Errors:
-    """Let a class be named that was not, and one that an annotation named."""
-    written = new["metadata"].get("annotations", {}).get(_CLASS_KEY)
-    before = old["metadata"].get("annotations", {}).get(_CLASS_KEY)
-    name, former = now.get("storageClassName"), then.get("storageClassName")
-    if before is not None and former is None and name == before and written in (None, before):
-        now.pop("storageClassName", None)
-        return []
-    found: Errors = []
-    if (written or "") != (before or ""):
-        field = f"metadata.annotations.{_CLASS_KEY}"
-        found = immutable(written or "", before or "", field)
-    if name is not None and former is None and before in (None, name):
-        now.pop("storageClassName", None)
-    return found
-
-
-def _status_errors(new: KubeObject) -> Errors:
-    status: Part = new.get("status", {})
-    found = _amount_errors(status.get("capacity", {}), "status.capacity")
-    field = "status.allocatedResourceStatuses"
-    for name, state in status.get("allocatedResourceStatuses", {}).items():
-        found += _allocated_name_errors(name, field)
-        if state not in _RESIZING:
-            found.append(not_supported(field, name, _RESIZING))
-    field = "status.allocatedResources"
-    for name, text in status.get("allocatedResources", {}).items():
-        found += _allocated_name_errors(name, field) or _amount_errors({name: text}, field)
-    return found
 
 
 def _amount_errors(amounts: Part, field: str) -> Errors:

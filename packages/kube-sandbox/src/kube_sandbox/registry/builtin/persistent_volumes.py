@@ -1,4 +1,10 @@
-"""PersistentVolume and StorageClass; of the sources of a volume only one is judged to be there."""
+"""
+PersistentVolume and StorageClass; of the source of a volume only its presence is checked.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePersistentVolumeSpec,
+ValidatePersistentVolumeUpdate; pkg/apis/storage/validation/validation.go ValidateStorageClass,
+ValidateStorageClassUpdate.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -94,15 +100,34 @@ class PersistentVolumes(BaseStrategy):
             status[key] = format_time(occasion.now)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge size, use and source."""
+        """Validate size, use and source."""
         spec: Part = obj["spec"]
         modes = list(spec.get("accessModes", ()))
         found: Errors = [] if modes else [required("spec.accessModes")]
-        found += mode_errors(modes, "spec.accessModes") + _capacity_errors(spec.get("capacity", {}))
+        found += mode_errors(modes, "spec.accessModes")
+        capacity = spec.get("capacity", {})
+        field = "spec.capacity"
+        found += [] if capacity else [required(field)]
+        if list(capacity) != ["storage"]:
+            found.append(not_supported(field, dict(capacity) or None, ("storage",)))
+        for name, text in capacity.items():
+            if parse_quantity(text).whole < 0:
+                message = "must be a valid resource quantity"
+                found.append(invalid(f"{field}[{name}]", parse_quantity(text).whole, message))
+            if parse_quantity(text).sign <= 0:
+                found.append(invalid(f"{field}[{name}]", text, "must be greater than zero"))
         policy = spec.get("persistentVolumeReclaimPolicy", "")
         if policy not in _RECLAIM:
             found.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
-        found += _source_errors(spec)
+        sources = [name for name in _SOURCES if name in spec]
+        if not sources:
+            found.append(required("spec", "must specify a volume type"))
+        if "hostPath" in sources and not spec["hostPath"].get("path"):
+            found.append(required("spec.hostPath.path"))
+        message = "may not specify more than 1 volume type"
+        # Upstream accepts one of them beside others.
+        others = [name for name in sources[1:] if name != "flexVolume"]
+        found += [forbidden(f"spec.{_DISPLAY_NAMES.get(name, name)}", message) for name in others]
         name, mode = spec.get("storageClassName", ""), spec.get("volumeMode")
         if name:
             where = "spec.storageClassName"
@@ -114,43 +139,16 @@ class PersistentVolumes(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change; the source stays."""
+        """Validate a change; the source stays."""
         if subresource == "status":
             return self.changed_meta(new, old)
-        judged = self.checked_meta(new) + self.check(new)
+        errors_of_new = self.checked_meta(new) + self.check(new)
         spec, before = new["spec"], old["spec"]
-        found = judged + judged
+        found = errors_of_new + errors_of_new
         if any(spec.get(name) != before.get(name) for name in _SOURCES):
-            told = "spec.persistentvolumesource is immutable after creation\n"
-            found.append(forbidden("spec.persistentvolumesource", told))
+            message = "spec.persistentvolumesource is immutable after creation\n"
+            found.append(forbidden("spec.persistentvolumesource", message))
         return found + immutable(spec.get("volumeMode"), before.get("volumeMode"), "volumeMode")
-
-
-def _source_errors(spec: Part) -> Errors:
-    sources = [name for name in _SOURCES if name in spec]
-    found: Errors = []
-    if not sources:
-        found.append(required("spec", "must specify a volume type"))
-    if "hostPath" in sources and not spec["hostPath"].get("path"):
-        found.append(required("spec.hostPath.path"))
-    told = "may not specify more than 1 volume type"
-    # One of them may stand beside others, nobody knows why.
-    others = [name for name in sources[1:] if name != "flexVolume"]
-    return found + [forbidden(f"spec.{_DISPLAY_NAMES.get(name, name)}", told) for name in others]
-
-
-def _capacity_errors(capacity: Part) -> Errors:
-    field = "spec.capacity"
-    found: Errors = [] if capacity else [required(field)]
-    if list(capacity) != ["storage"]:
-        found.append(not_supported(field, dict(capacity) or None, ("storage",)))
-    for name, text in capacity.items():
-        if parse_quantity(text).whole < 0:
-            told = "must be a valid resource quantity"
-            found.append(invalid(f"{field}[{name}]", parse_quantity(text).whole, told))
-        if parse_quantity(text).sign <= 0:
-            found.append(invalid(f"{field}[{name}]", text, "must be greater than zero"))
-    return found
 
 
 class StorageClasses(BaseStrategy):
@@ -162,7 +160,7 @@ class StorageClasses(BaseStrategy):
         obj.setdefault("volumeBindingMode", "Immediate")
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge maker and parameters."""
+        """Validate maker and parameters."""
         maker, policy = obj.get("provisioner", ""), obj["reclaimPolicy"]
         found: Errors = []
         if not maker:
@@ -170,7 +168,18 @@ class StorageClasses(BaseStrategy):
         else:
             wrong = qualified_name(maker.lower())
             found += [invalid("provisioner", maker.lower(), each) for each in wrong]
-        found += _parameter_errors(obj.get("parameters", {}))
+        parameters = obj.get("parameters", {})
+        if len(parameters) > _MOST_PARAMETERS:
+            found.append(too_long("parameters", _MOST_PARAMETERS))
+        else:
+            found += [
+                invalid("parameters", "", "field can not be empty.")
+                for key in parameters
+                if not key
+            ]
+            size = sum(len(key.encode()) + len(value.encode()) for key, value in parameters.items())
+            if size > _MOST_IN_PARAMETERS:
+                found.append(too_long("parameters", _MOST_IN_PARAMETERS))
         if policy and policy not in ("Delete", "Retain"):
             found.append(not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
         modes = ("Immediate", "WaitForFirstConsumer")
@@ -181,7 +190,7 @@ class StorageClasses(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change: next to nothing may."""
+        """Validate a change: next to nothing may."""
         found = self.checked_meta(new) + self.check(new) + self.changed_meta(new, old)
         for part in ("parameters", "provisioner", "reclaimPolicy"):
             if new.get(part) != old.get(part):
@@ -212,16 +221,6 @@ def _topology_errors(terms: Sequence[Part]) -> Errors:
             wanted[key] = set(values)
         found += [duplicate(field, "")] * seen.count(wanted)
         seen.append(wanted)
-    return found
-
-
-def _parameter_errors(parameters: Mapping[str, str]) -> Errors:
-    if len(parameters) > _MOST_PARAMETERS:
-        return [too_long("parameters", _MOST_PARAMETERS)]
-    found = [invalid("parameters", "", "field can not be empty.") for key in parameters if not key]
-    size = sum(len(key.encode()) + len(value.encode()) for key, value in parameters.items())
-    if size > _MOST_IN_PARAMETERS:
-        found.append(too_long("parameters", _MOST_IN_PARAMETERS))
     return found
 
 

@@ -1,4 +1,8 @@
-"""PodDisruptionBudget."""
+"""
+PodDisruptionBudget.
+
+Follows kubernetes 1.35 pkg/apis/policy/validation/validation.go ValidatePodDisruptionBudgetSpec.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
@@ -21,7 +25,7 @@ class DisruptionBudgets(BaseStrategy):
     """How many pods may be taken away at once."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in the spec, which is always there."""
+        """Default the spec, which is always there."""
         obj.setdefault("spec", {})
 
     def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
@@ -37,13 +41,13 @@ class DisruptionBudgets(BaseStrategy):
         return []
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the spec."""
+        """Validate the spec."""
         spec = obj["spec"]
         found: Errors = []
         if "minAvailable" in spec and "maxUnavailable" in spec:
             shown = format_internal(spec, "policy.PodDisruptionBudgetSpec")
-            told = "minAvailable and maxUnavailable cannot be both set"
-            found.append(invalid("spec", shown, told))
+            message = "minAvailable and maxUnavailable cannot be both set"
+            found.append(invalid("spec", shown, message))
         for key in ("minAvailable", "maxUnavailable"):
             if (value := spec.get(key)) is not None:
                 found += int_or_percent(value, f"spec.{key}") + at_most_all(value, f"spec.{key}")
@@ -52,5 +56,5 @@ class DisruptionBudgets(BaseStrategy):
         return found + choice(policy, _POLICIES, "spec.unhealthyPodEvictionPolicy")
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Judge the numbers."""
+        """Validate the numbers."""
         return nonnegatives(new.get("status", {}), _COUNTS, "status")

@@ -1,4 +1,9 @@
-"""PriorityClass."""
+"""
+PriorityClass.
+
+Follows kubernetes 1.35 pkg/apis/scheduling/validation/validation.go ValidatePriorityClass,
+ValidatePriorityClassUpdate; pkg/apis/scheduling/v1/helpers.go IsKnownSystemPriorityClass.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
@@ -20,8 +25,24 @@ class PriorityClasses(BaseStrategy):
         obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge name, value and policy."""
-        found = _system_errors(obj)
+        """Validate name, value and policy."""
+        name, value = obj["metadata"].get("name", ""), obj.get("value", 0)
+        found: Errors = []
+        reason = ""
+        if not name.startswith(_PREFIX):
+            if value > _HIGHEST:
+                message = f"maximum allowed value of a user defined priority is {_HIGHEST}"
+                found.append(forbidden("value", message))
+        elif name not in _SYSTEM:
+            reason = f"{name} is not a known system priority class"
+        elif value != _SYSTEM[name]:
+            reason = f"value of {name} PriorityClass must be {_SYSTEM[name]}"
+        elif obj.get("globalDefault"):
+            reason = f"globalDefault of {name} PriorityClass must be false"
+        if reason:
+            reserved = f"priority class names with '{_PREFIX}' prefix are reserved"
+            message = f"{reserved} for system use only. error: {reason}"
+            found.append(forbidden("metadata.name", message))
         policy = obj.get("preemptionPolicy")
         if policy == "":
             found.append(required("preemptionPolicy"))
@@ -32,30 +53,12 @@ class PriorityClasses(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change: the value stays."""
+        """Validate a change: the value stays."""
         found = self.changed_meta(new, old)
         if new.get("value", 0) != old.get("value", 0):
             found.append(forbidden("value", "may not be changed in an update."))
         part = "preemptionPolicy"
         return found + immutable(new.get(part), old.get(part), part)
-
-
-def _system_errors(obj: KubeObject) -> Errors:
-    name, value = obj["metadata"].get("name", ""), obj.get("value", 0)
-    if not name.startswith(_PREFIX):
-        if value <= _HIGHEST:
-            return []
-        told = f"maximum allowed value of a user defined priority is {_HIGHEST}"
-        return [forbidden("value", told)]
-    why = ""
-    if name not in _SYSTEM:
-        why = f"{name} is not a known system priority class"
-    elif value != _SYSTEM[name]:
-        why = f"value of {name} PriorityClass must be {_SYSTEM[name]}"
-    elif obj.get("globalDefault"):
-        why = f"globalDefault of {name} PriorityClass must be false"
-    told = f"priority class names with '{_PREFIX}' prefix are reserved for system use only. error: "
-    return [forbidden("metadata.name", told + why)] if why else []
 
 
 PRIORITY_CLASSES = PriorityClasses(KindOptions(namespaced=False, counted=("value",)))

@@ -1,7 +1,9 @@
-"""Roles and their bindings."""
+"""
+Roles, ClusterRoles and their bindings.
 
-from collections.abc import Mapping
-from typing import Any
+Follows kubernetes 1.35 pkg/apis/rbac/validation/validation.go ValidateRole, ValidateClusterRole,
+ValidateRoleBinding, ValidateRoleBindingUpdate.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
@@ -16,7 +18,7 @@ _REFERENCE = (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))
 
 
 def _name_rule(name: str, is_prefix: bool) -> list[str]:
-    # A prefix is judged like a name.
+    # A prefix is validated like a name.
     return path_segment(name)
 
 
@@ -26,67 +28,58 @@ class _Rbac(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Judge a change."""
+        """Validate a change."""
         found = self.checked_meta(new) + self.check(new)
         return found + self.changed_meta(new, old) + self.check_update(new, old)
 
 
 class Roles(_Rbac):
-    """What somebody may do."""
+    """Roles and ClusterRoles."""
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the rules, and whose rules are taken over."""
+        """Validate the rules, and whose rules are taken over."""
         found: Errors = []
         for index, rule in enumerate(obj.get("rules") or ()):
-            found += _rule_errors(rule, f"rules[{index}]", self.ways.namespaced)
-        return found + _aggregation_errors(obj.get("aggregationRule"))
-
-
-def _rule_errors(rule: Mapping[str, Any], field: str, namespaced: bool) -> Errors:
-    found = []
-    if not rule.get("verbs"):
-        found.append(required(f"{field}.verbs", "verbs must contain at least one value"))
-    urls = rule.get("nonResourceURLs")
-    if urls:
-        where = f"{field}.nonResourceURLs"
-        if namespaced:
-            told = "namespaced rules cannot apply to non-resource URLs"
-            found.append(invalid(where, urls, told))
-        if any(rule.get(part) for part in ("apiGroups", "resources", "resourceNames")):
-            told = "rules cannot apply to both regular resources and non-resource URLs"
-            found.append(invalid(where, urls, told))
+            rule_at = f"rules[{index}]"
+            if not rule.get("verbs"):
+                found.append(required(f"{rule_at}.verbs", "verbs must contain at least one value"))
+            urls = rule.get("nonResourceURLs")
+            if urls:
+                where = f"{rule_at}.nonResourceURLs"
+                if self.ways.namespaced:
+                    message = "namespaced rules cannot apply to non-resource URLs"
+                    found.append(invalid(where, urls, message))
+                if any(rule.get(part) for part in ("apiGroups", "resources", "resourceNames")):
+                    message = "rules cannot apply to both regular resources and non-resource URLs"
+                    found.append(invalid(where, urls, message))
+            else:
+                if not rule.get("apiGroups"):
+                    message = "resource rules must supply at least one api group"
+                    found.append(required(f"{rule_at}.apiGroups", message))
+                if not rule.get("resources"):
+                    message = "resource rules must supply at least one resource"
+                    found.append(required(f"{rule_at}.resources", message))
+        aggregation_rule = obj.get("aggregationRule")
+        if aggregation_rule is None:
+            return found
+        field = "aggregationRule.clusterRoleSelectors"
+        selectors = aggregation_rule.get("clusterRoleSelectors", ())
+        if not selectors:
+            message = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+            found.append(required(field, message))
+        for index, selector in enumerate(selectors):
+            wrong = label_selector(selector, f"{field}[{index}]")
+            found += wrong
+            if wrong:
+                found.append(invalid(f"{field}[{index}]", None, "invalid label selector."))
         return found
-    if not rule.get("apiGroups"):
-        told = "resource rules must supply at least one api group"
-        found.append(required(f"{field}.apiGroups", told))
-    if not rule.get("resources"):
-        told = "resource rules must supply at least one resource"
-        found.append(required(f"{field}.resources", told))
-    return found
-
-
-def _aggregation_errors(rule: Mapping[str, Any] | None) -> Errors:
-    if rule is None:
-        return []
-    field = "aggregationRule.clusterRoleSelectors"
-    selectors = rule.get("clusterRoleSelectors", ())
-    if not selectors:
-        told = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-        return [required(field, told)]
-    found: Errors = []
-    for index, selector in enumerate(selectors):
-        wrong = label_selector(selector, f"{field}[{index}]")
-        found += wrong
-        if wrong:
-            found.append(invalid(f"{field}[{index}]", None, "invalid label selector."))
-    return found
 
 
 class Bindings(_Rbac):
     """Who may do it."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in the groups."""
+        """Default the groups."""
         reference = obj.setdefault("roleRef", {})
         if not reference.get("apiGroup"):
             reference["apiGroup"] = GROUP
@@ -95,7 +88,7 @@ class Bindings(_Rbac):
                 subject["apiGroup"] = GROUP
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the role's name and the subjects."""
+        """Validate the role's name and the subjects."""
         kinds = ("Role", "ClusterRole") if self.ways.namespaced else ("ClusterRole",)
         reference = obj["roleRef"]
         group, kind = reference.get("apiGroup", ""), reference.get("kind", "")
@@ -110,7 +103,25 @@ class Bindings(_Rbac):
         else:
             found += [invalid("roleRef.name", name, each) for each in path_segment(name)]
         for index, subject in enumerate(obj.get("subjects", ())):
-            found += _subject_errors(subject, f"subjects[{index}]", self.ways.namespaced)
+            field = f"subjects[{index}]"
+            name, group = subject.get("name", ""), subject.get("apiGroup", "")
+            if not name:
+                found.append(required(f"{field}.name"))
+            match subject.get("kind", ""):
+                case "ServiceAccount":
+                    if name:
+                        wrong = name_is_subdomain(name, False)
+                        found += [invalid(f"{field}.name", name, each) for each in wrong]
+                    if group:
+                        found.append(not_supported(f"{field}.apiGroup", group, [""]))
+                    if not self.ways.namespaced and not subject.get("namespace"):
+                        found.append(required(f"{field}.namespace"))
+                case "User" | "Group":
+                    if group != GROUP:
+                        found.append(not_supported(f"{field}.apiGroup", group, [GROUP]))
+                case other:
+                    subjects = ("ServiceAccount", "User", "Group")
+                    found.append(not_supported(f"{field}.kind", other, subjects))
         return found
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
@@ -120,27 +131,6 @@ class Bindings(_Rbac):
         reference = new["roleRef"]
         shown = {name: reference.get(key, "") for name, key in _REFERENCE}
         return [invalid("roleRef", shown, "cannot change roleRef")]
-
-
-def _subject_errors(subject: Mapping[str, Any], field: str, namespaced: bool) -> Errors:
-    name, kind = subject.get("name", ""), subject.get("kind", "")
-    group = subject.get("apiGroup", "")
-    found = [] if name else [required(f"{field}.name")]
-    if kind == "ServiceAccount":
-        if name:
-            wrong = name_is_subdomain(name, False)
-            found += [invalid(f"{field}.name", name, each) for each in wrong]
-        if group:
-            found.append(not_supported(f"{field}.apiGroup", group, [""]))
-        if not namespaced and not subject.get("namespace"):
-            found.append(required(f"{field}.namespace"))
-    elif kind in ("User", "Group"):
-        if group != GROUP:
-            found.append(not_supported(f"{field}.apiGroup", group, [GROUP]))
-    else:
-        kinds = ("ServiceAccount", "User", "Group")
-        found.append(not_supported(f"{field}.kind", kind, kinds))
-    return found
 
 
 _NAMESPACED = KindOptions(name_rule=_name_rule, creates_on_update=True)

@@ -1,9 +1,9 @@
 """
-The ways of all built-in kinds, by plural with group: `services`, `roles.rbac.authorization.k8s.io`.
+The strategies of all built-in kinds, by plural with group: `services`,
+`roles.rbac.authorization.k8s.io`.
 
-Most are in files of their own; kinds that nobody would miss the defaults and checks of are
-`BaseStrategy`: their bodies are read as typed, their metadata is judged, status and generation are
-kept.
+Kinds without defaults and checks of their own have a `BaseStrategy`: their bodies are decoded by
+type, their metadata is validated, status and generation are kept.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,9 @@
-"""ReplicaSet, and ReplicationController, which came before it."""
+"""
+ReplicaSet, and ReplicationController, its predecessor.
+
+Follows kubernetes 1.35 pkg/apis/apps/validation/validation.go ValidateReplicaSetSpec;
+pkg/apis/core/validation/validation.go ValidateReplicationControllerSpec.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import no_more_than, nonnegative, nonnegatives
@@ -42,20 +47,20 @@ class ReplicaSets(_Counted):
     """A number of like pods."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out."""
+        """Set defaults."""
         spec = obj.setdefault("spec", {})
         spec.setdefault("replicas", 1)
         default_template(spec.setdefault("template", {}))
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the spec; the word for it is the same as for a Deployment."""
+        """Validate the spec; the word for it is the same as for a Deployment."""
         spec = obj["spec"]
         found = nonnegatives(spec, ("replicas", "minReadySeconds"), "spec")
         found += check_selector(spec.get("selector"), "deployment", "spec.selector")
         return found + check_selected_template(spec, "spec")
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Refuse another selector."""
+        """Reject another selector."""
         return same_selector(new, old)
 
 
@@ -63,7 +68,7 @@ class ReplicationControllers(_Counted):
     """A number of like pods, found by labels alone."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out; the template's labels serve in three places."""
+        """Set defaults; the template's labels serve in three places."""
         spec = obj.setdefault("spec", {})
         spec.setdefault("replicas", 1)
         template = spec.get("template")
@@ -75,7 +80,7 @@ class ReplicationControllers(_Counted):
             obj["metadata"].setdefault("labels", dict(labels))
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the spec."""
+        """Validate the spec."""
         spec = obj["spec"]
         selector, template = spec.get("selector"), spec.get("template")
         found = nonnegative(spec.get("minReadySeconds"), "spec.minReadySeconds")

@@ -1,4 +1,10 @@
-"""Amounts of resources by name, and the names there are."""
+"""
+Resource lists: the names of resources and the validity of their amounts.
+
+Follows kubernetes 1.35 pkg/apis/core/helper/helpers.go IsStandardQuotaResourceName,
+IsNativeResource; pkg/apis/core/validation/validation.go ValidateResourceQuantityValue,
+validateContainerResourceName.
+"""
 
 from typing import Any
 
@@ -41,22 +47,22 @@ def round_up(amounts: dict[str, Any] | None) -> None:
 
 
 def is_standard(name: str) -> bool:
-    """Say whether a name without a domain is known."""
+    """Return whether a name without a domain is known."""
     return name in STANDARD or name.startswith(_HUGE_IN_QUOTA)
 
 
 def is_in_quota(name: str) -> bool:
-    """Say whether a name without a domain can be limited by a quota."""
+    """Return whether a name without a domain can be limited by a quota."""
     return name in QUOTA or name.startswith(_HUGE_IN_QUOTA)
 
 
 def is_native(name: str) -> bool:
-    """Say whether a resource is one of Kubernetes itself."""
+    """Return whether a resource is one of Kubernetes itself."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 def is_whole(name: str) -> bool:
-    """Say whether a resource comes in whole numbers only."""
+    """Return whether a resource comes in whole numbers only."""
     return name in _COUNTED or (
         not is_native(name)
         and not name.startswith("requests.")
@@ -65,12 +71,12 @@ def is_whole(name: str) -> bool:
 
 
 def may_overcommit(name: str) -> bool:
-    """Say whether more of a resource may be promised than there is."""
+    """Return whether more of a resource may be promised than there is."""
     return is_native(name) and not name.startswith(_HUGE)
 
 
 def name_errors(name: str, field: str) -> Errors:
-    """Judge the name of a resource."""
+    """Validate the name of a resource."""
     found = [invalid(field, name, each) for each in qualified_name(name)]
     if not found and "/" not in name and not is_standard(name):
         return [invalid(field, name, "must be a standard resource type or fully qualified")]
@@ -78,7 +84,7 @@ def name_errors(name: str, field: str) -> Errors:
 
 
 def container_name_errors(name: str, field: str) -> Errors:
-    """Judge the name of a resource that containers use."""
+    """Validate the name of a resource that containers use."""
     found = name_errors(name, field)
     if "/" not in name:
         if name not in CONTAINER and not name.startswith(_HUGE):
@@ -86,13 +92,13 @@ def container_name_errors(name: str, field: str) -> Errors:
     elif not is_native(name) and (
         name.startswith("requests.") or qualified_name(f"requests.{name}")
     ):
-        told = "doesn't follow extended resource name standard"
-        found.append(invalid(field, name, told))
+        message = "doesn't follow extended resource name standard"
+        found.append(invalid(field, name, message))
     return found
 
 
 def amount_errors(name: str, text: str, field: str) -> Errors:
-    """Judge an amount."""
+    """Validate an amount."""
     amount = parse_quantity(text)
     found: Errors = []
     if amount.sign < 0:

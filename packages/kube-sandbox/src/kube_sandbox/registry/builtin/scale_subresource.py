@@ -1,5 +1,9 @@
 """
-The scale of a workload: how many pods it is to have and has, as an object of its own.
+The scale of a workload: its desired and actual number of pods as an object of its own.
+
+Follows kubernetes 1.35 pkg/registry/apps/deployment/storage/storage.go scaleFromDeployment;
+pkg/apis/autoscaling/validation/validation.go ValidateScale;
+k8s.io/apimachinery/pkg/labels/selector.go Requirement.String.
 """
 
 from collections.abc import Mapping
@@ -49,7 +53,7 @@ def with_scale(obj: KubeObject, scale: KubeObject) -> KubeObject:
 
 
 def check_scale(scale: KubeObject) -> Errors:
-    """Return what is wrong with a scale beside its metadata."""
+    """Return the errors in a scale beside its metadata."""
     return nonnegative(scale.get("spec", {}).get("replicas"), "spec.replicas")
 
 
@@ -60,18 +64,15 @@ def selector_text(selector: Mapping[str, Any] | None) -> str:
     if not selector.keys() <= {"matchLabels", "matchExpressions"}:
         return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
     found = [(key, f"{key}={value}") for key, value in selector.get("matchLabels", {}).items()]
-    found += [(each["key"], _expression(each)) for each in selector.get("matchExpressions", ())]
+    for requirement in selector.get("matchExpressions", ()):
+        key, values = requirement["key"], ",".join(sorted(set(requirement.get("values", ()))))
+        match requirement["operator"]:
+            case "In":
+                found.append((key, f"{key} in ({values})"))
+            case "NotIn":
+                found.append((key, f"{key} notin ({values})"))
+            case "Exists":
+                found.append((key, key))
+            case _:
+                found.append((key, f"!{key}"))
     return ",".join(text for _, text in sorted(found, key=lambda pair: pair[0]))
-
-
-def _expression(expression: Mapping[str, Any]) -> str:
-    key, values = expression["key"], ",".join(sorted(set(expression.get("values", ()))))
-    match expression["operator"]:
-        case "In":
-            return f"{key} in ({values})"
-        case "NotIn":
-            return f"{key} notin ({values})"
-        case "Exists":
-            return str(key)
-        case _:
-            return f"!{key}"

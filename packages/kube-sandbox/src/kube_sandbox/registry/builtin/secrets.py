@@ -1,4 +1,9 @@
-"""Secret: what its types ask for, and how `stringData` becomes `data`."""
+"""
+Secret: the keys its types require, and how `stringData` becomes `data`.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateSecret,
+ValidateSecretUpdate; pkg/apis/core/v1/conversion.go Convert_v1_Secret_To_core_Secret.
+"""
 
 import json
 from binascii import a2b_base64, b2a_base64
@@ -48,7 +53,7 @@ class Secrets(BaseStrategy):
         super().prepare_update(new, old, subresource, occasion)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge keys and size, and what the type asks for."""
+        """Validate keys and size, and what the type asks for."""
         data = obj.get("data", {})
         found: Errors = []
         for key in data:
@@ -63,7 +68,7 @@ class Secrets(BaseStrategy):
         return found + immutable_errors(new, old, "data")
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of a certificate or a key that is none."""
+        """Warn of a certificate or a key that is none."""
         if obj.get("type") != _TLS:
             return []
         for key, word in (("tls.crt", "certificate"), ("tls.key", "key")):
@@ -75,7 +80,33 @@ class Secrets(BaseStrategy):
 def _type_errors(obj: KubeObject) -> Errors:
     kind, data = obj.get("type", ""), obj.get("data", {})
     if kind in _DOCKER_KEYS:
-        return _docker_errors(data, _DOCKER_KEYS[kind])
+        docker_key = _DOCKER_KEYS[kind]
+        if docker_key not in data:
+            return [required(f"data[{docker_key}]")]
+        # What Go says of a text that is not a JSON object.
+        text = a2b_base64(data[docker_key]).decode(errors="replace")
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError as error:
+            if not text.strip() or error.pos >= len(text):
+                message = "unexpected end of JSON input"
+            else:
+                letter = text[error.pos]
+                where = "looking for beginning of value"
+                if error.msg.startswith("Extra data"):
+                    where = "after top-level value"
+                elif error.msg.startswith("Expecting property name"):
+                    where = "looking for beginning of object key string"
+                message = f"invalid character '{letter}' {where}"
+        else:
+            if isinstance(value, dict) or value is None:
+                message = ""
+            else:
+                word = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
+                message = (
+                    f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
+                )
+        return [invalid(f"data[{docker_key}]", _REDACTED, message)] if message else []
     if kind == "kubernetes.io/service-account-token":
         named = obj["metadata"].get("annotations", {}).get(_ACCOUNT_KEY)
         return [] if named else [required(f"metadata.annotations[{_ACCOUNT_KEY}]")]
@@ -86,34 +117,6 @@ def _type_errors(obj: KubeObject) -> Errors:
     if kind == _TLS:
         return [required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
     return []
-
-
-def _docker_errors(data: dict[str, str], key: str) -> Errors:
-    if key not in data:
-        return [required(f"data[{key}]")]
-    told = _go_json_error(a2b_base64(data[key]))
-    return [invalid(f"data[{key}]", _REDACTED, told)] if told else []
-
-
-def _go_json_error(raw: bytes) -> str:
-    """Return what Go says of a text that is not a JSON object; empty if it is one."""
-    text = raw.decode(errors="replace")
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        if not text.strip() or error.pos >= len(text):
-            return "unexpected end of JSON input"
-        letter = text[error.pos]
-        where = "looking for beginning of value"
-        if error.msg.startswith("Extra data"):
-            where = "after top-level value"
-        elif error.msg.startswith("Expecting property name"):
-            where = "looking for beginning of object key string"
-        return f"invalid character '{letter}' {where}"
-    if isinstance(value, dict) or value is None:
-        return ""
-    word = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
-    return f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
 
 
 SECRETS = Secrets(KindOptions(rejudges_meta=True))

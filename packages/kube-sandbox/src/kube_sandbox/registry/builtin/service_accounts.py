@@ -1,4 +1,9 @@
-"""ServiceAccount."""
+"""
+ServiceAccount.
+
+Follows kubernetes 1.35 pkg/registry/core/serviceaccount/strategy.go strategy.PrepareForCreate;
+pkg/apis/core/validation/validation.go ValidateServiceAccount.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
@@ -8,7 +13,7 @@ _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
 
 
 class ServiceAccounts(BaseStrategy):
-    """Somebody who is not a person."""
+    """The identity of pods."""
 
     def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Keep only the names of secrets."""
@@ -23,7 +28,7 @@ class ServiceAccounts(BaseStrategy):
         _names_only(new)
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
-        """Tell of an annotation that is out of use."""
+        """Warn of an annotation that is out of use."""
         if _MOUNTABLE not in obj["metadata"].get("annotations", {}):
             return []
         if old is not None and _MOUNTABLE in old["metadata"].get("annotations", {}):

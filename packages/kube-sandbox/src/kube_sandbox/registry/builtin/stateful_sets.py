@@ -1,4 +1,10 @@
-"""StatefulSet, and ControllerRevision, in which it keeps what it was."""
+"""
+StatefulSet and ControllerRevision.
+
+Follows kubernetes 1.35 pkg/apis/apps/validation/validation.go ValidateStatefulSetSpec,
+ValidateStatefulSetUpdate, ValidateControllerRevisionCreate; pkg/apis/apps/v1/defaults.go
+SetDefaults_StatefulSet.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -68,7 +74,7 @@ class StatefulSets(TemplateStrategy):
     """Pods with names and storage of their own."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out."""
+        """Set defaults."""
         spec = obj.setdefault("spec", {})
         for key, value in _DEFAULTS.items():
             spec.setdefault(key, value)
@@ -107,11 +113,11 @@ class StatefulSets(TemplateStrategy):
         return {"replicas": 0, "availableReplicas": 0}
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the spec of a new object, and what may change of an old one."""
+        """Validate the spec of a new object, and what may change of an old one."""
         return _spec(obj["spec"], is_new=True)
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Refuse changes beyond a few fields."""
+        """Reject changes beyond a few fields."""
         fixed, before = (
             {key: value for key, value in each["spec"].items() if key not in _CHANGEABLE}
             for each in (new, old)
@@ -121,7 +127,7 @@ class StatefulSets(TemplateStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
     ) -> Errors:
-        """Return what is wrong with a changed object; what cannot change is not judged again."""
+        """Return the errors in a changed object; immutable fields are not validated again."""
         if subresource == "status":
             status = self.check_status(new, old)
             return status + self.changed_meta(new, old) + not_decremented(new, old)
@@ -129,7 +135,7 @@ class StatefulSets(TemplateStrategy):
         return found + self.check_update(new, old)
 
     def check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Judge the numbers."""
+        """Validate the numbers."""
         status = new.get("status", {})
         found = nonnegatives(status, _COUNTS, "status")
         return found + no_more_than(status, _ORDER, "status")
@@ -159,8 +165,8 @@ def _spec(spec: KubeObject, *, is_new: bool) -> Errors:
     policy = spec.get("podManagementPolicy", "")
     found: Errors = []
     if policy not in ("OrderedReady", "Parallel"):
-        told = "must be 'OrderedReady' or 'Parallel'"
-        found.append(invalid("spec.podManagementPolicy", policy, told))
+        message = "must be 'OrderedReady' or 'Parallel'"
+        found.append(invalid("spec.podManagementPolicy", policy, message))
     found += _strategy(spec.get("updateStrategy", {}), "spec.updateStrategy")
     for name in ("whenDeleted", "whenScaled"):
         value = spec.get(_RETENTION, {}).get(name, "")
@@ -175,38 +181,42 @@ def _spec(spec: KubeObject, *, is_new: bool) -> Errors:
         found += by_rule(service, "spec.serviceName", dns_label)
     selector, template = spec.get("selector"), spec.get("template", {})
     found += check_selector(selector, "statefulset", "spec.selector")
-    if is_valid_selector(selector):
-        found += _template(spec, "spec.template")
-    else:
+    if not is_valid_selector(selector):
         found.append(invalid("spec.selector", format_selector(selector), ""))
+    else:
+        # The template is validated with the volumes that each pod gets.
+        at, meta, pod = "spec.template", template.get("metadata", {}), template.get("spec", {})
+        seen = {key: value for key, value in pod.items() if key not in ("hostname", "subdomain")}
+        templates = spec.get("volumeClaimTemplates", ())
+        if claims := {each.get("metadata", {}).get("name", "") for each in templates}:
+            seen["volumes"] = [
+                *(
+                    {"name": name, "persistentVolumeClaim": {"claimName": name}}
+                    for name in sorted(claims)
+                ),
+                *(each for each in pod.get("volumes", ()) if each.get("name", "") not in claims),
+            ]
+        found += check_match(selector, template, at)
+        found += check_template({"metadata": meta, "spec": seen}, at)
+        found += labels(meta.get("labels"), f"{at}.labels")
+        found += annotations(meta.get("annotations"), f"{at}.annotations")
     return found + check_restart_policy_always(template, "StatefulSet", "spec.template")
-
-
-def _template(spec: KubeObject, at: str) -> Errors:
-    """Judge the template as it is with the storage that each pod gets."""
-    template = spec.get("template", {})
-    meta, pod = template.get("metadata", {}), template.get("spec", {})
-    claims = {
-        each.get("metadata", {}).get("name", "") for each in spec.get("volumeClaimTemplates", ())
-    }
-    seen = {key: value for key, value in pod.items() if key not in ("hostname", "subdomain")}
-    if claims:
-        made = [
-            {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in sorted(claims)
-        ]
-        others = [each for each in pod.get("volumes", ()) if each.get("name", "") not in claims]
-        seen["volumes"] = made + others
-    found = check_match(spec.get("selector"), template, at)
-    found += check_template({"metadata": meta, "spec": seen}, at)
-    found += labels(meta.get("labels"), f"{at}.labels")
-    return found + annotations(meta.get("annotations"), f"{at}.annotations")
 
 
 def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
     kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
     where = f"{at}.rollingUpdate"
     if kind == "RollingUpdate":
-        return [] if rolling is None else _rolling(rolling, where)
+        if rolling is None:
+            return []
+        found = nonnegative(rolling.get("partition"), f"{where}.partition")
+        unavailable, at_unavailable = rolling.get("maxUnavailable"), f"{where}.maxUnavailable"
+        if unavailable is None:
+            return found
+        found += int_or_percent(unavailable, at_unavailable)
+        if int_or_percent_value(unavailable) == 0:
+            found.append(invalid(at_unavailable, unavailable, "cannot be 0"))
+        return found + at_most_all(unavailable, at_unavailable)
     if kind == "OnDelete":
         if rolling is None:
             return []
@@ -216,26 +226,15 @@ def _strategy(strategy: Mapping[str, Any], at: str) -> Errors:
     return [invalid(at, shown, "must be 'RollingUpdate' or 'OnDelete'")]
 
 
-def _rolling(rolling: Mapping[str, Any], at: str) -> Errors:
-    found = nonnegative(rolling.get("partition"), f"{at}.partition")
-    unavailable, where = rolling.get("maxUnavailable"), f"{at}.maxUnavailable"
-    if unavailable is None:
-        return found
-    found += int_or_percent(unavailable, where)
-    if int_or_percent_value(unavailable) == 0:
-        found.append(invalid(where, unavailable, "cannot be 0"))
-    return found + at_most_all(unavailable, where)
-
-
 class ControllerRevisions(BaseStrategy):
     """What a template was at a time."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in the number, which is always there."""
+        """Default the number, which is always there."""
         obj.setdefault("revision", 0)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the number and the data."""
+        """Validate the number and the data."""
         found = nonnegative(obj.get("revision"), "revision")
         data = obj.get("data")
         if data is None:
@@ -247,7 +246,7 @@ class ControllerRevisions(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
     ) -> Errors:
-        """Return what is wrong with a changed object: its data cannot change."""
+        """Return the errors in a changed object: its data cannot change."""
         found = self.changed_meta(new, old) + self.checked_meta(new)
         found += nonnegative(new.get("revision"), "revision")
         if new.get("data") != old.get("data"):

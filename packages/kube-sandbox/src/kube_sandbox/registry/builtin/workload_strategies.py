@@ -1,4 +1,6 @@
-"""The strategies of all kinds that run pods, or care for those that run."""
+"""
+Strategies of the kinds that run pods, or that care for running pods.
+"""
 
 from collections.abc import Mapping
 

@@ -1,5 +1,9 @@
 """
-What a check of the Pod Security Standards sees of a pod, and the words for what it finds.
+What checks of the Pod Security Standards share: containers, contexts and messages.
+
+Follows kubernetes 1.35 k8s.io/pod-security-admission/policy/checks.go CheckResult;
+k8s.io/pod-security-admission/policy/visitor.go visitContainers;
+k8s.io/pod-security-admission/policy/helpers.go joinQuote, pluralize.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -70,7 +74,7 @@ def format_containers(names: Collection[str]) -> str:
 
 
 def setters(names: Collection[str], *, is_pod: bool) -> str:
-    """Name those that set something: the pod, containers, or both; "" if it is nobody."""
+    """Name those that set something: the pod, containers, or both; "" if there are none."""
     return " and ".join(
         [*(["pod"] if is_pod else ()), *([format_containers(names)] if names else ())]
     )
@@ -84,5 +88,5 @@ def adding(spec: KubeObject, allowed: Collection[str]) -> str:
         if more := {each for each in added if each not in allowed}:
             names.append(name)
             found |= more
-    told = f"must not include {listed(sorted(found))} in securityContext.capabilities.add"
-    return f"{format_containers(names)} {told}" if names else ""
+    message = f"must not include {listed(sorted(found))} in securityContext.capabilities.add"
+    return f"{format_containers(names)} {message}" if names else ""

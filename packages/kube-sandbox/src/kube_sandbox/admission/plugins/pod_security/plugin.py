@@ -1,9 +1,13 @@
 """
-The Pod Security plugin: namespaces say by their labels which standards pods in them must meet.
+PodSecurity: the labels of a namespace name the standards that its pods must meet.
 
-What `enforce` names is refused in pods; `warn` warns of pods, and of what makes pods. Nobody reads
-`audit` but to say that it makes no sense. A namespace is told which of its pods do not meet a
-stricter standard; they stay.
+`enforce` rejects pods; `warn` warns of pods and of workloads that create pods. `audit` is only
+checked for validity. When a namespace enforces a stricter standard, the answer warns of existing
+pods that violate it; they stay.
+
+Follows kubernetes 1.35 k8s.io/pod-security-admission/admission/admission.go Admission.Validate,
+Admission.ValidateNamespace, Admission.EvaluatePod, Admission.EvaluatePodsInNamespace;
+k8s.io/pod-security-admission/api/helpers.go PolicyToEvaluate.
 """
 
 import re
@@ -46,7 +50,7 @@ _MAX_PODS = 3000  # of a namespace
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """What a namespace wants of its pods, and what is wrong with how it says so."""
+    """The standards of a namespace, and the errors in its labels."""
 
     enforce: Standard
     warn: Standard
@@ -54,64 +58,62 @@ class _Policy:
 
 
 class PodSecurity(ValidatingPlugin):
-    """Refuses pods that do not meet the standard of their namespace."""
+    """Rejects pods that do not meet the standard of their namespace."""
 
-    def __init__(self, around: AdmissionContext) -> None:
-        self._around = around
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
 
-    def validate(self, deed: AdmissionAttributes) -> list[str]:
-        """Refuse a pod or a namespace; return what is to be warned of."""
-        if deed.obj is None:
+    def validate(self, attributes: AdmissionAttributes) -> list[str]:
+        """Reject a pod or a namespace, or return warnings."""
+        if attributes.obj is None:
             return []
-        if deed.served.bucket == "namespaces":
-            return [] if deed.subresource else self._namespace(deed, deed.obj)
-        if deed.served.bucket == "pods":
-            return self._pod(deed, deed.obj)
-        return [] if deed.subresource else self._template(deed, deed.obj)
-
-    def _pod(self, deed: AdmissionAttributes, pod: KubeObject) -> list[str]:
-        if deed.subresource in _IGNORED_PARTS:
+        if attributes.served.bucket == "namespaces":
+            if attributes.subresource:
+                return []
+            new = _policy(attributes.obj)
+            old = None if attributes.old is None else _policy(attributes.old)
+            if new.errors and (old is None or new.errors != old.errors):
+                raise api_errors.invalid("", "Namespace", attributes.name, new.errors)
+            if old is None or not new.enforce.may_reject_more_than(old.enforce):
+                return []
+            name = attributes.obj["metadata"]["name"]
+            return _pods_warnings(name, new.enforce, self._context.all("pods", name))
+        if attributes.served.bucket == "pods":
+            pod = attributes.obj
+            if attributes.subresource in _IGNORED_PARTS:
+                return []
+            if attributes.old is not None and not _is_significant(
+                pod["spec"], attributes.old["spec"]
+            ):
+                return []
+            policy = self._policy(attributes.namespace)
+            if message := _violation_message(policy.enforce, pod):
+                raise forbidden_by_plugin(attributes, f"violates {message}")
+            # A pod that meets `enforce` meets the same standard in `warn`.
+            return [] if policy.warn == policy.enforce else _warnings(policy.warn, pod)
+        if attributes.subresource:
             return []
-        if deed.old is not None and not _is_significant(pod["spec"], deed.old["spec"]):
-            return []
-        policy = self._policy(deed.namespace)
-        if told := _violation_message(policy.enforce, pod):
-            raise forbidden_by_plugin(deed, f"violates {told}")
-        # What is met need not be looked at again.
-        return [] if policy.warn == policy.enforce else _warnings(policy.warn, pod)
-
-    def _template(self, deed: AdmissionAttributes, maker: KubeObject) -> list[str]:
-        template = maker
-        for step in TEMPLATES[deed.served.bucket]:
+        template = attributes.obj
+        for step in TEMPLATES[attributes.served.bucket]:
             template = template.get(step) or {}
-        return _warnings(self._policy(deed.namespace).warn, template) if template else []
+        return _warnings(self._policy(attributes.namespace).warn, template) if template else []
 
     def _policy(self, namespace: str) -> _Policy:
-        return _policy(self._around.find("namespaces", "", namespace) or {})
-
-    def _namespace(self, deed: AdmissionAttributes, namespace: KubeObject) -> list[str]:
-        policy = _policy(namespace)
-        former = None if deed.old is None else _policy(deed.old)
-        if policy.errors and (former is None or policy.errors != former.errors):
-            raise api_errors.invalid("", "Namespace", deed.name, policy.errors)
-        if former is None or not _is_stricter(policy.enforce, former.enforce):
-            return []
-        name = namespace["metadata"]["name"]
-        return _pods_warnings(name, policy.enforce, self._around.all("pods", name))
+        return _policy(self._context.find("namespaces", "", namespace) or {})
 
 
-# What labels say
+# Labels
 
 
 def _policy(namespace: KubeObject) -> _Policy:
-    """Read the labels; what cannot be read is taken for the strictest, or not warned of."""
+    """Parse the labels; an invalid `enforce` is the strictest level, an invalid `warn` none."""
     labels = (namespace.get("metadata") or {}).get("labels") or {}
     enforce, errors = _standard(labels, "enforce", "restricted")
     _, more = _standard(labels, "audit", "privileged")
     warn, most = _standard(labels, "warn", "privileged")
     is_level_read = labels.get(f"{_LABEL}enforce") in LEVELS
     if is_level_read and f"{_LABEL}warn" not in labels and enforce.strictness > 0:
-        # Whoever enforces a standard is warned of what makes pods that do not meet it.
+        # `warn` defaults to `enforce`, so that workloads that create such pods are reported.
         minor = warn.minor if f"{_LABEL}warn-version" in labels else enforce.minor
         warn = Standard(enforce.level, minor)
     return _Policy(enforce, warn, [*errors, *more, *most])
@@ -140,30 +142,23 @@ def _invalid_label(label: str, value: str, why: str) -> FieldError:
     return invalid(f"metadata.labels[{_LABEL}{label}]", value, why)
 
 
-def _is_stricter(new: Standard, old: Standard) -> bool:
-    """Say whether there may be pods that met the old standard and do not meet the new one."""
-    if new == old or not new.strictness:
-        return False
-    return new.minor != old.minor or new.strictness > old.strictness
-
-
-# What is told of pods
+# Messages
 
 
 def _violation_message(standard: Standard, pod: KubeObject) -> str:
-    """Say how a pod or a template violates a standard; "" if it does not."""
+    """Describe how a pod or a template violates a standard; "" if it does not."""
     found = violations(standard, pod.get("metadata") or {}, pod.get("spec") or {})
-    told = ", ".join(map(str, found))
-    return f"PodSecurity {quoted(str(standard))}: {told}" if found else ""
+    message = ", ".join(map(str, found))
+    return f"PodSecurity {quoted(str(standard))}: {message}" if found else ""
 
 
 def _warnings(standard: Standard, pod: KubeObject) -> list[str]:
-    told = _violation_message(standard, pod)
-    return [f"would violate {told}"] if told else []
+    message = _violation_message(standard, pod)
+    return [f"would violate {message}"] if message else []
 
 
 def _is_significant(new: KubeObject, old: KubeObject) -> bool:
-    """Say whether a pod's update brings in a container or an image."""
+    """Return whether a pod's update adds a container or changes an image."""
     for name in ("containers", "initContainers"):
         if _images(new, name) != _images(old, name):
             return True
@@ -179,16 +174,27 @@ def _images(spec: KubeObject, name: str) -> list[str]:
 
 
 def _pods_warnings(namespace: str, standard: Standard, pods: Iterable[KubeObject]) -> list[str]:
-    """Say which pods of a namespace violate a standard, those of the same sort together."""
-    every = _repeated_controllers_last(pods)
+    """Warn of the pods that violate a standard, grouped by violation."""
+    # One pod of each controller comes first, so that the limit covers as many as possible.
+    representatives, others, known = [], [], set()
+    for pod in pods:
+        owners = pod["metadata"].get("ownerReferences") or ()
+        controller = next((each["uid"] for each in owners if each.get("controller")), None)
+        if controller in known:
+            others.append(pod)
+            continue
+        representatives.append(pod)
+        if controller is not None:
+            known.add(controller)
+    every = representatives + others
     first: dict[str, str] = {}
     count: Counter[str] = Counter()
     for pod in every[:_MAX_PODS]:
         found = violations(standard, pod["metadata"], pod["spec"])
         if found:
-            told, name = ", ".join(each.reason for each in found), pod["metadata"]["name"]
-            first[told] = min(name, first.get(told, name))
-            count[told] += 1
+            reasons, name = ", ".join(each.reason for each in found), pod["metadata"]["name"]
+            first[reasons] = min(name, first.get(reasons, name))
+            count[reasons] += 1
     warnings = []
     if len(every) > _MAX_PODS:
         opening = f"new PodSecurity enforce level only checked against the first {_MAX_PODS}"
@@ -196,26 +202,9 @@ def _pods_warnings(namespace: str, standard: Standard, pods: Iterable[KubeObject
     if first:
         opening = f"existing pods in namespace {quoted(namespace)} violate the new PodSecurity"
         warnings.append(f"{opening} enforce level {quoted(str(standard))}")
-    told_pods = (f"{name}{_others(count[told])}: {told}" for told, name in first.items())
-    return [*warnings, *sorted(told_pods)]
-
-
-def _others(count: int) -> str:
-    if count == 1:
-        return ""
-    return f" (and {count - 1} other {'pod' if count == 2 else 'pods'})"
-
-
-def _repeated_controllers_last(pods: Iterable[KubeObject]) -> list[KubeObject]:
-    """Put the pods that have the controller of an earlier one behind all others."""
-    first, others, known = [], [], set()
-    for pod in pods:
-        owners = pod["metadata"].get("ownerReferences") or ()
-        controller = next((each["uid"] for each in owners if each.get("controller")), None)
-        if controller in known:
-            others.append(pod)
-            continue
-        first.append(pod)
-        if controller is not None:
-            known.add(controller)
-    return first + others
+    lines = []
+    for reasons, name in first.items():
+        more = count[reasons] - 1
+        rest = f" (and {more} other {'pod' if more == 1 else 'pods'})" if more else ""
+        lines.append(f"{name}{rest}: {reasons}")
+    return [*warnings, *sorted(lines)]

@@ -1,8 +1,15 @@
 """
-The checks that the restricted Pod Security Standard has besides: containers that may do little.
-"""
+The additional checks of the restricted Pod Security Standard: hardened containers.
 
-from collections.abc import Iterable
+Follows kubernetes 1.35 k8s.io/pod-security-admission/policy/check_allowPrivilegeEscalation.go
+CheckAllowPrivilegeEscalation;
+k8s.io/pod-security-admission/policy/check_capabilities_restricted.go CheckCapabilitiesRestricted;
+k8s.io/pod-security-admission/policy/check_restrictedVolumes.go CheckRestrictedVolumes;
+k8s.io/pod-security-admission/policy/check_runAsNonRoot.go CheckRunAsNonRoot;
+k8s.io/pod-security-admission/policy/check_runAsUser.go CheckRunAsUser;
+k8s.io/pod-security-admission/policy/check_seccompProfile_restricted.go
+CheckSeccompProfileRestricted.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.plugins.pod_security.baseline import seccomp_profile
@@ -61,8 +68,8 @@ def privilege_escalation(metadata: KubeObject, spec: KubeObject) -> Violation | 
         for name, context in contexts(spec)
         if context.get("allowPrivilegeEscalation") is not False
     ]
-    told = f"{format_containers(names)} must set securityContext.allowPrivilegeEscalation=false"
-    return Violation("allowPrivilegeEscalation != false", told) if names else None
+    message = f"{format_containers(names)} must set securityContext.allowPrivilegeEscalation=false"
+    return Violation("allowPrivilegeEscalation != false", message) if names else None
 
 
 def no_capabilities(metadata: KubeObject, spec: KubeObject) -> Violation | None:
@@ -72,29 +79,27 @@ def no_capabilities(metadata: KubeObject, spec: KubeObject) -> Violation | None:
         for name, context in contexts(spec)
         if "ALL" not in ((context.get("capabilities") or {}).get("drop") or ())
     ]
-    told = []
+    message = []
     if names:
-        told.append(
+        message.append(
             f'{format_containers(names)} must set securityContext.capabilities.drop=["ALL"]'
         )
     if added := adding(spec, ("NET_BIND_SERVICE",)):
-        told.append(added)
-    return Violation("unrestricted capabilities", "; ".join(told)) if told else None
+        message.append(added)
+    return Violation("unrestricted capabilities", "; ".join(message)) if message else None
 
 
 def volume_types(metadata: KubeObject, spec: KubeObject) -> Violation | None:
-    """Refuse volumes that name where they are."""
+    """Reject volumes that name where they are."""
     found = [each for each in spec.get("volumes") or () if not each.keys() & _FREE_VOLUMES]
     names = [each["name"] for each in found]
-    kinds = sorted({_volume_type(each) for each in found})
+    kinds = sorted(
+        {next((key for key in each if key in _OTHER_VOLUMES), "unknown") for each in found}
+    )
     verb = counted("uses", "use", names)
     noun = counted("restricted volume type", "restricted volume types", kinds)
-    told = f"{counted('volume', 'volumes', names)} {listed(names)} {verb} {noun} {listed(kinds)}"
-    return Violation("restricted volume types", told) if found else None
-
-
-def _volume_type(volume: Iterable[str]) -> str:
-    return next((key for key in volume if key in _OTHER_VOLUMES), "unknown")
+    message = f"{counted('volume', 'volumes', names)} {listed(names)} {verb} {noun} {listed(kinds)}"
+    return Violation("restricted volume types", message) if found else None
 
 
 def run_as_non_root(metadata: KubeObject, spec: KubeObject) -> Violation | None:
@@ -107,12 +112,12 @@ def run_as_non_root(metadata: KubeObject, spec: KubeObject) -> Violation | None:
     silent = [name for name, choice in chosen if choice is None]
     if of_pod or not silent:
         return None
-    told = f"pod or {format_containers(silent)} must set securityContext.runAsNonRoot=true"
-    return Violation(_ROOT, told)
+    message = f"pod or {format_containers(silent)} must set securityContext.runAsNonRoot=true"
+    return Violation(_ROOT, message)
 
 
 def run_as_user(metadata: KubeObject, spec: KubeObject) -> Violation | None:
-    """Refuse root as the user."""
+    """Reject root as the user."""
     names = [name for name, context in contexts(spec) if context.get("runAsUser") == 0]
     who = setters(names, is_pod=context_of(spec).get("runAsUser") == 0)
     return Violation("runAsUser=0", f"{who} must not set runAsUser=0") if who else None
@@ -126,5 +131,5 @@ def seccomp_profile_set(metadata: KubeObject, spec: KubeObject) -> Violation | N
     silent = [name for name, context in contexts(spec) if not context.get("seccompProfile")]
     if of_pod or not silent:
         return None
-    told = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-    return Violation("seccompProfile", f"pod or {format_containers(silent)} {told}")
+    message = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+    return Violation("seccompProfile", f"pod or {format_containers(silent)} {message}")

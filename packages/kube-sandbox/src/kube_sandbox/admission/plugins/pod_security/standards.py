@@ -1,8 +1,11 @@
 """
-The Pod Security Standards as a table: which checks there are at which level, and since when.
+The Pod Security Standards as a table: which checks apply at which level, and since which version.
 
-A standard is a level as it was at a minor version of Kubernetes. Of the rows of one name the last
-holds whose version is not after it. The order of rows is that in which violations are told.
+A standard is a level as of a minor version of Kubernetes. Of the rows with one name the last one
+applies whose version is not later. Violations are reported in the order of the rows.
+
+Follows kubernetes 1.35 k8s.io/pod-security-admission/policy/registry.go checkRegistry.EvaluatePod,
+populate.
 """
 
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ from kube_sandbox.admission.plugins.pod_security.restricted import (
     unless_windows,
 )
 
-LEVELS = ("privileged", "baseline", "restricted")  # each takes in those before it
+LEVELS = ("privileged", "baseline", "restricted")  # each includes those before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,14 @@ class Standard:
 
     @property
     def strictness(self) -> int:
-        """Return a number that is the higher, the less is allowed."""
+        """Return the rank of the level; a higher one allows less."""
         return LEVELS.index(self.level)
+
+    def may_reject_more_than(self, other: "Standard") -> bool:
+        """Return whether a pod may meet the other standard and violate this one."""
+        if self == other or not self.strictness:
+            return False
+        return self.minor != other.minor or self.strictness > other.strictness
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +49,7 @@ class _Row:
     name: str
     since: int
     check: PodCheck
-    instead_of: str = ""  # a check of the baseline that need not be asked, too
+    instead_of: str = ""  # the baseline check that this one includes
 
 
 _SYSCTLS = (
@@ -106,8 +115,8 @@ _LAST = max(row.since for row in _ROWS["restricted"])
 
 
 def violations(standard: Standard, metadata: KubeObject, spec: KubeObject) -> list[Violation]:
-    """Return what a standard has against a pod or a template."""
-    # Versions to come are as the last that is known.
+    """Return how a pod or a template violates a standard."""
+    # Later versions are like the last known one.
     minor = _LAST if standard.minor is None else min(standard.minor, _LAST)
     found = (check(metadata, spec) for check in _checks(standard.level, minor))
     return [each for each in found if each is not None]

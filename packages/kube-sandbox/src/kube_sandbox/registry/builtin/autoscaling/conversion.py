@@ -1,7 +1,11 @@
 """
-HorizontalPodAutoscaler in version v1, made of one in v2 and back.
+HorizontalPodAutoscaler v1, converted from v2 and back.
 
-Version 1 knows one metric, how busy the processors are; the others it carries in annotations.
+v1 has one metric, CPU utilization; it keeps all others in annotations.
+
+Follows kubernetes 1.35 pkg/apis/autoscaling/v1/conversion.go
+Convert_autoscaling_HorizontalPodAutoscaler_To_v1_HorizontalPodAutoscaler,
+Convert_v1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler.
 """
 
 import json
@@ -96,7 +100,13 @@ def to_v1(obj: KubeObject) -> KubeObject:
     """Return an autoscaler of v2 as one of v1."""
     spec, status = obj.get("spec", {}), obj.get("status", {})
     metrics = spec.get("metrics", ())
-    found: KubeObject = {**obj, "apiVersion": "autoscaling/v1", "spec": _spec_v1(spec)}
+    spec_v1 = {key: value for key, value in spec.items() if key not in ("metrics", "behavior")}
+    for metric in spec.get("metrics", ()):
+        if _is_cpu(metric):
+            percent = metric["resource"]["target"]["averageUtilization"]
+            spec_v1["targetCPUUtilizationPercentage"] = percent
+            break
+    found: KubeObject = {**obj, "apiVersion": "autoscaling/v1", "spec": spec_v1}
     shown = {key: status[key] for key in _SHARED_STATUS if key in status}
     for each in status.get("currentMetrics") or ():
         busy = each.get("resource", {}).get("current", {}).get("averageUtilization")
@@ -112,8 +122,18 @@ def to_v1(obj: KubeObject) -> KubeObject:
     if "behavior" in spec:
         kind = "autoscaling.HorizontalPodAutoscalerBehavior"
         carried[BEHAVIOR] = internal_form(spec["behavior"], kind)
-    carried[CONDITIONS] = [_condition(each) for each in status.get("conditions", ())]
-    _annotate(found, {key: _dumped(value) for key, value in carried.items() if value})
+    carried[CONDITIONS] = [
+        {key: condition[key] for key in _CONDITION_KEYS if key in condition}
+        for condition in status.get("conditions", ())
+    ]
+    texts: dict[str, str] = {}
+    for key, value in carried.items():
+        if value:
+            text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+            # Go escapes these characters in JSON.
+            text = text.replace("<", "\\u003c").replace(">", "\\u003e")
+            texts[key] = text.replace("&", "\\u0026")
+    _annotate(found, texts)
     return found
 
 
@@ -147,16 +167,6 @@ def to_v2(obj: KubeObject) -> KubeObject:
     return found
 
 
-def _spec_v1(spec: Mapping[str, Any]) -> KubeObject:
-    found = {key: value for key, value in spec.items() if key not in ("metrics", "behavior")}
-    for metric in spec.get("metrics", ()):
-        if _is_cpu(metric):
-            busy = metric["resource"]["target"]["averageUtilization"]
-            found["targetCPUUtilizationPercentage"] = busy
-            break
-    return found
-
-
 def _is_cpu(metric: Mapping[str, Any]) -> bool:
     resource = metric.get("resource") or {}
     return (
@@ -175,11 +185,6 @@ def _annotate(obj: KubeObject, carried: Mapping[str, str]) -> None:
     obj["metadata"] = metadata
 
 
-def _dumped(value: Any) -> str:
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
 def _loaded(annotations: Mapping[str, str], key: str) -> Any:
     try:
         return json.loads(annotations.get(key, "null"))
@@ -187,6 +192,10 @@ def _loaded(annotations: Mapping[str, str], key: str) -> Any:
         return None
 
 
+_CONDITION_KEYS = (
+    *("type", "status", "lastTransitionTime"),
+    *("reason", "message", "observedGeneration"),
+)
 Sources = Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]
 
 
@@ -224,24 +233,16 @@ def _metric_to_v2(metric: Mapping[str, Any], sources: Sources) -> KubeObject:
                 into = into.setdefault(step, {})
             into[path[-1]] = metric[name][key]
         if sources is _SOURCES:
-            part.setdefault("target", {})["type"] = _target_type(name, part["target"])
+            target = part["target"]
+            target["type"] = "AverageValue"
+            if name in ("resource", "containerResource") and "averageUtilization" in target:
+                target["type"] = "Utilization"
+            elif (name == "object" and "averageValue" not in target) or (
+                name == "external" and "value" in target
+            ):
+                target["type"] = "Value"
         found[name] = part
     return found
-
-
-def _target_type(name: str, target: Mapping[str, Any]) -> str:
-    if name == "pods":
-        return "AverageValue"
-    if name in ("resource", "containerResource"):
-        return "Utilization" if "averageUtilization" in target else "AverageValue"
-    if name == "object":
-        return "AverageValue" if "averageValue" in target else "Value"
-    return "Value" if "value" in target else "AverageValue"
-
-
-def _condition(condition: Mapping[str, Any]) -> KubeObject:
-    keys = ("type", "status", "lastTransitionTime", "reason", "message", "observedGeneration")
-    return {key: condition[key] for key in keys if key in condition}
 
 
 def _lowered(value: Any) -> Any:

@@ -1,7 +1,11 @@
 """
-Texts that Go reads into values of its own and writes back in one form: times, durations, bytes.
+Texts that Go decodes into values of its own and encodes in one form: times, durations, bytes.
 
-Each reader returns the form an API server answers with, or raises `GoValueError` with Go's words.
+Each reader returns the form of kube-apiserver's answer, or raises `GoValueError` with Go's message.
+
+Follows kubernetes 1.35 k8s.io/apimachinery/pkg/apis/meta/v1/time.go Time.UnmarshalJSON;
+k8s.io/apimachinery/pkg/apis/meta/v1/micro_time.go MicroTime.UnmarshalJSON; go 1.25 time/format.go
+Parse, ParseDuration; encoding/base64/base64.go Encoding.Decode.
 """
 
 import binascii
@@ -78,18 +82,17 @@ def _time(value: Any, layout: str) -> str | None:
     except ValueError:
         raise _parse_failure(value, layout) from None
     if match[3] != "Z":
-        moment -= _offset(match[3], value, layout)
-    told = moment.replace(microsecond=0).isoformat()
-    found = f"{told}.{match[2]}Z" if is_micro else f"{told}Z"
+        text = match[3]
+        hours, minutes = int(text[1:3]), int(text[4:6])
+        if hours > 24 or minutes > 60:
+            raise GoValueError(
+                f"{_error_prefix(value, layout)}: time zone offset hour out of range"
+            )
+        offset = timedelta(hours=hours, minutes=minutes)
+        moment -= offset if text[0] == "+" else -offset
+    message = moment.replace(microsecond=0).isoformat()
+    found = f"{message}.{match[2]}Z" if is_micro else f"{message}Z"
     return None if found.startswith(_ZERO_TIME[:-1]) and moment.microsecond == 0 else found
-
-
-def _offset(text: str, value: str, layout: str) -> timedelta:
-    hours, minutes = int(text[1:3]), int(text[4:6])
-    if hours > 24 or minutes > 60:
-        raise GoValueError(f"{_error_prefix(value, layout)}: time zone offset hour out of range")
-    found = timedelta(hours=hours, minutes=minutes)
-    return found if text[0] == "+" else -found
 
 
 def _error_prefix(value: str, layout: str) -> str:
@@ -150,26 +153,26 @@ def _wrong_letter(raw: bytes) -> int | None:
             at += 1
             continue
         if letter == 0x3D:
-            return _wrong_padding(raw, at, count)
+            if count < 2:
+                return at
+            rest = [
+                (place, raw[place])
+                for place in range(at + 1, len(raw))
+                if raw[place] not in b"\r\n"
+            ]
+            if count == 2:
+                if not rest:
+                    return len(raw)
+                if rest[0][1] != 0x3D:
+                    return rest[0][0] - 1 if rest[0][0] == at + 1 else rest[0][0]
+                rest = rest[1:]
+            return rest[0][0] if rest else None
         if letter not in _BASE64_LETTERS:
             return at
         count = (count + 1) % 4
         at += 1
     # Go points to where the unfinished group began.
     return None if not count else len(raw) - count
-
-
-def _wrong_padding(raw: bytes, at: int, count: int) -> int | None:
-    if count < 2:
-        return at
-    rest = [(place, raw[place]) for place in range(at + 1, len(raw)) if raw[place] not in b"\r\n"]
-    if count == 2:
-        if not rest:
-            return len(raw)
-        if rest[0][1] != 0x3D:
-            return rest[0][0] - 1 if rest[0][0] == at + 1 else rest[0][0]
-        rest = rest[1:]
-    return rest[0][0] if rest else None
 
 
 _DURATION = re.compile(r"([-+]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)")
@@ -198,21 +201,16 @@ def duration(value: Any) -> str:
         whole, _, part = amount.partition(".")
         nanos += int(whole or 0) * _NANOS[unit]
         nanos += int(part or 0) * _NANOS[unit] // 10 ** len(part)
-    return ("-" if match[1] == "-" and nanos else "") + _duration_text(nanos)
-
-
-def _duration_text(nanos: int) -> str:
     if not nanos:
         return "0s"
+    sign = "-" if match[1] == "-" else ""
     for unit in ("ns", "µs", "ms"):
         if nanos < 1000 * _NANOS[unit]:
-            return _fraction(nanos, _NANOS[unit]) + unit
+            return f"{sign}{_fraction(nanos, _NANOS[unit])}{unit}"
     minutes, rest = divmod(nanos, 60 * 10**9)
     hours, minutes = divmod(minutes, 60)
-    seconds = f"{_fraction(rest, 10**9)}s"
-    if hours:
-        return f"{hours}h{minutes}m{seconds}"
-    return f"{minutes}m{seconds}" if minutes else seconds
+    text = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{sign}{text}{_fraction(rest, 10**9)}s"
 
 
 def _fraction(nanos: int, unit: int) -> str:

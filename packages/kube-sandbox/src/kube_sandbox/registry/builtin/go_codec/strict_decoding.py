@@ -1,8 +1,11 @@
 """
-What strict decoding minds in the text of a body: fields nobody knows, and fields that stand twice.
+Strict decoding of a body's text: unknown fields and duplicate fields.
 
-The second can only be seen in the text: a parsed object has forgotten it. Most texts have neither,
-so it is first asked whether there is anything to tell.
+Duplicates are only visible in the text, not in the parsed object. Most bodies have neither, so that
+is checked first.
+
+Follows sigs.k8s.io/json 2d320260d730 json.go UnmarshalStrict; kubernetes 1.35
+k8s.io/apimachinery/pkg/runtime/serializer/json/json.go Serializer.unmarshal.
 """
 
 import json
@@ -21,14 +24,19 @@ def strict_errors(node: int | None, raw: bytes) -> list[str]:
 
 def _find_errors(node: int | None, raw: bytes) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    _walk(node, _pairs(raw), "", found)
+    _walk(node, json.loads(raw, object_pairs_hook=_Pairs), "", found)
     return list(dict.fromkeys(found))[:MAX_STRICT_ERRORS]
 
 
 def has_duplicates(raw: bytes) -> bool:
-    """Say whether a key stands twice in some object of a JSON text."""
+    """Return whether a key stands twice in some object of a JSON text."""
+
+    def reject_duplicates(pairs: list[tuple[str, Any]]) -> None:
+        if len(pairs) > 1 and len({key for key, _ in pairs}) != len(pairs):
+            raise _DuplicateFieldError
+
     try:
-        json.loads(raw, object_pairs_hook=_no_duplicates)
+        json.loads(raw, object_pairs_hook=reject_duplicates)
     except _DuplicateFieldError:
         return True
     except ValueError:
@@ -47,17 +55,8 @@ class _DuplicateFieldError(Exception):
     """A key stands twice."""
 
 
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> None:
-    if len(pairs) > 1 and len({key for key, _ in pairs}) != len(pairs):
-        raise _DuplicateFieldError
-
-
 class _Pairs(list[tuple[str, Any]]):
     """An object with all its keys, also those that stand twice."""
-
-
-def _pairs(raw: bytes) -> Any:
-    return json.loads(raw, object_pairs_hook=_Pairs)
 
 
 def _walk(index: int | None, value: Any, path: str, found: list[tuple[str, str]]) -> None:

@@ -1,8 +1,8 @@
 """
-The Go types of the built-in kinds, as data: what is in a struct, and what nothing is written as.
+The Go types of the built-in kinds, as data.
 
-A node is a list: its sort, how Go prints it, and for lists, maps and pointers the number of what
-they hold; for structs their fields and what is written of one that holds nothing.
+A node is a list: its kind, how Go prints it, and for lists, maps and pointers the number of their
+element; for structs their fields and what is written of an empty one.
 """
 
 import zlib

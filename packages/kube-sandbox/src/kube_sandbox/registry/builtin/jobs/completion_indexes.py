@@ -1,4 +1,9 @@
-"""Lists of indexes of a Job as its status writes them: `1,3-5,7`."""
+"""
+Completion indexes as the status of a Job writes them: `1,3-5,7`.
+
+Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go validateIndexesFormat,
+parseIndexInterval, validateFailedIndexesNotOverlapCompleted.
+"""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +19,8 @@ def count_indexes(text: str, completions: int) -> int:
     """Return how many indexes a list has."""
     total, last = 0, -1
     is_first = True
-    for first, final in _intervals(text, completions):
+    for part in text.split(",") if text else ():
+        first, final = _interval(part, completions)
         if not is_first and last >= first:
             raise WrongIndexesError(f"non-increasing order, previous: {last}, current: {first}")
         is_first, last = False, final
@@ -41,11 +47,6 @@ def _readable(text: str, completions: int) -> Iterator[tuple[int, int]]:
             continue
 
 
-def _intervals(text: str, completions: int) -> Iterator[tuple[int, int]]:
-    for part in text.split(",") if text else ():
-        yield _interval(part, completions)
-
-
 def _interval(text: str, completions: int) -> tuple[int, int]:
     parts = text.split("-")
     if len(parts) > 2:
@@ -53,17 +54,15 @@ def _interval(text: str, completions: int) -> tuple[int, int]:
             f'the fragment "{text}" violates the requirement that an index interval can have '
             "at most two parts separated by '-'"
         )
-    numbers = [_index(each, completions) for each in parts]
+    numbers: list[int] = []
+    for each in parts:
+        if not _NUMBER.fullmatch(each):
+            raise WrongIndexesError(f'cannot convert string to integer for index: "{each}"')
+        if int(each) >= completions:
+            raise WrongIndexesError(f'too large index: "{each}"')
+        numbers.append(int(each))
     if len(numbers) == 2 and numbers[0] >= numbers[1]:
         raise WrongIndexesError(
             f"non-increasing order, previous: {numbers[0]}, current: {numbers[1]}"
         )
     return numbers[0], numbers[-1]
-
-
-def _index(text: str, completions: int) -> int:
-    if not _NUMBER.fullmatch(text):
-        raise WrongIndexesError(f'cannot convert string to integer for index: "{text}"')
-    if int(text) >= completions:
-        raise WrongIndexesError(f'too large index: "{text}"')
-    return int(text)

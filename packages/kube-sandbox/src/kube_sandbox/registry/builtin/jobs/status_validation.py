@@ -1,5 +1,8 @@
 """
-What is wrong with the changed status of a Job: a job that is finished stays so.
+Validation of a changed Job status: a finished Job stays finished.
+
+Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go ValidateJobUpdateStatus,
+validateJobStatus; pkg/registry/batch/job/strategy.go getStatusValidationOptions.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,23 +26,11 @@ _TERMINAL = ("Failed", "Complete", "FailureTarget")
 
 
 def check_job_status(new: KubeObject, old: KubeObject) -> Errors:
-    """Return what is wrong with a changed status."""
+    """Return the errors in a changed status."""
     status, before = new.get("status", {}), old.get("status", {})
-    found = nonnegatives(status, _NUMBERS, "status") + _uncounted(status.get(_UNCOUNTED, {}))
-    judged = _Change(new["spec"], status, before)
-    return [
-        *found,
-        *judged.conditions(),
-        *judged.finished(),
-        *judged.indexes(),
-        *judged.pods(),
-        *judged.success(),
-        *judged.transition(),
-    ]
-
-
-def _uncounted(pods: Mapping[str, Any]) -> Errors:
     found: Errors = []
+    found += nonnegatives(status, _NUMBERS, "status")
+    pods = status.get(_UNCOUNTED, {})
     seen: set[str] = set()
     for part in ("succeeded", "failed"):
         for index, uid in enumerate(pods.get(part, ())):
@@ -49,7 +40,16 @@ def _uncounted(pods: Mapping[str, Any]) -> Errors:
             elif uid in seen:
                 found.append(duplicate(where, uid))
             seen.add(uid)
-    return found
+    change = _Change(new["spec"], status, before)
+    return [
+        *found,
+        *change.conditions(),
+        *change.finished(),
+        *change.indexes(),
+        *change.pods(),
+        *change.success(),
+        *change.transition(),
+    ]
 
 
 def _is_condition_true(status: Mapping[str, Any], kind: str, state: str = "True") -> bool:
@@ -59,8 +59,8 @@ def _is_condition_true(status: Mapping[str, Any], kind: str, state: str = "True"
     )
 
 
-def _invalid(told: str) -> FieldError:
-    return FieldError(ErrorType.INVALID, "status.conditions", detail=told)
+def _invalid(message: str) -> FieldError:
+    return FieldError(ErrorType.INVALID, "status.conditions", detail=message)
 
 
 class _Change:
@@ -80,56 +80,53 @@ class _Change:
         self.is_indexed = spec.get("completionMode") == "Indexed"
 
     def turned(self, *kinds: str) -> bool:
-        """Say whether one of these conditions came or went."""
+        """Return whether one of these conditions came or went."""
         return any(
             _is_condition_true(self.status, each) != _is_condition_true(self.before, each)
             for each in kinds
         )
 
     def changed(self, *keys: str) -> bool:
-        """Say whether one of these fields changed."""
+        """Return whether one of these fields changed."""
         return any(self.status.get(key) != self.before.get(key) for key in keys)
 
     @property
     def finish_changed(self) -> bool:
-        """Say whether the job is finished now and was not, or was and is not."""
+        """Return whether the job is finished now and was not, or was and is not."""
         was = _is_condition_true(self.before, "Complete") or _is_condition_true(
             self.before, "Failed"
         )
         return was != self.is_finished
 
     def conditions(self) -> Iterator[FieldError]:
-        """Judge which conditions stand together."""
+        """Validate which conditions stand together."""
         if self.is_complete and self.is_failed and self.turned("Complete", "Failed"):
             yield _invalid("cannot set Complete=True and Failed=true conditions")
         if self.is_complete and self.is_failing and self.turned("Complete", "FailureTarget"):
             yield _invalid("cannot set Complete=True and FailureTarget=true conditions")
-        yield from self._times()
-        fails = self.turned("Failed") or self.changed("failedIndexes")
-        if self.is_failed and not self.is_failing and fails:
-            told = "cannot set Failed=True condition without the FailureTarget=true condition"
-            yield _invalid(told)
-        if self.is_complete and not self.is_met and self.turned("Complete", "SuccessCriteriaMet"):
-            told = (
-                "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"
-            )
-            yield _invalid(told)
-
-    def _times(self) -> Iterator[FieldError]:
         completion, start = self.status.get("completionTime"), self.status.get("startTime")
         at = "status.completionTime"
         if self.turned("Complete") or self.changed("completionTime"):
             if completion is not None and not self.is_complete:
-                told = "cannot set completionTime when there is no Complete=True condition"
-                yield invalid(at, completion, told)
+                message = "cannot set completionTime when there is no Complete=True condition"
+                yield invalid(at, completion, message)
             if completion is None and self.is_complete:
                 yield required(at, "completionTime is required for Complete jobs")
         moved = self.changed("startTime", "completionTime")
         if moved and start and completion and completion < start:
             yield invalid(at, completion, "must be equal to or after `startTime`")
+        fails = self.turned("Failed") or self.changed("failedIndexes")
+        if self.is_failed and not self.is_failing and fails:
+            message = "cannot set Failed=True condition without the FailureTarget=true condition"
+            yield _invalid(message)
+        if self.is_complete and not self.is_met and self.turned("Complete", "SuccessCriteriaMet"):
+            message = (
+                "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"
+            )
+            yield _invalid(message)
 
     def finished(self) -> Iterator[FieldError]:
-        """Judge what a finished job cannot have, or must have."""
+        """Validate what a finished job cannot have, or must have."""
         if not self.is_finished:
             return
         status = self.status
@@ -144,11 +141,11 @@ class _Change:
             yield invalid(f"status.{_UNCOUNTED}", shown, "must be empty for finished job")
 
     def _finishes(self, key: str) -> bool:
-        """Say whether the job finishes by this change, or a field of it changes."""
+        """Return whether the job finishes by this change, or a field of it changes."""
         return self.finish_changed or self.changed(key)
 
     def indexes(self) -> Iterator[FieldError]:
-        """Judge which indexes are said to be done, and which to have failed."""
+        """Validate which indexes are said to be done, and which to have failed."""
         done, failed = self.status.get("completedIndexes", ""), self.status.get("failedIndexes")
         completions = self.spec.get("completions")
         by_index = "backoffLimitPerIndex" in self.spec
@@ -161,35 +158,35 @@ class _Change:
         if completions is not None and by_index and failed is not None and failed_changed:
             yield from _unreadable("failedIndexes", failed, completions)
         if done and not self.is_indexed and done_changed:
-            told = "cannot set non-empty completedIndexes when non-indexed completion mode"
-            yield invalid("status.completedIndexes", done, told)
+            message = "cannot set non-empty completedIndexes when non-indexed completion mode"
+            yield invalid("status.completedIndexes", done, message)
         if failed is not None and not by_index and failed_changed:
-            told = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
-            yield invalid("status.failedIndexes", failed, told)
+            message = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
+            yield invalid("status.failedIndexes", failed, message)
         if completions is not None and failed is not None and (done_changed or failed_changed):
             shared = overlap(done, failed, completions)
             if shared is not None:
-                told = f"failedIndexes and completedIndexes overlap at index: {shared}"
-                yield invalid("status.failedIndexes", failed, told)
+                message = f"failedIndexes and completedIndexes overlap at index: {shared}"
+                yield invalid("status.failedIndexes", failed, message)
 
     def pods(self) -> Iterator[FieldError]:
-        """Judge the numbers of pods."""
+        """Validate the numbers of pods."""
         status = self.status
         terminating = status.get("terminating", 0)
         if self.is_finished and terminating > 0 and self._finishes("terminating"):
-            told = "terminating>0 is invalid for finished job"
-            yield invalid("status.terminating", terminating, told)
+            message = "terminating>0 is invalid for finished job"
+            yield invalid("status.terminating", terminating, message)
         ready = status.get("ready")
         if (
             ready is not None
             and ready > status.get("active", 0)
             and self.changed("ready", "active")
         ):
-            told = "cannot set more ready pods than active"
-            yield invalid("status.ready", ready, told)
+            message = "cannot set more ready pods than active"
+            yield invalid("status.ready", ready, message)
 
     def success(self) -> Iterator[FieldError]:
-        """Judge what goes with success that is certain."""
+        """Validate SuccessCriteriaMet against the other conditions."""
         if self.is_met and self.is_failed:
             yield _invalid("cannot set SuccessCriteriaMet=True and Failed=true conditions")
         if self.is_met and self.is_failing:
@@ -200,22 +197,27 @@ class _Change:
             )
 
     def transition(self) -> Iterator[FieldError]:
-        """Judge what cannot be taken back."""
+        """Validate what cannot be taken back."""
         status, before = self.status, self.before
         for kind in _TERMINAL:
             if _is_condition_true(before, kind) and not _is_condition_true(status, kind):
                 yield _invalid(f"cannot disable the terminal {kind}=True condition")
         if status.get("failed", 0) < before.get("failed", 0):
-            told = "cannot decrease the failed counter"
-            yield invalid("status.failed", status.get("failed", 0), told)
+            message = "cannot decrease the failed counter"
+            yield invalid("status.failed", status.get("failed", 0), message)
         elastic = self.is_indexed and self.spec.get("completions") == self.spec.get("parallelism")
         if status.get("succeeded", 0) < before.get("succeeded", 0) and not elastic:
-            told = "cannot decrease the succeeded counter"
-            yield invalid("status.succeeded", status.get("succeeded", 0), told)
+            message = "cannot decrease the succeeded counter"
+            yield invalid("status.succeeded", status.get("succeeded", 0), message)
         completion = status.get("completionTime")
         if completion and before.get("completionTime") not in (None, completion):
             yield invalid("status.completionTime", completion, IMMUTABLE)
-        yield from self._start()
+        resumes = _is_condition_true(before, "Suspended") and _is_condition_true(
+            status, "Suspended", "False"
+        )
+        is_start_changed = "startTime" in before and self.changed("startTime") and not resumes
+        if is_start_changed and not self.spec.get("suspend"):
+            yield required("status.startTime", "startTime cannot be removed for unsuspended job")
         was_met = _is_condition_true(before, "SuccessCriteriaMet")
         if was_met and not self.is_met:
             yield _invalid("cannot disable the SuccessCriteriaMet=True condition")
@@ -223,15 +225,6 @@ class _Change:
             yield _invalid(
                 "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"
             )
-
-    def _start(self) -> Iterator[FieldError]:
-        resumes = _is_condition_true(self.before, "Suspended") and _is_condition_true(
-            self.status, "Suspended", "False"
-        )
-        if "startTime" not in self.before or not self.changed("startTime") or resumes:
-            return
-        if not self.spec.get("suspend"):
-            yield required("status.startTime", "startTime cannot be removed for unsuspended job")
 
 
 def _unreadable(key: str, text: str, completions: int) -> Iterator[FieldError]:

@@ -1,4 +1,11 @@
-"""Job."""
+"""
+Job.
+
+Follows kubernetes 1.35 pkg/registry/batch/job/strategy.go jobStrategy.PrepareForCreate,
+generateSelector; pkg/apis/batch/v1/defaults.go SetDefaults_Job;
+pkg/apis/batch/validation/validation.go ValidateJob, ValidateJobSpecUpdate; pkg/api/job/warnings.go
+WarningsForJobSpec.
+"""
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.internal_json import format_internal, format_selector
@@ -13,7 +20,7 @@ from kube_sandbox.registry.builtin.pods.template_strategy import (
     selects,
 )
 from kube_sandbox.registry.builtin.pods.warnings import template_warnings
-from kube_sandbox.registry.field_errors import FieldError, invalid, required
+from kube_sandbox.registry.field_errors import invalid, required
 from kube_sandbox.registry.name_validation import dns_label
 from kube_sandbox.registry.object_meta import IMMUTABLE, immutable, label_selector
 from kube_sandbox.registry.strategy import Errors, RequestContext
@@ -30,7 +37,7 @@ _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 
 
 def default_job_spec(spec: KubeObject) -> None:
-    """Fill in what is left out of a job that is to run."""
+    """Set defaults of a job that is to run."""
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = 1
     spec.setdefault("parallelism", 1)
@@ -45,7 +52,7 @@ def default_job_spec(spec: KubeObject) -> None:
 
 
 def default_conditions(spec: KubeObject) -> None:
-    """Fill in which state of a condition a rule about failed pods means."""
+    """Default which state of a condition a rule about failed pods means."""
     for rule in spec.get("podFailurePolicy", {}).get("rules") or ():
         for pattern in rule.get("onPodConditions", ()):
             pattern["status"] = pattern.get("status") or "True"
@@ -55,7 +62,7 @@ class Jobs(TemplateStrategy):
     """Pods that run to an end."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out; the labels of the template are also the job's."""
+        """Set defaults; the labels of the template are also the job's."""
         spec = obj.setdefault("spec", {})
         default_job_spec(spec)
         default_conditions(spec)
@@ -66,23 +73,75 @@ class Jobs(TemplateStrategy):
         """Begin with labels and a selector that only this job has."""
         spec = obj["spec"]
         if not spec.get("manualSelector"):
-            _select_by_uid(obj)
+            metadata, spec = obj["metadata"], obj["spec"]
+            labels = spec["template"]["metadata"].get("labels", {})
+            shared = metadata.get("labels") is labels
+            labels = spec["template"]["metadata"]["labels"] = dict(labels)
+            for key in _NAME_LABELS:
+                labels.setdefault(key, metadata.get("name", ""))
+            for key in _UID_LABELS:
+                labels.setdefault(key, metadata.get("uid", ""))
+            if shared:
+                metadata["labels"] = dict(labels)
+            spec.setdefault("selector", {}).setdefault("matchLabels", {}).setdefault(
+                _UID, metadata.get("uid", "")
+            )
         super().prepare_create(obj, occasion)
         _label(obj)
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge a job by itself."""
-        return _generated(obj) + _spec(obj["spec"]) + _hostnames(obj)
+        """Validate a job by itself."""
+        errors: Errors = []
+        spec, name, uid = (
+            obj["spec"],
+            obj["metadata"].get("name", ""),
+            obj["metadata"].get("uid", ""),
+        )
+        selector = spec.get("selector")
+        if not spec.get("manualSelector") and selector is not None:
+            # The server has generated these labels and the selector.
+            labels = spec["template"].get("metadata", {}).get("labels", {})
+            generated = {"controller-uid": uid, "job-name": name, _UID: uid, _NAME: name}
+            for key, value in generated.items():
+                at, message = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
+                if key not in labels:
+                    errors.append(required(at, message))
+                elif labels[key] != value:
+                    errors.append(invalid(at, labels, message))
+            if is_valid_selector(selector) and not selects(selector, generated):
+                message = "`selector` not auto-generated"
+                errors.append(invalid("spec.selector", format_selector(selector), message))
+        errors += _spec(spec)
+        completions = spec.get("completions", 0)
+        if spec.get("completionMode") == "Indexed" and completions > 0:
+            last = f"{name}-{completions - 1}"
+            if dns_label(last):
+                message = f"will not able to create pod with invalid DNS label: {last}"
+                errors.append(invalid("metadata.name", name, message))
+        return errors
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
     ) -> Errors:
-        """Return what is wrong with a changed job; the spec is judged twice, as ever."""
+        """Return the errors in a changed job; the spec is validated twice, as upstream."""
         found = self.changed_meta(new, old)
         if subresource == "status":
             return found + check_job_status(new, old)
-        found = self.checked_meta(new) + self.check(new) + found
-        return found + _spec(new["spec"]) + _changes(new, old)
+        spec, before = new["spec"], old["spec"]
+        found = self.checked_meta(new) + self.check(new) + found + _spec(spec)
+        at, wanted = "spec.completions", spec.get("completions")
+        if wanted != before.get("completions"):
+            if spec.get("completionMode") != "Indexed":
+                found.append(invalid(at, wanted, IMMUTABLE))
+            elif wanted is not None and wanted != spec.get("parallelism"):
+                message = "can only be modified in tandem with spec.parallelism"
+                found.append(invalid(at, wanted, message))
+        found += same_selector(new, old) + _template(new, old)
+        found += _check_unchanged(spec, before, "completionMode")
+        found += _check_policy_unchanged(spec, before, "podFailurePolicy", "batch.PodFailurePolicy")
+        found += _check_unchanged(spec, before, "backoffLimitPerIndex")
+        found += _check_unchanged(spec, before, "managedBy")
+        return found + _check_policy_unchanged(spec, before, "successPolicy", "batch.SuccessPolicy")
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
         """Warn of a spec that is new."""
@@ -117,45 +176,6 @@ def _label(obj: KubeObject) -> None:
         obj["metadata"]["labels"] = labels
 
 
-def _select_by_uid(obj: KubeObject) -> None:
-    metadata, spec = obj["metadata"], obj["spec"]
-    labels = spec["template"]["metadata"].get("labels", {})
-    shared = metadata.get("labels") is labels
-    labels = spec["template"]["metadata"]["labels"] = dict(labels)
-    for key in _NAME_LABELS:
-        labels.setdefault(key, metadata.get("name", ""))
-    for key in _UID_LABELS:
-        labels.setdefault(key, metadata.get("uid", ""))
-    if shared:
-        metadata["labels"] = dict(labels)
-    spec.setdefault("selector", {}).setdefault("matchLabels", {}).setdefault(
-        _UID, metadata.get("uid", "")
-    )
-
-
-def _generated(obj: KubeObject) -> Errors:
-    """Judge labels and selector that the server has set, unless somebody else did."""
-    metadata, spec = obj["metadata"], obj["spec"]
-    selector = spec.get("selector")
-    if spec.get("manualSelector") or selector is None:
-        return []
-    uid, name = metadata.get("uid", ""), metadata.get("name", "")
-    labels = spec["template"].get("metadata", {}).get("labels", {})
-    wanted = {"controller-uid": uid, "job-name": name, _UID: uid, _NAME: name}
-    found = [error for key, value in wanted.items() for error in _has_label(labels, key, value)]
-    if is_valid_selector(selector) and not selects(selector, wanted):
-        told = "`selector` not auto-generated"
-        found.append(invalid("spec.selector", format_selector(selector), told))
-    return found
-
-
-def _has_label(labels: dict[str, str], key: str, value: str) -> list[FieldError]:
-    at, told = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
-    if key not in labels:
-        return [required(at, told)]
-    return [] if labels[key] == value else [invalid(at, labels, told)]
-
-
 def _spec(spec: KubeObject) -> Errors:
     found = check_job_spec(spec, "spec")
     selector = spec.get("selector")
@@ -169,29 +189,6 @@ def _spec(spec: KubeObject) -> Errors:
     return found
 
 
-def _hostnames(obj: KubeObject) -> Errors:
-    spec, name = obj["spec"], obj["metadata"].get("name", "")
-    completions = spec.get("completions", 0)
-    if spec.get("completionMode") != "Indexed" or completions <= 0:
-        return []
-    last = f"{name}-{completions - 1}"
-    if not dns_label(last):
-        return []
-    told = f"will not able to create pod with invalid DNS label: {last}"
-    return [invalid("metadata.name", name, told)]
-
-
-def _changes(new: KubeObject, old: KubeObject) -> Errors:
-    spec, before = new["spec"], old["spec"]
-    found = _completions(spec, before) + same_selector(new, old) + _template(new, old)
-    found += _check_unchanged(spec, before, "completionMode")
-    found += _check_policy_unchanged(spec, before, "podFailurePolicy", "batch.PodFailurePolicy")
-    found += _check_unchanged(spec, before, "backoffLimitPerIndex") + _check_unchanged(
-        spec, before, "managedBy"
-    )
-    return found + _check_policy_unchanged(spec, before, "successPolicy", "batch.SuccessPolicy")
-
-
 def _check_unchanged(spec: KubeObject, before: KubeObject, key: str) -> Errors:
     return immutable(spec.get(key), before.get(key), f"spec.{key}")
 
@@ -202,43 +199,28 @@ def _check_policy_unchanged(spec: KubeObject, before: KubeObject, key: str, name
     return [invalid(f"spec.{key}", format_internal(spec.get(key), name), IMMUTABLE)]
 
 
-def _completions(spec: KubeObject, before: KubeObject) -> Errors:
-    at, wanted = "spec.completions", spec.get("completions")
-    if wanted == before.get("completions"):
-        return []
-    if spec.get("completionMode") != "Indexed":
-        return [invalid(at, wanted, IMMUTABLE)]
-    if wanted is None or wanted == spec.get("parallelism"):
-        return []
-    return [invalid(at, wanted, "can only be modified in tandem with spec.parallelism")]
-
-
 def _template(new: KubeObject, old: KubeObject) -> Errors:
     template, before = new["spec"]["template"], old["spec"]["template"]
     if old["spec"].get("suspend") and "startTime" not in old.get("status", {}):
-        before = _with_scheduling_fields(template, before)
+        # The former template with what may change of one that has not started.
+        spec = {key: value for key, value in before["spec"].items() if key not in _SCHEDULING}
+        spec |= {key: template["spec"][key] for key in _SCHEDULING if key in template["spec"]}
+        others, wanted = dict(spec.pop("affinity", {})), template["spec"].get("affinity", {})
+        others.pop("nodeAffinity", None)
+        if "nodeAffinity" in wanted:
+            others["nodeAffinity"] = wanted["nodeAffinity"]
+        if others or "affinity" in template["spec"]:
+            spec["affinity"] = others
+        metadata = {
+            key: value
+            for key, value in before["metadata"].items()
+            if key not in ("labels", "annotations")
+        }
+        for key in ("labels", "annotations"):
+            if key in template["metadata"]:
+                metadata[key] = template["metadata"][key]
+        before = {**before, "metadata": metadata, "spec": spec}
     if template == before:
         return []
     shown = format_internal(template, "core.PodTemplateSpec")
     return [invalid("spec.template", shown, IMMUTABLE)]
-
-
-def _with_scheduling_fields(template: KubeObject, before: KubeObject) -> KubeObject:
-    """Return the former template with what may change of one that has not started."""
-    spec = {key: value for key, value in before["spec"].items() if key not in _SCHEDULING}
-    spec |= {key: template["spec"][key] for key in _SCHEDULING if key in template["spec"]}
-    others, wanted = dict(spec.pop("affinity", {})), template["spec"].get("affinity", {})
-    others.pop("nodeAffinity", None)
-    if "nodeAffinity" in wanted:
-        others["nodeAffinity"] = wanted["nodeAffinity"]
-    if others or "affinity" in template["spec"]:
-        spec["affinity"] = others
-    metadata = {
-        key: value
-        for key, value in before["metadata"].items()
-        if key not in ("labels", "annotations")
-    }
-    for key in ("labels", "annotations"):
-        if key in template["metadata"]:
-            metadata[key] = template["metadata"][key]
-    return {**before, "metadata": metadata, "spec": spec}

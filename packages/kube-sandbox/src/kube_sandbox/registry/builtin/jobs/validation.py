@@ -1,8 +1,11 @@
 """
-What is wrong with the spec of a Job, alone or in a CronJob.
+Validation of the spec of a Job, alone or in a CronJob.
+
+Follows kubernetes 1.35 pkg/apis/batch/validation/validation.go ValidateJobSpec,
+validatePodFailurePolicy, validateSuccessPolicy.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
@@ -39,17 +42,27 @@ _MAX_PARALLELISM_FOR_MANY = 10_000
 _MOST_RULES, _MOST_CODES, _MOST_PATTERNS = 20, 255, 20
 _MAX_MANAGER_LENGTH = 63
 _MAX_INDEXES_LENGTH = 64 * 1024
+_NO_MANAGER = 'must be a domain-prefixed path (such as "acme.io/foo")'
 _NEEDS_INDEXES = "requires indexed completion mode"
 
 
 def check_job_spec(spec: KubeObject, at: str) -> Errors:
-    """Return what is wrong with the spec of a job, without its selector."""
+    """Return the errors in the spec of a job, without its selector."""
     found = nonnegatives(spec, _NUMBERS, at)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
-        told = "when maxFailedIndexes is specified"
-        found.append(required(f"{at}.backoffLimitPerIndex", told))
+        found.append(required(f"{at}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
     if (manager := spec.get("managedBy")) is not None:
-        found += _manager(manager, f"{at}.managedBy")
+        where = f"{at}.managedBy"
+        domain, slash, path = manager.partition("/")
+        if not manager:
+            found.append(required(where))
+        elif not slash or not domain or not path:
+            found.append(invalid(where, manager, _NO_MANAGER))
+        else:
+            found += [invalid(where, domain, each) for each in dns_subdomain(domain)]
+            found += [invalid(where, path, each) for each in http_path(path)]
+        if len(manager) > _MAX_MANAGER_LENGTH:
+            found.append(too_long(where, _MAX_MANAGER_LENGTH))
     mode = spec.get("completionMode")
     found += choice(mode, ("NonIndexed", "Indexed"), f"{at}.completionMode")
     if mode == "Indexed":
@@ -60,24 +73,26 @@ def check_job_spec(spec: KubeObject, at: str) -> Errors:
             for key in ("backoffLimitPerIndex", "maxFailedIndexes")
             if key in spec
         ]
-    found += _policies(spec, at)
+    failure, success = spec.get("podFailurePolicy"), spec.get("successPolicy")
+    if failure is not None:
+        found += _failure_policy(failure.get("rules") or (), spec, f"{at}.podFailurePolicy.rules")
+    if success is not None and mode != "Indexed":
+        shown = format_internal(success, "batch.SuccessPolicy")
+        found.append(invalid(f"{at}.successPolicy", shown, _NEEDS_INDEXES))
+    elif success is not None:
+        found += _success_policy(success.get("rules") or (), spec, f"{at}.successPolicy.rules")
+    known = ("Failed", "TerminatingOrFailed") if failure is None else ("Failed",)
+    found += choice(spec.get("podReplacementPolicy"), known, f"{at}.podReplacementPolicy")
     found += check_template(spec.get("template", {}), f"{at}.template")
-    return found + _restart_policy(spec, f"{at}.template.spec.restartPolicy")
-
-
-def _manager(name: str, at: str) -> Errors:
-    """Judge who is to care for a job: a domain and a path."""
-    domain, slash, path = name.partition("/")
-    if not name:
-        found = [required(at)]
-    elif not slash or not domain or not path:
-        told = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        found = [invalid(at, name, told)]
-    else:
-        found = [invalid(at, domain, each) for each in dns_subdomain(domain)]
-        found += [invalid(at, path, each) for each in http_path(path)]
-    if len(name) > _MAX_MANAGER_LENGTH:
-        found.append(too_long(at, _MAX_MANAGER_LENGTH))
+    where = f"{at}.template.spec.restartPolicy"
+    policy = spec.get("template", {}).get("spec", {}).get("restartPolicy", "")
+    if policy in ("", "Always"):
+        found.append(required(where, 'valid values: "OnFailure", "Never"'))
+    elif policy not in ("OnFailure", "Never"):
+        found.append(not_supported(where, policy, ("OnFailure", "Never")))
+    elif "podFailurePolicy" in spec and policy != "Never":
+        message = 'only "Never" is supported when podFailurePolicy is specified'
+        found.append(invalid(where, policy, message))
     return found
 
 
@@ -88,68 +103,26 @@ def _indexed(spec: KubeObject, at: str) -> Errors:
     if completions is None:
         found.append(required(f"{at}.completions", "when completion mode is Indexed"))
     if at_once > _MOST_AT_ONCE:
-        told = f"must be less than or equal to {_MOST_AT_ONCE} when completion mode is Indexed"
-        found.append(invalid(f"{at}.parallelism", at_once, told))
+        message = f"must be less than or equal to {_MOST_AT_ONCE} when completion mode is Indexed"
+        found.append(invalid(f"{at}.parallelism", at_once, message))
     if completions is not None and failed is not None and failed > completions:
-        told = "must be less than or equal to completions"
-        found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
+        message = "must be less than or equal to completions"
+        found.append(invalid(f"{at}.maxFailedIndexes", failed, message))
     if failed is not None and failed > _MOST_FAILED:
-        told = f"must be less than or equal to {_MOST_FAILED}"
-        found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
+        message = f"must be less than or equal to {_MOST_FAILED}"
+        found.append(invalid(f"{at}.maxFailedIndexes", failed, message))
     if (completions or 0) > _MANY_COMPLETIONS and "backoffLimitPerIndex" in spec:
-        found += _check_large_job(at_once, failed, at)
-    return found
-
-
-def _check_large_job(at_once: int, failed: int | None, at: str) -> Errors:
-    found: Errors = []
-    told = (
-        f"must be less than or equal to {_MAX_PARALLELISM_FOR_MANY} when completions are above "
-        f"{_MANY_COMPLETIONS} and used with backoff limit per index"
-    )
-    if failed is None:
-        text = f"must be specified when completions is above {_MANY_COMPLETIONS}"
-        found.append(required(f"{at}.maxFailedIndexes", text))
-    if at_once > _MAX_PARALLELISM_FOR_MANY:
-        found.append(invalid(f"{at}.parallelism", at_once, told))
-    if failed is not None and failed > _MAX_PARALLELISM_FOR_MANY:
-        found.append(invalid(f"{at}.maxFailedIndexes", failed, told))
-    return found
-
-
-def _policies(spec: KubeObject, at: str) -> Errors:
-    found: Errors = []
-    failure, success = spec.get("podFailurePolicy"), spec.get("successPolicy")
-    if failure is not None:
-        found += _failure_policy(spec, failure.get("rules") or (), f"{at}.podFailurePolicy.rules")
-    if success is not None and spec.get("completionMode") != "Indexed":
-        shown = format_internal(success, "batch.SuccessPolicy")
-        found.append(invalid(f"{at}.successPolicy", shown, _NEEDS_INDEXES))
-    elif success is not None:
-        rules = success.get("rules") or ()
-        found += _success_policy(spec, rules, f"{at}.successPolicy.rules")
-    known = ("Failed", "TerminatingOrFailed") if failure is None else ("Failed",)
-    return found + choice(spec.get("podReplacementPolicy"), known, f"{at}.podReplacementPolicy")
-
-
-def _failure_policy(spec: KubeObject, rules: Collection[Mapping[str, Any]], at: str) -> Errors:
-    found: Errors = []
-    if len(rules) > _MOST_RULES:
-        found.append(too_many(at, len(rules), _MOST_RULES))
-    pod = spec.get("template", {}).get("spec", {})
-    names = {
-        each.get("name") for key in ("containers", "initContainers") for each in pod.get(key) or ()
-    }
-    for index, rule in enumerate(rules):
-        where, action = f"{at}[{index}]", rule.get("action", "")
-        if not action:
-            found.append(required(f"{where}.action", _values(_ACTIONS)))
-        elif action == "FailIndex" and "backoffLimitPerIndex" not in spec:
-            told = "requires the backoffLimitPerIndex to be set"
-            found.append(invalid(f"{where}.action", action, told))
-        else:
-            found += choice(action, _ACTIONS, f"{where}.action")
-        found += _failure_rule(rule, names, where)
+        message = (
+            f"must be less than or equal to {_MAX_PARALLELISM_FOR_MANY} when completions are above "
+            f"{_MANY_COMPLETIONS} and used with backoff limit per index"
+        )
+        if failed is None:
+            text = f"must be specified when completions is above {_MANY_COMPLETIONS}"
+            found.append(required(f"{at}.maxFailedIndexes", text))
+        if at_once > _MAX_PARALLELISM_FOR_MANY:
+            found.append(invalid(f"{at}.parallelism", at_once, message))
+        if failed is not None and failed > _MAX_PARALLELISM_FOR_MANY:
+            found.append(invalid(f"{at}.maxFailedIndexes", failed, message))
     return found
 
 
@@ -158,30 +131,37 @@ def _values(values: Collection[str]) -> str:
     return f"valid values: [{listed}]"
 
 
-def _failure_rule(rule: Mapping[str, Any], names: Collection[str], at: str) -> Errors:
-    codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions", ())
+def _failure_policy(rules: Sequence[Mapping[str, Any]], spec: KubeObject, at: str) -> Errors:
     found: Errors = []
-    if codes is not None:
-        found += _exit_codes(codes, names, f"{at}.onExitCodes")
-    if conditions:
-        found += _conditions(conditions, f"{at}.onPodConditions")
-    if codes is not None and conditions:
-        told = "specifying both OnExitCodes and OnPodConditions is not supported"
-        found.append(FieldError(ErrorType.INVALID, at, detail=told))
-    elif codes is None and not conditions:
-        told = "specifying one of OnExitCodes and OnPodConditions is required"
-        found.append(FieldError(ErrorType.INVALID, at, detail=told))
-    return found
-
-
-def _conditions(patterns: Collection[Mapping[str, Any]], at: str) -> Errors:
-    found: Errors = []
-    if len(patterns) > _MOST_PATTERNS:
-        found.append(too_many(at, len(patterns), _MOST_PATTERNS))
-    for index, pattern in enumerate(patterns):
-        where = f"{at}[{index}]"
-        found += by_rule(pattern.get("type", ""), f"{where}.type", qualified_name)
-        found += choice(pattern.get("status", ""), _STATES, f"{where}.status")
+    if len(rules) > _MOST_RULES:
+        found.append(too_many(at, len(rules), _MOST_RULES))
+    pod = spec.get("template", {}).get("spec", {})
+    containers = [*(pod.get("containers") or ()), *(pod.get("initContainers") or ())]
+    names = {container.get("name") for container in containers}
+    for index, rule in enumerate(rules):
+        where, action = f"{at}[{index}]", rule.get("action", "")
+        if not action:
+            found.append(required(f"{where}.action", _values(_ACTIONS)))
+        elif action == "FailIndex" and "backoffLimitPerIndex" not in spec:
+            message = "requires the backoffLimitPerIndex to be set"
+            found.append(invalid(f"{where}.action", action, message))
+        else:
+            found += choice(action, _ACTIONS, f"{where}.action")
+        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions", ())
+        if codes is not None:
+            found += _exit_codes(codes, names, f"{where}.onExitCodes")
+        if len(conditions) > _MOST_PATTERNS:
+            found.append(too_many(f"{where}.onPodConditions", len(conditions), _MOST_PATTERNS))
+        for at_pattern, pattern in enumerate(conditions):
+            pattern_at = f"{where}.onPodConditions[{at_pattern}]"
+            found += by_rule(pattern.get("type", ""), f"{pattern_at}.type", qualified_name)
+            found += choice(pattern.get("status", ""), _STATES, f"{pattern_at}.status")
+        if codes is not None and conditions:
+            message = "specifying both OnExitCodes and OnPodConditions is not supported"
+            found.append(FieldError(ErrorType.INVALID, where, detail=message))
+        elif codes is None and not conditions:
+            message = "specifying one of OnExitCodes and OnPodConditions is required"
+            found.append(FieldError(ErrorType.INVALID, where, detail=message))
     return found
 
 
@@ -195,8 +175,8 @@ def _exit_codes(codes: Mapping[str, Any], names: Collection[str], at: str) -> Er
         found += choice(operator, operators, f"{at}.operator")
     name = codes.get("containerName")
     if name is not None and name not in names:
-        told = "must be one of the container or initContainer names in the pod template"
-        found.append(invalid(f"{at}.containerName", name, told))
+        message = "must be one of the container or initContainer names in the pod template"
+        found.append(invalid(f"{at}.containerName", name, message))
     if not values:
         found.append(invalid(f"{at}.values", None, "at least one value is required"))
     elif len(values) > _MOST_CODES:
@@ -212,54 +192,38 @@ def _exit_codes(codes: Mapping[str, Any], names: Collection[str], at: str) -> Er
     return found
 
 
-def _success_policy(spec: KubeObject, rules: Collection[Mapping[str, Any]], at: str) -> Errors:
+def _success_policy(rules: Sequence[Mapping[str, Any]], spec: KubeObject, at: str) -> Errors:
+    completions = spec.get("completions", 0)
     found: Errors = []
     if not rules:
-        told = "at least one rules must be specified when the successPolicy is specified"
-        found.append(required(at, told))
+        message = "at least one rules must be specified when the successPolicy is specified"
+        found.append(required(at, message))
     if len(rules) > _MOST_RULES:
         found.append(too_many(at, len(rules), _MOST_RULES))
-    completions = spec.get("completions", 0)
     for index, rule in enumerate(rules):
-        found += _success_rule(rule, completions, f"{at}[{index}]")
+        count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
+        total = 0
+        if count is None and indexes is None:
+            message = "at least one of succeededCount or succeededIndexes must be specified"
+            found.append(required(f"{at}[{index}]", message))
+        if indexes is not None:
+            where = f"{at}[{index}].succeededIndexes"
+            if len(indexes) > _MAX_INDEXES_LENGTH:
+                found.append(too_long(where, _MAX_INDEXES_LENGTH))
+            try:
+                total = count_indexes(indexes, completions)
+            except WrongIndexesError as error:
+                found.append(invalid(where, indexes, f"error parsing succeededIndexes: {error}"))
+        if count is None:
+            continue
+        where, message = f"{at}[{index}].succeededCount", "must be less than or equal to"
+        found += nonnegative(count, where)
+        if count > completions:
+            text = f"{message} {completions} (the number of specified completions)"
+            found.append(invalid(where, count, text))
+        if indexes is not None and count > total:
+            text = (
+                f"{message} {total} (the number of indexes in the specified succeededIndexes field)"
+            )
+            found.append(invalid(where, count, text))
     return found
-
-
-def _success_rule(rule: Mapping[str, Any], completions: int, at: str) -> Errors:
-    count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
-    found: Errors = []
-    total = 0
-    if count is None and indexes is None:
-        told = "at least one of succeededCount or succeededIndexes must be specified"
-        found.append(required(at, told))
-    if indexes is not None:
-        where = f"{at}.succeededIndexes"
-        if len(indexes) > _MAX_INDEXES_LENGTH:
-            found.append(too_long(where, _MAX_INDEXES_LENGTH))
-        try:
-            total = count_indexes(indexes, completions)
-        except WrongIndexesError as error:
-            found.append(invalid(where, indexes, f"error parsing succeededIndexes: {error}"))
-    if count is None:
-        return found
-    where, told = f"{at}.succeededCount", "must be less than or equal to"
-    found += nonnegative(count, where)
-    if count > completions:
-        text = f"{told} {completions} (the number of specified completions)"
-        found.append(invalid(where, count, text))
-    if indexes is not None and count > total:
-        text = f"{told} {total} (the number of indexes in the specified succeededIndexes field)"
-        found.append(invalid(where, count, text))
-    return found
-
-
-def _restart_policy(spec: KubeObject, at: str) -> Errors:
-    policy = spec.get("template", {}).get("spec", {}).get("restartPolicy", "")
-    if policy in ("", "Always"):
-        return [required(at, 'valid values: "OnFailure", "Never"')]
-    if policy not in ("OnFailure", "Never"):
-        return [not_supported(at, policy, ("OnFailure", "Never"))]
-    if "podFailurePolicy" in spec and policy != "Never":
-        told = 'only "Never" is supported when podFailurePolicy is specified'
-        return [invalid(at, policy, told)]
-    return []

@@ -1,8 +1,12 @@
 """
-What is wrong with the containers of a pod.
+Validation of containers, their probes and their lifecycle.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateContainers,
+validateInitContainers, validateEphemeralContainers, validateContainerCommon, validateProbe,
+validateLifecycle, validateHandler.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +16,17 @@ from kube_sandbox.registry.builtin.field_validation import (
     by_rule,
     check_name,
     choice,
+    nonnegatives,
     required_choice,
 )
 from kube_sandbox.registry.builtin.pods.env_validation import check_env, check_env_from
-from kube_sandbox.registry.builtin.pods.probe_validation import check_lifecycle, check_probes
 from kube_sandbox.registry.builtin.pods.resource_validation import check_container_resources
 from kube_sandbox.registry.builtin.pods.security_context_validation import check_container_security
-from kube_sandbox.registry.builtin.pods.volume_mount_validation import check_devices, check_mounts
-from kube_sandbox.registry.builtin.pods.volume_validation import PULL_POLICIES
+from kube_sandbox.registry.builtin.pods.volume_validation import (
+    PULL_POLICIES,
+    check_devices,
+    check_mounts,
+)
 from kube_sandbox.registry.field_errors import (
     duplicate,
     forbidden,
@@ -28,7 +35,7 @@ from kube_sandbox.registry.field_errors import (
     required,
     too_long,
 )
-from kube_sandbox.registry.name_validation import dns_label, port_name, port_number
+from kube_sandbox.registry.name_validation import dns_label, http_header, port_name, port_number
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
@@ -38,6 +45,14 @@ _FORBIDDEN_IN_EPHEMERAL = (
     *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
 )
 _MOST_RULES, _MOST_CODES = 20, 255
+_NUMBERS = (
+    *("initialDelaySeconds", "timeoutSeconds", "periodSeconds"),
+    *("successThreshold", "failureThreshold"),
+)
+_GRACE = "terminationGracePeriodSeconds"
+_SUCCESSES = "successThreshold"
+
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +67,7 @@ class PodContext:
 
 
 def check_containers(containers: Sequence[KubeObject], pod: PodContext, at: str) -> Errors:
-    """Return what is wrong with the containers that do a pod's work."""
+    """Return the errors in the containers that do a pod's work."""
     if not containers:
         return [required(at)]
     found: Errors = []
@@ -72,7 +87,7 @@ def check_containers(containers: Sequence[KubeObject], pod: PodContext, at: str)
 def check_init_containers(
     containers: Sequence[KubeObject], regular: Iterable[KubeObject], pod: PodContext, at: str
 ) -> Errors:
-    """Return what is wrong with the containers that prepare a pod."""
+    """Return the errors in the containers that prepare a pod."""
     found: Errors = []
     seen = {each.get("name", "") for each in regular}
     for index, container in enumerate(containers):
@@ -80,10 +95,10 @@ def check_init_containers(
         found += _common(container, pod, where)
         is_sidecar = container.get("restartPolicy") == "Always"
         if is_sidecar and container.get("restartPolicyRules"):
-            told = (
+            message = (
                 "restartPolicyRules are not allowed for init containers with restart policy Always"
             )
-            found.append(forbidden(f"{where}.restartPolicyRules", told))
+            found.append(forbidden(f"{where}.restartPolicyRules", message))
         elif not is_sidecar:
             found += _restarts(container, where)
         if name in seen:
@@ -91,25 +106,22 @@ def check_init_containers(
         elif name:
             seen.add(name)
         found += _host_ports([container], at)
-        found += _sidecar(container, pod, where) if is_sidecar else _no_sidecar(container, where)
+        if is_sidecar:
+            if lifecycle := container.get("lifecycle"):
+                found += check_lifecycle(lifecycle, pod.grace, f"{where}.lifecycle")
+            found += check_probes(container, pod.grace, where)
+        else:
+            names = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+            found += [
+                forbidden(f"{where}.{name}", _ONLY_SIDECARS) for name in names if name in container
+            ]
     return found
-
-
-def _sidecar(container: KubeObject, pod: PodContext, at: str) -> Errors:
-    lifecycle = container.get("lifecycle")
-    found = check_lifecycle(lifecycle, pod.grace, f"{at}.lifecycle") if lifecycle else []
-    return found + check_probes(container, pod.grace, at)
-
-
-def _no_sidecar(container: KubeObject, at: str) -> Errors:
-    names = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
-    return [forbidden(f"{at}.{name}", _ONLY_SIDECARS) for name in names if name in container]
 
 
 def check_ephemeral_containers(
     containers: Sequence[KubeObject], others: Iterable[KubeObject], pod: PodContext, at: str
 ) -> Errors:
-    """Return what is wrong with the containers that look into a running pod."""
+    """Return the errors in the containers that look into a running pod."""
     found: Errors = []
     names = {each.get("name", "") for each in others}
     seen = set(names)
@@ -130,13 +142,13 @@ def check_ephemeral_containers(
         for at_mount, mount in enumerate(container.get("volumeMounts", ())):
             for key in ("subPath", "subPathExpr"):
                 if mount.get(key):
-                    told = forbidden(f"{where}.volumeMounts[{at_mount}].{key}", _NOT_EPHEMERAL)
-                    found.append(told)
+                    message = forbidden(f"{where}.volumeMounts[{at_mount}].{key}", _NOT_EPHEMERAL)
+                    found.append(message)
     return found
 
 
 def check_image(container: KubeObject, at: str) -> Errors:
-    """Return what is wrong with an image of a pod; templates may have spaces around theirs."""
+    """Return the errors in an image of a pod; templates may have spaces around theirs."""
     image = container.get("image", "")
     if image == image.strip():
         return []
@@ -150,16 +162,27 @@ def _common(container: KubeObject, pod: PodContext, at: str) -> Errors:
     policy = container.get("terminationMessagePolicy")
     policies = ("File", "FallbackToLogsOnError")
     found += required_choice(policy, policies, f"{at}.terminationMessagePolicy")
-    for key, check in _LISTS.items():
-        if values := container.get(key):
-            found += check(values, f"{at}.{key}")
+    found += _ports(container.get("ports") or (), f"{at}.ports")
+    found += check_env(container.get("env") or (), f"{at}.env")
+    found += check_env_from(container.get("envFrom") or (), f"{at}.envFrom")
     found += check_mounts(container, pod.volumes, f"{at}.volumeMounts")
     found += check_devices(container, pod.volumes, f"{at}.volumeDevices")
     pull = container.get("imagePullPolicy")
     found += required_choice(pull, PULL_POLICIES, f"{at}.imagePullPolicy")
     resources = container.get("resources", {})
     found += check_container_resources(resources, pod.claims, f"{at}.resources")
-    found += _resizes(container.get("resizePolicy", ()), pod.restart_policy, f"{at}.resizePolicy")
+    resizes_at = f"{at}.resizePolicy"
+    seen: set[str] = set()
+    for index, policy in enumerate(container.get("resizePolicy", ())):
+        name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
+        if name in seen:
+            found.append(duplicate(f"{resizes_at}[{index}]", name))
+        seen.add(name)
+        found += required_choice(name, ("cpu", "memory"), resizes_at)
+        found += required_choice(restart, ("NotRequired", "RestartContainer"), resizes_at)
+        if pod.restart_policy == "Never" and restart != "NotRequired":
+            message = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            found.append(invalid(resizes_at, restart, message))
     context = container.get("securityContext")
     where = f"{at}.securityContext"
     return found + check_container_security(context, where, on_host=pod.users_of_host)
@@ -201,22 +224,6 @@ def _host_ports(containers: Iterable[KubeObject], at: str) -> Errors:
     return found
 
 
-def _resizes(policies: Iterable[Mapping[str, Any]], restart_policy: str, at: str) -> Errors:
-    found: Errors = []
-    seen: set[str] = set()
-    for index, policy in enumerate(policies):
-        name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
-        if name in seen:
-            found.append(duplicate(f"{at}[{index}]", name))
-        seen.add(name)
-        found += required_choice(name, ("cpu", "memory"), at)
-        found += required_choice(restart, ("NotRequired", "RestartContainer"), at)
-        if restart_policy == "Never" and restart != "NotRequired":
-            told = "must be 'NotRequired' when `restartPolicy` is 'Never'"
-            found.append(invalid(at, restart, told))
-    return found
-
-
 def _restarts(container: KubeObject, at: str) -> Errors:
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
     if policy is None and not rules:
@@ -229,23 +236,85 @@ def _restarts(container: KubeObject, at: str) -> Errors:
     if len(rules) > _MOST_RULES:
         found.append(too_long(f"{at}.restartPolicyRules", _MOST_RULES))
     for index, rule in enumerate(rules):
-        found += _restart_rule(rule, f"{at}.restartPolicyRules[{index}]")
+        rule_at = f"{at}.restartPolicyRules[{index}]"
+        found += choice(rule.get("action", ""), ("Restart",), f"{rule_at}.action")
+        codes, codes_at = rule.get("exitCodes"), f"{rule_at}.exitCodes"
+        if codes is None:
+            found.append(required(codes_at, "must be specified"))
+            continue
+        found += choice(codes.get("operator", ""), ("In", "NotIn"), f"{codes_at}.operator")
+        if len(codes.get("values", ())) > _MOST_CODES:
+            found.append(too_long(f"{codes_at}.values", _MOST_CODES))
     return found
 
 
-def _restart_rule(rule: Mapping[str, Any], at: str) -> Errors:
-    found = choice(rule.get("action", ""), ("Restart",), f"{at}.action")
-    codes = rule.get("exitCodes")
-    if codes is None:
-        return [*found, required(f"{at}.exitCodes", "must be specified")]
-    found += choice(codes.get("operator", ""), ("In", "NotIn"), f"{at}.exitCodes.operator")
-    if len(codes.get("values", ())) > _MOST_CODES:
-        found.append(too_long(f"{at}.exitCodes.values", _MOST_CODES))
+def check_probes(container: Mapping[str, Any], grace: int, at: str) -> Errors:
+    """Return the errors in the three probes of a container."""
+    found: Errors = []
+    if (probe := container.get("livenessProbe")) is not None:
+        found += _probe(probe, grace, f"{at}.livenessProbe") + _check_success_threshold(
+            probe, f"{at}.livenessProbe"
+        )
+    if (probe := container.get("readinessProbe")) is not None:
+        where = f"{at}.readinessProbe"
+        found += _probe(probe, grace, where)
+        if _GRACE in probe:
+            message = "must not be set for readinessProbes"
+            found.append(invalid(f"{where}.{_GRACE}", probe[_GRACE], message))
+    if (probe := container.get("startupProbe")) is not None:
+        found += _probe(probe, grace, f"{at}.startupProbe") + _check_success_threshold(
+            probe, f"{at}.startupProbe"
+        )
     return found
 
 
-_LISTS: Mapping[str, Callable[[Any, str], Errors]] = {
-    "ports": _ports,
-    "env": check_env,
-    "envFrom": check_env_from,
-}
+def _check_success_threshold(probe: Mapping[str, Any], at: str) -> Errors:
+    successes = probe.get(_SUCCESSES, 0)
+    return [] if successes == 1 else [invalid(f"{at}.{_SUCCESSES}", successes, "must be 1")]
+
+
+def _probe(probe: Mapping[str, Any], grace: int, at: str) -> Errors:
+    found = _handler(probe, grace, at) + nonnegatives(probe, _NUMBERS, at)
+    if probe.get(_GRACE, 1) <= 0:
+        found.append(invalid(f"{at}.{_GRACE}", probe[_GRACE], "must be greater than 0"))
+    return found
+
+
+def check_lifecycle(lifecycle: Mapping[str, Any], grace: int, at: str) -> Errors:
+    """Return the errors in what is to happen when a container starts and stops."""
+    found: Errors = []
+    for name in ("postStart", "preStop"):
+        if (handler := lifecycle.get(name)) is not None:
+            found += _handler(handler, grace, f"{at}.{name}")
+    return found
+
+
+def _handler(handler: Mapping[str, Any], grace: int, at: str) -> Errors:
+    found: Errors = []
+    given = [name for name in _HANDLERS if handler.get(name) is not None]
+    if not given:
+        return [required(at, "must specify a handler type")]
+    action, where = handler[given[0]], f"{at}.{given[0]}"
+    match given[0]:
+        case "exec":
+            found += [] if action.get("command") else [required(f"{where}.command")]
+        case "httpGet":
+            found += [] if action.get("path") else [required(f"{where}.path")]
+            found += _port_errors(action.get("port", 0), f"{where}.port")
+            found += choice(action.get("scheme", ""), ("HTTP", "HTTPS"), f"{where}.scheme")
+            for header in action.get("httpHeaders", ()):
+                found += by_rule(header.get("name", ""), f"{where}.httpHeaders", http_header)
+        case "sleep":
+            seconds = action.get("seconds", 0)
+            if not 0 <= seconds <= grace:
+                message = f"must be non-negative and less than {_GRACE} ({grace})"
+                found.append(invalid(where, seconds, message))
+        case _:
+            found += _port_errors(action.get("port", 0), f"{where}.port")
+    several = "may not specify more than 1 handler type"
+    return found + [forbidden(f"{at}.{name}", several) for name in given[1:]]
+
+
+def _port_errors(port: int | str, at: str) -> Errors:
+    wrong = port_number(port) if isinstance(port, int) else port_name(port)
+    return [invalid(at, port, each) for each in wrong]

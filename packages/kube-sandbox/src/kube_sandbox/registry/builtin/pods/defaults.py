@@ -1,8 +1,12 @@
 """
-What is filled in where a pod's author wrote nothing.
+Defaults of pods and pod templates.
 
-Templates get less than pods do: what depends on a whole pod is decided when a pod is made of one.
-Fields that are structs in Go are there even if they are empty, so they are made here too.
+Templates get fewer defaults than pods: what depends on a whole pod is set when a pod is created.
+Fields that are structs in Go are always present, even if empty.
+
+Follows kubernetes 1.35 pkg/apis/core/v1/defaults.go SetDefaults_Pod, SetDefaults_PodSpec,
+SetDefaults_Container, SetDefaults_Probe; pkg/apis/core/v1/zz_generated.defaults.go
+SetObjectDefaults_Pod.
 """
 
 import re
@@ -42,18 +46,20 @@ _BARE_DIGEST = re.compile("[a-f0-9]{64}")
 
 
 def default_template(template: KubeObject) -> None:
-    """Fill in a template of pods."""
+    """Default a template of pods."""
     template.setdefault("metadata", {})
     default_pod_spec(template.setdefault("spec", {}))
 
 
 def default_pod(pod: KubeObject) -> None:
-    """Fill in a pod."""
+    """Default a pod."""
     default_addresses(pod.setdefault("status", {}))
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
     for container in _containers_and_init_containers(spec):
-        _request_limits(container["resources"])
+        # Requests default to limits.
+        if limits := container["resources"].get("limits"):
+            container["resources"]["requests"] = limits | container["resources"].get("requests", {})
     if resources := spec.get("resources"):
         _request_for_all(spec, resources)
     spec.setdefault("enableServiceLinks", True)
@@ -80,11 +86,14 @@ def default_addresses(status: KubeObject) -> None:
 
 
 def default_pod_spec(spec: KubeObject) -> None:
-    """Fill in the spec of a pod or a template."""
+    """Default the spec of a pod or a template."""
     for key, value in _SPEC.items():
         spec.setdefault(key, value)
     spec.setdefault("securityContext", {})
-    _mirror_account(spec)
+    # Name the service account in both fields that hold its name.
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
     for name in CONTAINER_LISTS:
         for container in spec.get(name) or ():
             _default_container(container)
@@ -95,15 +104,8 @@ def default_pod_spec(spec: KubeObject) -> None:
         _round_all(resources)
 
 
-def _mirror_account(spec: KubeObject) -> None:
-    """Name the service account in both fields that hold its name."""
-    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
-    if account:
-        spec["serviceAccountName"] = spec["serviceAccount"] = account
-
-
 def pull_policy(image: str) -> str:
-    """Return when an image is pulled if nobody says: the latest always."""
+    """Return the default pull policy of an image: Always for the tag latest."""
     match = None if _BARE_DIGEST.fullmatch(image) else _IMAGE.fullmatch(image)
     if match is None:
         return "IfNotPresent"
@@ -124,18 +126,14 @@ def _default_container(container: KubeObject) -> None:
             _default_source(source)
     for name in _PROBES:
         if (probe := container.get(name)) is not None:
-            _default_probe(probe)
+            for key, number in _PROBE.items():
+                probe.setdefault(key, number)
+            _default_handler(probe)
+            grpc = probe.get("grpc")
+            if grpc is not None and grpc.get("service") is None:
+                grpc["service"] = ""
     for handler in container.get("lifecycle", {}).values():
         _default_handler(handler)
-
-
-def _default_probe(probe: KubeObject) -> None:
-    for key, number in _PROBE.items():
-        probe.setdefault(key, number)
-    _default_handler(probe)
-    grpc = probe.get("grpc")
-    if grpc is not None and grpc.get("service") is None:
-        grpc["service"] = ""
 
 
 def _default_handler(handler: KubeObject | str) -> None:
@@ -146,7 +144,7 @@ def _default_handler(handler: KubeObject | str) -> None:
 
 
 def _default_source(source: KubeObject) -> None:
-    """Fill in where a variable or a file has its value from."""
+    """Default where a variable or a file has its value from."""
     if (field := source.get("fieldRef")) is not None:
         field.setdefault("apiVersion", "v1")
     if (resource := source.get("resourceFieldRef")) is not None:
@@ -192,7 +190,10 @@ def _default_volume(volume: KubeObject) -> None:
     for file in volume.get("downwardAPI", {}).get("items", ()):
         _default_source(file)
     for source in volume.get("projected", {}).get("sources") or ():
-        _default_projection(source)
+        if (token := source.get("serviceAccountToken")) is not None:
+            token.setdefault("expirationSeconds", _HOUR)
+        for file in source.get("downwardAPI", {}).get("items", ()):
+            _default_source(file)
     if claim := volume.get("ephemeral", {}).get("volumeClaimTemplate"):
         claim.setdefault("metadata", {})
         default_claim_spec(claim.setdefault("spec", {}))
@@ -200,15 +201,8 @@ def _default_volume(volume: KubeObject) -> None:
         image["pullPolicy"] = pull_policy(image.get("reference", ""))
 
 
-def _default_projection(source: KubeObject) -> None:
-    if (token := source.get("serviceAccountToken")) is not None:
-        token.setdefault("expirationSeconds", _HOUR)
-    for file in source.get("downwardAPI", {}).get("items", ()):
-        _default_source(file)
-
-
 def default_claim_spec(spec: KubeObject) -> None:
-    """Fill in what a claim of storage asks for."""
+    """Default what a claim of storage asks for."""
     spec.setdefault("volumeMode", "Filesystem")
     _round_all(spec.setdefault("resources", {}))
 
@@ -218,29 +212,18 @@ def _round_all(resources: KubeObject) -> None:
     round_up(resources.get("requests"))
 
 
-def _request_limits(resources: KubeObject) -> None:
-    """Request as much as the limits allow where nothing is requested."""
-    if limits := resources.get("limits"):
-        resources["requests"] = limits | resources.get("requests", {})
-
-
-def _limit_pages(spec: KubeObject, resources: KubeObject) -> None:
-    """Limit the pod to the huge pages of its containers, unless it says what it wants of them."""
-    limits, requests = resources.get("limits", {}), resources.get("requests", {})
-    if not limits and not requests:
-        return
-    added = {
-        name: text
-        for name, text in aggregated(spec, "limits").items()
-        if name.startswith(_HUGE) and name not in requests and name not in limits
-    }
-    if added:
-        resources["limits"] = {**limits, **added}
-
-
 def _request_for_all(spec: KubeObject, resources: KubeObject) -> None:
     """Request for the pod what its containers request, or else as much as it may have."""
-    _limit_pages(spec, resources)
+    given, requests = resources.get("limits", {}), resources.get("requests", {})
+    if given or requests:
+        # The pod is limited to the huge pages of its containers unless it limits them itself.
+        added = {
+            name: text
+            for name, text in aggregated(spec, "limits").items()
+            if name.startswith(_HUGE) and name not in requests and name not in given
+        }
+        if added:
+            resources["limits"] = {**given, **added}
     limits = resources.get("limits")
     if not limits:
         return

@@ -1,7 +1,11 @@
 """
-Profiles of seccomp and AppArmor that annotations of a pod name, as before there were fields.
+Seccomp and AppArmor annotations, which the fields of the security context replaced.
 
-Those of seccomp do nothing any more; those of AppArmor become fields of a new pod.
+Seccomp annotations have no effect any more; AppArmor annotations become fields of a new pod.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateAppArmorPodAnnotations,
+ValidateSeccompPodAnnotations, validateAppArmorAnnotationsAndFieldsMatchOnCreate;
+pkg/registry/core/pod/strategy.go applyAppArmorVersionSkew.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +36,14 @@ def check_profile_annotations(
     found: Errors = []
     for key in (_POD, *(key for key in values if key.startswith(_CONTAINER))):
         if key in values:
-            found += _check_seccomp(values[key], f"{at}.{key}")
+            seccomp_value = values[key]
+            if seccomp_value not in _SECCOMP_PROFILE_TYPES:
+                if seccomp_value.startswith(_LOCAL):
+                    found += descending(seccomp_value.removeprefix(_LOCAL), f"{at}.{key}")
+                else:
+                    found.append(
+                        invalid(f"{at}.{key}", seccomp_value, "must be a valid seccomp profile")
+                    )
     names = {container.get("name") for container, _ in containers_of(dict(spec), "")}
     for key, value in values.items():
         if not key.startswith(_APP_ARMOR):
@@ -41,17 +52,9 @@ def check_profile_annotations(
         if name not in names:
             found.append(invalid(f"{at}[{key}]", name, "container not found"))
         if value and value not in _PROFILE_TYPES and not value.startswith(_LOCAL):
-            told = f"invalid AppArmor profile name: {quoted(value)}"
-            found.append(invalid(f"{at}[{key}]", value, told))
+            message = f"invalid AppArmor profile name: {quoted(value)}"
+            found.append(invalid(f"{at}[{key}]", value, message))
     return found
-
-
-def _check_seccomp(value: str, at: str) -> Errors:
-    if value in _SECCOMP_PROFILE_TYPES:
-        return []
-    if value.startswith(_LOCAL):
-        return descending(value.removeprefix(_LOCAL), at)
-    return [invalid(at, value, "must be a valid seccomp profile")]
 
 
 def check_same_profiles(meta: Mapping[str, Any], spec: KubeObject, at: str) -> Errors:
@@ -88,11 +91,11 @@ def _compare(profile: Profile | None, value: str | None, at: str, system: str) -
     sorts = _SECCOMP_PROFILE_TYPES if is_seccomp else _PROFILE_TYPES
     sort = "Localhost" if value.startswith(_LOCAL) else sorts.get(value)
     if sort != profile.get("type"):
-        told = f"{system} type in annotation and field must match"
-        return [forbidden(f"{where}.type", told)]
+        message = f"{system} type in annotation and field must match"
+        return [forbidden(f"{where}.type", message)]
     if sort == "Localhost" and value.removeprefix(_LOCAL) != profile.get("localhostProfile"):
-        told = f"{system} profile in annotation and field must match"
-        return [forbidden(f"{where}.localhostProfile", told)]
+        message = f"{system} profile in annotation and field must match"
+        return [forbidden(f"{where}.localhostProfile", message)]
     return []
 
 
@@ -159,10 +162,10 @@ def container_profile_warnings(
         return  # a pod has got its profile
     of_pod = _profile(spec, "appArmorProfile")
     if of_pod is None or of_pod != _named(values[key]):
-        told = 'deprecated since v1.30; use the "appArmorProfile" field instead'
-        yield f"{prefix}metadata.annotations[{key}]: {told}"
+        message = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+        yield f"{prefix}metadata.annotations[{key}]: {message}"
 
 
 def _no_effect_warning(prefix: str, key: str) -> str:
-    told = 'non-functional in v1.27+; use the "seccompProfile" field instead'
-    return f"{prefix}metadata.annotations[{key}]: {told}"
+    message = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+    return f"{prefix}metadata.annotations[{key}]: {message}"

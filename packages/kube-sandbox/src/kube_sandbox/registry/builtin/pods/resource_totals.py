@@ -1,7 +1,7 @@
 """
 What all containers of a Pod request together, at its peak.
 
-Follows component-helpers/resource/helpers.go AggregateContainerRequests (Kubernetes 1.35).
+Follows kubernetes 1.35 k8s.io/component-helpers/resource/helpers.go AggregateContainerRequests.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,8 @@
 """
-What is wrong with where a pod wants to run: affinities, tolerations, spreading.
+Validation of affinity, tolerations and topology spread constraints.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateAffinity,
+ValidateTolerations, validateTopologySpreadConstraints.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,12 +34,23 @@ _NO_OPERATOR = "not a valid selector operator"
 
 
 def check_affinity(affinity: Mapping[str, Any] | None, at: str) -> Errors:
-    """Return what is wrong with what a pod wants to be near to, or far from."""
+    """Return the errors in what a pod wants to be near to, or far from."""
     if not affinity:
         return []
     found: Errors = []
     if (node := affinity.get("nodeAffinity")) is not None:
-        found += _node_affinity(node, f"{at}.nodeAffinity")
+        if (selector := node.get(_REQUIRED)) is not None:
+            where_terms = f"{at}.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
+            terms = selector.get("nodeSelectorTerms") or ()
+            if not terms:
+                found.append(required(where_terms, "must have at least one node selector term"))
+            for index, term in enumerate(terms):
+                found += _node_term(term, f"{where_terms}[{index}]", checks_values=True)
+        for index, weighted in enumerate(node.get(_PREFERRED, ())):
+            where_terms = f"{at}.nodeAffinity.{_PREFERRED}[{index}]"
+            found += _weight(weighted, where_terms)
+            term = weighted.get("preference", {})
+            found += _node_term(term, f"{where_terms}.preference", checks_values=False)
     for name in ("podAffinity", "podAntiAffinity"):
         pods = affinity.get(name) or {}
         for index, term in enumerate(pods.get(_REQUIRED, ())):
@@ -53,29 +67,26 @@ def _weight(term: Mapping[str, Any], at: str) -> Errors:
     return [] if 1 <= weight <= 100 else [invalid(f"{at}.weight", weight, _WEIGHT)]
 
 
-def _node_affinity(affinity: Mapping[str, Any], at: str) -> Errors:
-    found: Errors = []
-    if (selector := affinity.get(_REQUIRED)) is not None:
-        where = f"{at}.{_REQUIRED}.nodeSelectorTerms"
-        terms = selector.get("nodeSelectorTerms") or ()
-        if not terms:
-            found.append(required(where, "must have at least one node selector term"))
-        for index, term in enumerate(terms):
-            found += _node_term(term, f"{where}[{index}]", checks_values=True)
-    for index, weighted in enumerate(affinity.get(_PREFERRED, ())):
-        where = f"{at}.{_PREFERRED}[{index}]"
-        found += _weight(weighted, where)
-        term = weighted.get("preference", {})
-        found += _node_term(term, f"{where}.preference", checks_values=False)
-    return found
-
-
 def _node_term(term: Mapping[str, Any], at: str, *, checks_values: bool) -> Errors:
     found: Errors = []
     for index, each in enumerate(term.get("matchExpressions", ())):
         found += _node_requirement(each, f"{at}.matchExpressions[{index}]", checks_values)
     for index, each in enumerate(term.get("matchFields", ())):
-        found += _node_field(each, f"{at}.matchFields[{index}]")
+        where = f"{at}.matchFields[{index}]"
+        operator, values = each.get("operator", ""), each.get("values", ())
+        if operator not in ("In", "NotIn"):
+            found.append(invalid(f"{where}.operator", operator, _NO_OPERATOR))
+        elif len(values) != 1:
+            message = (
+                "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            )
+            found.append(required(f"{where}.values", message))
+        key = each.get("key", "")
+        if key != "metadata.name":
+            found.append(invalid(f"{where}.key", key, "not a valid field selector key"))
+        else:
+            for at_value, value in enumerate(values):
+                found += by_rule(value, f"{where}.values[{at_value}]", dns_subdomain)
     return found
 
 
@@ -84,38 +95,22 @@ def _node_requirement(requirement: Mapping[str, Any], at: str, checks_values: bo
     found: Errors = []
     if operator in ("In", "NotIn"):
         if not values:
-            told = "must be specified when `operator` is 'In' or 'NotIn'"
-            found.append(required(f"{at}.values", told))
+            message = "must be specified when `operator` is 'In' or 'NotIn'"
+            found.append(required(f"{at}.values", message))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            found.append(forbidden(f"{at}.values", told))
+            message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            found.append(forbidden(f"{at}.values", message))
     elif operator in ("Gt", "Lt"):
         if len(values) != 1:
-            told = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            found.append(required(f"{at}.values", told))
+            message = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            found.append(required(f"{at}.values", message))
     else:
         found.append(invalid(f"{at}.operator", operator, _NO_OPERATOR))
     found += label_key(requirement.get("key", ""), f"{at}.key")
     if checks_values:
         for index, value in enumerate(values):
             found += by_rule(value, f"{at}.values[{index}]", label_value)
-    return found
-
-
-def _node_field(requirement: Mapping[str, Any], at: str) -> Errors:
-    operator, values = requirement.get("operator", ""), requirement.get("values", ())
-    found: Errors = []
-    if operator not in ("In", "NotIn"):
-        found.append(invalid(f"{at}.operator", operator, _NO_OPERATOR))
-    elif len(values) != 1:
-        told = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        found.append(required(f"{at}.values", told))
-    key = requirement.get("key", "")
-    if key != "metadata.name":
-        return [*found, invalid(f"{at}.key", key, "not a valid field selector key")]
-    for index, value in enumerate(values):
-        found += by_rule(value, f"{at}.values[{index}]", dns_subdomain)
     return found
 
 
@@ -132,7 +127,7 @@ def _pod_term(term: Mapping[str, Any], at: str) -> Errors:
 
 
 def _label_keys(term: Mapping[str, Any], at: str) -> Errors:
-    """Return what is wrong with labels whose values are to be those of the pod itself."""
+    """Return the errors in labels whose values are to be those of the pod itself."""
     selector = term.get("labelSelector")
     keys, others = term.get("matchLabelKeys", ()), term.get("mismatchLabelKeys", ())
     found: Errors = []
@@ -149,16 +144,16 @@ def _label_keys(term: Mapping[str, Any], at: str) -> Errors:
             where = f"{at}[{list(keys).index(key)}]"
             found.append(invalid(where, key, "exists in both matchLabelKeys and labelSelector"))
         seen.add(key)
-    told = "exists in both matchLabelKeys and mismatchLabelKeys"
+    message = "exists in both matchLabelKeys and mismatchLabelKeys"
     return found + [
-        invalid(f"{at}.matchLabelKeys[{index}]", key, told)
+        invalid(f"{at}.matchLabelKeys[{index}]", key, message)
         for index, key in enumerate(keys)
         if key in others
     ]
 
 
 def check_tolerations(tolerations: Iterable[KubeObject], at: str) -> Errors:
-    """Return what is wrong with the taints of nodes that a pod puts up with."""
+    """Return the errors in the taints of nodes that a pod puts up with."""
     found: Errors = []
     for index, toleration in enumerate(tolerations):
         where, key = f"{at}[{index}]", toleration.get("key", "")
@@ -166,33 +161,34 @@ def check_tolerations(tolerations: Iterable[KubeObject], at: str) -> Errors:
         if key:
             found += label_key(key, f"{where}.key")
         elif operator != "Exists":
-            told = (
+            message = (
                 "operator must be Exists when `key` is empty, which means "
                 '"match all values and all keys"'
             )
-            found.append(invalid(f"{where}.operator", operator, told))
+            found.append(invalid(f"{where}.operator", operator, message))
         if "tolerationSeconds" in toleration and effect != "NoExecute":
-            told = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            found.append(invalid(f"{where}.effect", effect, told))
-        found += _operator(operator, toleration.get("value", ""), f"{where}.operator")
+            message = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            found.append(invalid(f"{where}.effect", effect, message))
+        value = toleration.get("value", "")
+        operator_at = f"{where}.operator"
+        if operator in ("", "Equal"):
+            wrong = label_value(value)
+            found += [invalid(operator_at, value, ";".join(wrong))] if wrong else []
+        elif operator == "Exists":
+            operator_told = "value must be empty when `operator` is 'Exists'"
+            found += [invalid(operator_at, value, operator_told)] if value else []
+        else:
+            known = (
+                ("Equal", "Exists", "Lt", "Gt") if operator in ("Lt", "Gt") else ("Equal", "Exists")
+            )
+            found.append(not_supported(operator_at, operator, known))
         if effect:
             found += choice(effect, _EFFECTS, f"{where}.effect")
     return found
 
 
-def _operator(operator: str, value: str, at: str) -> Errors:
-    if operator in ("", "Equal"):
-        wrong = label_value(value)
-        return [invalid(at, value, ";".join(wrong))] if wrong else []
-    if operator == "Exists":
-        told = "value must be empty when `operator` is 'Exists'"
-        return [invalid(at, value, told)] if value else []
-    known = ("Equal", "Exists", "Lt", "Gt") if operator in ("Lt", "Gt") else ("Equal", "Exists")
-    return [not_supported(at, operator, known)]
-
-
 def check_spreading(constraints: Sequence[KubeObject], at: str) -> Errors:
-    """Return what is wrong with how pods are to be spread."""
+    """Return the errors in how pods are to be spread."""
     found: Errors = []
     for index, constraint in enumerate(constraints):
         where = f"{at}[{index}]"
@@ -204,27 +200,24 @@ def check_spreading(constraints: Sequence[KubeObject], at: str) -> Errors:
         actions = ("DoNotSchedule", "ScheduleAnyway")
         found += choice(action, actions, f"{where}.whenUnsatisfiable")
         for other in constraints[index + 1 :]:
-            if _spread_key(other) == (topology, action):
+            if (other.get("topologyKey", ""), other.get("whenUnsatisfiable", "")) == (
+                topology,
+                action,
+            ):
                 pair = f"{{{topology}, {action}}}"
                 found.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", pair))
                 break
-        found += _domains(constraint.get("minDomains"), action, f"{where}.minDomains")
+        count = constraint.get("minDomains")
+        if count is not None:
+            domains = positive(count, f"{where}.minDomains")
+            if action != "DoNotSchedule":
+                message = (
+                    f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+                )
+                domains.append(invalid(f"{where}.minDomains", count, message))
+            found += domains
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             found += choice(constraint.get(name), ("Honor", "Ignore"), f"{where}.{name}")
         found += _label_keys(constraint, where)
         found += label_selector(constraint.get("labelSelector"), f"{where}.labelSelector")
-    return found
-
-
-def _spread_key(constraint: Mapping[str, Any]) -> tuple[str, str]:
-    return constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
-
-
-def _domains(count: int | None, action: str, at: str) -> Errors:
-    if count is None:
-        return []
-    found = positive(count, at)
-    if action != "DoNotSchedule":
-        told = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        found.append(invalid(at, count, told))
     return found

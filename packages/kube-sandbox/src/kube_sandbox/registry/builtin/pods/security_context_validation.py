@@ -1,7 +1,10 @@
 """
-What is wrong with the security contexts of pods and containers.
+Validation of the security contexts of pods and containers.
 
-Privileged containers are accepted: as on every cluster that can run its own network.
+Privileged containers are accepted, as on every cluster that runs its own network.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validatePodSpecSecurityContext,
+ValidateSecurityContext, validateSysctls, validateLinux, validateWindows.
 """
 
 import re
@@ -56,7 +59,7 @@ def containers_of(spec: KubeObject, at: str) -> Iterator[tuple[KubeObject, str]]
 
 
 def check_pod_security(spec: KubeObject, at: str) -> Errors:
-    """Return what is wrong with the security context of a pod."""
+    """Return the errors in the security context of a pod."""
     context, where = spec.get("securityContext") or {}, f"{at}.securityContext"
     found: Errors = []
     for name in ("fsGroup", "runAsUser", "runAsGroup"):
@@ -64,10 +67,30 @@ def check_pod_security(spec: KubeObject, at: str) -> Errors:
     for index, group in enumerate(context.get("supplementalGroups", ())):
         found += user_or_group(group, f"{where}.supplementalGroups[{index}]")
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
-        told = "ShareProcessNamespace and HostPID cannot both be enabled"
-        found.append(invalid(f"{where}.shareProcessNamespace", True, told))
+        message = "ShareProcessNamespace and HostPID cannot both be enabled"
+        found.append(invalid(f"{where}.shareProcessNamespace", True, message))
     if sysctls := context.get("sysctls"):
-        found += _sysctls(sysctls, spec, f"{where}.sysctls")
+        seen: set[str] = set()
+        for index, sysctl in enumerate(sysctls):
+            name, sysctls_where = sysctl.get("name", ""), f"{where}.sysctls[{index}].name"
+            if not name:
+                found.append(required(sysctls_where))
+            elif len(name) > _MAX_SYSCTL_LENGTH or not _SYSCTL_FORM.match(name):
+                message = (
+                    f"must have at most {_MAX_SYSCTL_LENGTH} characters and match regex {_SYSCTL}"
+                )
+                found.append(invalid(sysctls_where, name, message))
+            elif name in seen:
+                found.append(duplicate(sysctls_where, name))
+            plain = name.replace("/", ".")
+            if spec.get("hostNetwork") and plain.startswith("net."):
+                message = "may not be specified when 'hostNetwork' is true"
+                found.append(invalid(sysctls_where, name, message))
+            elif spec.get("hostIPC") and (plain.startswith(_IPC_SYSCTLS) or plain == "kernel.sem"):
+                found.append(
+                    invalid(sysctls_where, name, "may not be specified when 'hostIPC' is true")
+                )
+            seen.add(name)
     policies = ("Always", "OnRootMismatch")
     found += choice(context.get("fsGroupChangePolicy"), policies, f"{where}.fsGroupChangePolicy")
     found += _seccomp(context.get("seccompProfile"), f"{where}.seccompProfile")
@@ -76,28 +99,6 @@ def check_pod_security(spec: KubeObject, at: str) -> Errors:
     found += choice(policy, ("Merge", "Strict"), f"{where}.supplementalGroupsPolicy")
     policy = context.get("seLinuxChangePolicy")
     return found + choice(policy, ("Recursive",), f"{where}.seLinuxChangePolicy")
-
-
-def _sysctls(sysctls: list[Mapping[str, Any]], spec: KubeObject, at: str) -> Errors:
-    found: Errors = []
-    seen: set[str] = set()
-    for index, sysctl in enumerate(sysctls):
-        name, where = sysctl.get("name", ""), f"{at}[{index}].name"
-        if not name:
-            found.append(required(where))
-        elif len(name) > _MAX_SYSCTL_LENGTH or not _SYSCTL_FORM.match(name):
-            told = f"must have at most {_MAX_SYSCTL_LENGTH} characters and match regex {_SYSCTL}"
-            found.append(invalid(where, name, told))
-        elif name in seen:
-            found.append(duplicate(where, name))
-        plain = name.replace("/", ".")
-        if spec.get("hostNetwork") and plain.startswith("net."):
-            told = "may not be specified when 'hostNetwork' is true"
-            found.append(invalid(where, name, told))
-        elif spec.get("hostIPC") and (plain.startswith(_IPC_SYSCTLS) or plain == "kernel.sem"):
-            found.append(invalid(where, name, "may not be specified when 'hostIPC' is true"))
-        seen.add(name)
-    return found
 
 
 def _seccomp(profile: Mapping[str, Any] | None, at: str) -> Errors:
@@ -120,36 +121,32 @@ def _seccomp(profile: Mapping[str, Any] | None, at: str) -> Errors:
 
 
 def check_app_armor(profile: Mapping[str, Any] | None, at: str) -> Errors:
-    """Return what is wrong with an AppArmor profile."""
+    """Return the errors in an AppArmor profile."""
     if profile is None:
         return []
     sort, local = profile.get("type", ""), profile.get("localhostProfile")
     where = f"{at}.localhostProfile"
     if sort == "Localhost":
-        return _app_armor_profile(local, where)
+        if local is None or not local:
+            return [required(where, "must be set when AppArmor type is Localhost")]
+        found: Errors = []
+        if local != local.strip():
+            found.append(invalid(where, local, "must not be padded with whitespace"))
+        if len(local.encode()) > _MAX_PROFILE_LENGTH:
+            found.append(too_long(where, _MAX_PROFILE_LENGTH))
+        return found
     if not sort:
         return [required(f"{at}.type", "type is required when appArmorProfile is set")]
     if sort not in _PROFILES:
         return [not_supported(f"{at}.type", sort, _PROFILES)]
-    told = "can only be set when AppArmor type is Localhost"
-    return [] if local is None else [invalid(where, local, told)]
-
-
-def _app_armor_profile(profile: str | None, at: str) -> Errors:
-    if profile is None or not profile:
-        return [required(at, "must be set when AppArmor type is Localhost")]
-    found: Errors = []
-    if profile != profile.strip():
-        found.append(invalid(at, profile, "must not be padded with whitespace"))
-    if len(profile.encode()) > _MAX_PROFILE_LENGTH:
-        found.append(too_long(at, _MAX_PROFILE_LENGTH))
-    return found
+    message = "can only be set when AppArmor type is Localhost"
+    return [] if local is None else [invalid(where, local, message)]
 
 
 def check_container_security(
     context: Mapping[str, Any] | None, at: str, *, on_host: bool
 ) -> Errors:
-    """Return what is wrong with the security context of a container."""
+    """Return the errors in the security context of a container."""
     if not context:
         return []
     found: Errors = []
@@ -158,35 +155,29 @@ def check_container_security(
     mount = context.get("procMount")
     found += choice(mount, ("Default", "Unmasked"), f"{at}.procMount")
     if on_host and mount == "Unmasked":
-        told = "`hostUsers` must be false to use `Unmasked`"
-        found.append(invalid(f"{at}.procMount", mount, told))
+        message = "`hostUsers` must be false to use `Unmasked`"
+        found.append(invalid(f"{at}.procMount", mount, message))
     found += _seccomp(context.get("seccompProfile"), f"{at}.seccompProfile")
     if context.get("allowPrivilegeEscalation") is False:
-        found += _escalation(context, at)
+        shown = format_internal(context, "core.SecurityContext")
+        opening = "cannot set `allowPrivilegeEscalation` to false and"
+        if context.get("privileged"):
+            found.append(invalid(at, shown, f"{opening} `privileged` to true"))
+        if "CAP_SYS_ADMIN" in context.get("capabilities", {}).get("add", ()):
+            found.append(invalid(at, shown, f"{opening} `capabilities.Add` CAP_SYS_ADMIN"))
     return found + check_app_armor(context.get("appArmorProfile"), f"{at}.appArmorProfile")
-
-
-def _escalation(context: Mapping[str, Any], at: str) -> Errors:
-    shown = format_internal(context, "core.SecurityContext")
-    opening = "cannot set `allowPrivilegeEscalation` to false and"
-    found: Errors = []
-    if context.get("privileged"):
-        found.append(invalid(at, shown, f"{opening} `privileged` to true"))
-    if "CAP_SYS_ADMIN" in context.get("capabilities", {}).get("add", ()):
-        found.append(invalid(at, shown, f"{opening} `capabilities.Add` CAP_SYS_ADMIN"))
-    return found
 
 
 def check_host_users(spec: KubeObject, at: str) -> Errors:
     """Return what a pod cannot have that has users of its own."""
     if spec.get("hostUsers", True):
         return []
-    told = "when `hostUsers` is false"
+    message = "when `hostUsers` is false"
     names = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
-    found = [forbidden(f"{at}.{shown}", told) for name, shown in names if spec.get(name)]
+    found = [forbidden(f"{at}.{shown}", message) for name, shown in names if spec.get(name)]
     for container, where in containers_of(spec, at):
         if container.get("volumeDevices"):
-            found.append(forbidden(f"{where}.volumeDevices", told))
+            found.append(forbidden(f"{where}.volumeDevices", message))
     return found
 
 
@@ -200,30 +191,24 @@ def check_os(spec: KubeObject, at: str) -> Errors:
         return required_choice(name, (), f"{at}.os.name")
     if name not in ("linux", "windows"):
         return [not_supported(f"{at}.os", name, ("linux", "windows"))]
-    return _on_linux(spec, at) if name == "linux" else _on_windows(spec, at)
-
-
-def _on_linux(spec: KubeObject, at: str) -> Errors:
-    told = "windows options cannot be set for a linux pod"
+    if name != "linux":
+        context = spec.get("securityContext") or {}
+        on_windows: Errors = []
+        for name in _POD_FIELDS_OF_LINUX:
+            owner, where = (spec, at) if name in _OF_SPEC else (context, f"{at}.securityContext")
+            if name in owner:
+                on_windows.append(forbidden(f"{where}.{name}", _NOT_FOR_WINDOWS))
+        for container, where in containers_of(spec, at):
+            given = container.get("securityContext") or {}
+            on_windows += [
+                forbidden(f"{where}.securityContext.{name}", _NOT_FOR_WINDOWS)
+                for name in _CONTAINER_FIELDS_OF_LINUX
+                if name in given
+            ]
+        return on_windows
+    message = "windows options cannot be set for a linux pod"
     found: Errors = []
     for owner, where in ((spec, at), *containers_of(spec, at)):
         if "windowsOptions" in (owner.get("securityContext") or {}):
-            found.append(forbidden(f"{where}.securityContext.windowsOptions", told))
-    return found
-
-
-def _on_windows(spec: KubeObject, at: str) -> Errors:
-    context = spec.get("securityContext") or {}
-    found: Errors = []
-    for name in _POD_FIELDS_OF_LINUX:
-        owner, where = (spec, at) if name in _OF_SPEC else (context, f"{at}.securityContext")
-        if name in owner:
-            found.append(forbidden(f"{where}.{name}", _NOT_FOR_WINDOWS))
-    for container, where in containers_of(spec, at):
-        given = container.get("securityContext") or {}
-        found += [
-            forbidden(f"{where}.securityContext.{name}", _NOT_FOR_WINDOWS)
-            for name in _CONTAINER_FIELDS_OF_LINUX
-            if name in given
-        ]
+            found.append(forbidden(f"{where}.securityContext.windowsOptions", message))
     return found

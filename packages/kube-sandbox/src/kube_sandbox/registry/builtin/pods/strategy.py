@@ -1,4 +1,11 @@
-"""Pod."""
+"""
+Pod.
+
+Follows kubernetes 1.35 pkg/registry/core/pod/strategy.go podStrategy.PrepareForCreate,
+podStrategy.PrepareForUpdate, applyMatchLabelKeysAndMismatchLabelKeys,
+dropNonEphemeralContainerUpdates; pkg/apis/core/helper/qos/qos.go ComputePodQOS;
+pkg/apis/core/validation/validation.go ValidatePodCreate, ValidatePodEphemeralContainersUpdate.
+"""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -14,11 +21,13 @@ from kube_sandbox.registry.builtin.pods.profile_annotations import (
     check_same_profiles,
     set_app_armor_from_annotations,
 )
-from kube_sandbox.registry.builtin.pods.resize import RESIZE, check_resize, resized_spec
 from kube_sandbox.registry.builtin.pods.update_validation import (
+    RESIZE,
     check_annotation_changes,
+    check_resize,
     check_spec_changes,
     check_status_changes,
+    resized_spec,
 )
 from kube_sandbox.registry.builtin.pods.validation import check_pod_annotations, check_pod_spec
 from kube_sandbox.registry.builtin.pods.warnings import pod_warnings
@@ -49,16 +58,25 @@ _META_OF_MAIN = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 class Pods(BaseStrategy):
-    """A pod; two subresources reach what nobody else may change of one that runs."""
+    """Pods; two subresources change fields that are otherwise immutable."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in what is left out."""
+        """Set defaults."""
         default_pod(obj)
 
     def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
         """Begin pending, with what its own labels add to it."""
         super().prepare_create(obj, occasion)
-        _merge_label_keys(obj)
+        # Add the values that labels of the pod have to the selectors that ask for them.
+        labels, spec = obj["metadata"].get("labels", {}), obj["spec"]
+        for constraint in spec.get("topologySpreadConstraints", ()):
+            _merge(constraint, labels)
+        for name in ("podAffinity", "podAntiAffinity"):
+            pods = spec.get("affinity", {}).get(name, {})
+            for weighted in pods.get(_PREFERRED, ()):
+                _merge(weighted.get("podAffinityTerm", {}), labels)
+            for term in pods.get(_REQUIRED, ()):
+                _merge(term, labels)
         set_app_armor_from_annotations(obj)
 
     def first_status(self, obj: KubeObject, occasion: RequestContext) -> KubeObject:
@@ -75,55 +93,84 @@ class Pods(BaseStrategy):
     ) -> None:
         """Keep what this write does not reach, and count changes of the spec."""
         if subresource == "status":
-            self._prepare_status(new, old)
+            restore_field(new, old, "spec")
+            restore_field(new["metadata"], old["metadata"], "ownerReferences")
+            set_generation(new, old["metadata"].get("generation", 0))
+            status, before = new.setdefault("status", {}), old.get("status", {})
+            for key in ("qosClass", "observedGeneration"):
+                if key in before and not status.get(key):
+                    status[key] = before[key]
             return
         if subresource in (EPHEMERAL, RESIZE):
-            _keep_other_fields(new, old, subresource)
+            # Everything but what the subresource is for stays as it was.
+            if subresource == RESIZE:
+                spec = resized_spec(new["spec"], old["spec"])
+            else:
+                spec = {key: value for key, value in old["spec"].items() if key != _EPHEMERAL_FIELD}
+                if added := new["spec"].get(_EPHEMERAL_FIELD):
+                    spec[_EPHEMERAL_FIELD] = added
+            if spec is not None:  # other containers are rejected by validation
+                new["spec"] = spec
+                for key in _META_OF_MAIN:
+                    restore_field(new["metadata"], old["metadata"], key)
         restore_field(new, old, "status")
         counts_generation(new, old, "spec")
 
-    def _prepare_status(self, new: KubeObject, old: KubeObject) -> None:
-        restore_field(new, old, "spec")
-        restore_field(new["metadata"], old["metadata"], "ownerReferences")
-        set_generation(new, old["metadata"].get("generation", 0))
-        status, before = new.setdefault("status", {}), old.get("status", {})
-        for key in ("qosClass", "observedGeneration"):
-            if key in before and not status.get(key):
-                status[key] = before[key]
-
     def check(self, obj: KubeObject) -> Errors:
-        """Judge a pod by itself."""
+        """Validate a pod by itself."""
         meta, spec = obj["metadata"], obj["spec"]
         found = check_pod_annotations(meta.get("annotations"), spec, "metadata.annotations")
         found += check_pod_spec(spec, "spec", is_pod=True, pod_name=meta.get("name", ""))
         if not spec.get("serviceAccountName"):
-            found += _check_token_volumes(spec)
+            message = "must not be specified when serviceAccountName is not set"
+            found += [
+                forbidden(
+                    f"spec.volumes[{index}].projected.sources[{at}].serviceAccountToken", message
+                )
+                for index, volume in enumerate(spec.get("volumes", ()))
+                for at, source in enumerate(volume.get("projected", {}).get("sources") or ())
+                if "serviceAccountToken" in source
+            ]
         for name in ("containers", "initContainers"):
             for index, container in enumerate(spec.get(name) or ()):
                 found += check_image(container, f"spec.{name}[{index}]")
         return found
 
     def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
-        """Return what is wrong with a new pod."""
+        """Return the errors in a new pod."""
         found = self.checked_meta(obj) + self.check(obj)
         spec = obj["spec"]
         if spec.get(_EPHEMERAL_FIELD):
             found.append(forbidden(f"spec.{_EPHEMERAL_FIELD}", "cannot be set on create"))
         if spec.get("nodeName") and spec.get("schedulingGates"):
-            told = "cannot be set until all schedulingGates have been cleared"
-            found.append(forbidden("spec.nodeName", told))
+            message = "cannot be set until all schedulingGates have been cleared"
+            found.append(forbidden("spec.nodeName", message))
         return found + check_same_profiles(obj["metadata"], spec, "spec")
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
     ) -> Errors:
-        """Return what is wrong with a changed pod."""
+        """Return the errors in a changed pod."""
         found = self.changed_meta(new, old)
         if subresource == "status":
             return found + check_annotation_changes(new, old) + check_status_changes(new, old)
         found += self.checked_meta(new) + self.check(new)
         if subresource == EPHEMERAL:
-            return found + _ephemeral_changes(new, old)
+            after = {each.get("name"): each for each in new["spec"].get(_EPHEMERAL_FIELD, ())}
+            ephemeral_changes = check_annotation_changes(new, old)
+            for container in old["spec"].get(_EPHEMERAL_FIELD, ()):
+                name = container["name"]
+                message = f'existing ephemeral containers "{name}" may not be'
+                if name not in after:
+                    ephemeral_changes.append(
+                        forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{message} removed\n")
+                    )
+                elif after[name] != container:
+                    lines = difference(container, after[name], "core.EphemeralContainer")
+                    ephemeral_changes.append(
+                        forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{message} changed\n{lines}")
+                    )
+            return found + ephemeral_changes
         if subresource == RESIZE:
             return found + check_resize(new, old, qos_class(new["spec"]))
         return found + check_annotation_changes(new, old) + check_spec_changes(new, old)
@@ -135,11 +182,11 @@ class Pods(BaseStrategy):
         wrong = dns_label(obj["metadata"].get("name", ""))
         if not wrong:
             return pod_warnings(obj)
-        told = (
+        message = (
             "metadata.name: this is used in the Pod's hostname, which can result in surprising "
             f"behavior; a DNS label is recommended: [{' '.join(wrong)}]"
         )
-        return [told, *pod_warnings(obj)]
+        return [message, *pod_warnings(obj)]
 
     def reset_fields(self, subresource: str) -> Fields:
         """Return what a write does not reach."""
@@ -174,58 +221,6 @@ def _total_resources(parts: Iterable[dict[str, Any]], key: str) -> dict[str, int
             if amount > 0:
                 found[name] = found.get(name, 0) + amount
     return found
-
-
-def _check_token_volumes(spec: KubeObject) -> Errors:
-    told = "must not be specified when serviceAccountName is not set"
-    return [
-        forbidden(f"spec.volumes[{index}].projected.sources[{at}].serviceAccountToken", told)
-        for index, volume in enumerate(spec.get("volumes", ()))
-        for at, source in enumerate(volume.get("projected", {}).get("sources") or ())
-        if "serviceAccountToken" in source
-    ]
-
-
-def _keep_other_fields(new: KubeObject, old: KubeObject, subresource: str) -> None:
-    """Keep all but what a lesser subresource is for."""
-    if subresource == RESIZE:
-        spec = resized_spec(new["spec"], old["spec"])
-        if spec is None:
-            return  # what is wrong with it is told later, as it came
-    else:
-        spec = {key: value for key, value in old["spec"].items() if key != _EPHEMERAL_FIELD}
-        if added := new["spec"].get(_EPHEMERAL_FIELD):
-            spec[_EPHEMERAL_FIELD] = added
-    new["spec"] = spec
-    for key in _META_OF_MAIN:
-        restore_field(new["metadata"], old["metadata"], key)
-
-
-def _ephemeral_changes(new: KubeObject, old: KubeObject) -> Errors:
-    after = {each.get("name"): each for each in new["spec"].get(_EPHEMERAL_FIELD, ())}
-    found = check_annotation_changes(new, old)
-    for container in old["spec"].get(_EPHEMERAL_FIELD, ()):
-        name = container["name"]
-        told = f'existing ephemeral containers "{name}" may not be'
-        if name not in after:
-            found.append(forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{told} removed\n"))
-        elif after[name] != container:
-            lines = difference(container, after[name], "core.EphemeralContainer")
-            found.append(forbidden(f"spec.{_EPHEMERAL_FIELD}", f"{told} changed\n{lines}"))
-    return found
-
-
-def _merge_label_keys(pod: KubeObject) -> None:
-    """Add the values that labels of the pod have to the selectors that ask for them."""
-    labels, spec = pod["metadata"].get("labels", {}), pod["spec"]
-    for constraint in spec.get("topologySpreadConstraints", ()):
-        _merge(constraint, labels)
-    for name in ("podAffinity", "podAntiAffinity"):
-        pods = spec.get("affinity", {}).get(name, {})
-        for weighted in pods.get(_PREFERRED, ()):
-            _merge(weighted.get("podAffinityTerm", {}), labels)
-        for term in pods.get(_REQUIRED, ()):
-            _merge(term, labels)
 
 
 def _merge(term: KubeObject, labels: dict[str, str]) -> None:

@@ -1,5 +1,9 @@
 """
-Kinds that make pods of a template: what they share, and PodTemplate, which is nothing else.
+What kinds with a pod template share, and PodTemplate itself.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePodTemplate;
+pkg/registry/core/podtemplate/strategy.go podTemplateStrategy.PrepareForCreate;
+pkg/apis/apps/validation/validation.go ValidatePodTemplateSpecForReplicaSet.
 """
 
 from collections.abc import Mapping
@@ -26,7 +30,7 @@ class TemplateStrategy(BaseStrategy):
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: object
     ) -> Errors:
-        """Return what is wrong with a changed object."""
+        """Return the errors in a changed object."""
         if subresource == "status":
             return self.changed_meta(new, old) + self.check_status(new, old)
         return self.changed_meta(new, old) + self.check(new) + self.check_update(new, old)
@@ -44,11 +48,11 @@ class PodTemplates(TemplateStrategy):
     """A template that nothing is made of by itself."""
 
     def default(self, obj: KubeObject) -> None:
-        """Fill in the template."""
+        """Default the template."""
         default_template(obj.setdefault("template", {}))
 
     def check(self, obj: KubeObject) -> Errors:
-        """Judge the template."""
+        """Validate the template."""
         return check_template(obj["template"], "template")
 
     def warnings(self, obj: KubeObject, old: KubeObject | None) -> list[str]:
@@ -68,23 +72,23 @@ def hostname_warnings(obj: KubeObject) -> list[str]:
 
 
 def check_selector(selector: Mapping[str, Any] | None, kind: str, at: str) -> Errors:
-    """Return what is wrong with the selector of a kind that needs one."""
+    """Return the errors in the selector of a kind that needs one."""
     if selector is None:
         return [required(at)]
     found = label_selector(selector, at)
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        told = f"empty selector is invalid for {kind}"
-        found.append(invalid(at, format_selector(selector), told))
+        message = f"empty selector is invalid for {kind}"
+        found.append(invalid(at, format_selector(selector), message))
     return found
 
 
 def is_valid_selector(selector: Mapping[str, Any] | None) -> bool:
-    """Say whether a selector can be asked at all."""
+    """Return whether a selector can be asked at all."""
     return not label_selector(selector, "")
 
 
 def selects(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """Say whether a readable selector matches; one that is absent matches nothing."""
+    """Return whether a readable selector matches; one that is absent matches nothing."""
     return selector is not None and Selector.parse(selector).matches(labels)
 
 
@@ -97,20 +101,20 @@ def check_match(selector: Mapping[str, Any] | None, template: Mapping[str, Any],
 
 
 def check_restart_policy_always(template: Mapping[str, Any], kind: str, at: str) -> Errors:
-    """Return what a template cannot have whose pods are to run for ever."""
+    """Reject what long-running pods cannot have: another restart policy, a deadline."""
     spec = template.get("spec", {})
     found: Errors = []
     policy = spec.get("restartPolicy", "")
     if policy != "Always":
         found.append(not_supported(f"{at}.spec.restartPolicy", policy, ("Always",)))
     if "activeDeadlineSeconds" in spec:
-        told = f"activeDeadlineSeconds in {kind} is not Supported"
-        found.append(forbidden(f"{at}.spec.activeDeadlineSeconds", told))
+        message = f"activeDeadlineSeconds in {kind} is not Supported"
+        found.append(forbidden(f"{at}.spec.activeDeadlineSeconds", message))
     return found
 
 
 def check_selected_template(spec: KubeObject, at: str) -> Errors:
-    """Return what is wrong with the template of a kind that keeps a number of pods."""
+    """Return the errors in the template of a kind that keeps a number of pods."""
     selector, template = spec.get("selector"), spec.get("template", {})
     if not is_valid_selector(selector):
         return [invalid(f"{at}.selector", format_selector(selector), "invalid label selector")]
@@ -124,7 +128,7 @@ def check_selected_template(spec: KubeObject, at: str) -> Errors:
 
 
 def same_selector(new: KubeObject, old: KubeObject) -> Errors:
-    """Refuse another selector."""
+    """Reject another selector."""
     selector = new["spec"].get("selector")
     if selector == old["spec"].get("selector"):
         return []
@@ -132,7 +136,7 @@ def same_selector(new: KubeObject, old: KubeObject) -> Errors:
 
 
 def not_decremented(new: KubeObject, old: KubeObject) -> Errors:
-    """Refuse to count fewer collisions than before."""
+    """Reject to count fewer collisions than before."""
     count, before = (each.get("status", {}).get("collisionCount") for each in (new, old))
     if before is None or (count is not None and count >= before):
         return []

@@ -1,7 +1,11 @@
 """
-What is wrong with the spec of a pod, in the order in which a real API server finds it.
+Validation of pod specs and pod templates, in the order of kube-apiserver.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidatePodSpec,
+ValidatePodTemplateSpec, ValidatePodSpecificAnnotations.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -23,10 +27,10 @@ from kube_sandbox.registry.builtin.pods.profile_annotations import (
     check_profile_annotations,
     check_same_profiles,
 )
-from kube_sandbox.registry.builtin.pods.resource_claim_validation import check_resource_claims
 from kube_sandbox.registry.builtin.pods.resource_validation import (
     check_overhead,
     check_pod_resources,
+    check_resource_claims,
 )
 from kube_sandbox.registry.builtin.pods.scheduling_validation import (
     check_affinity,
@@ -64,6 +68,7 @@ _MAX_HOSTNAME_LENGTH = 64
 _MAX_SECONDS = 2**31 - 1
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _MIRROR = "kubernetes.io/config.mirror"
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 # Fields that are names, and the rule each must follow.
 _NAMES = (
     ("serviceAccountName", dns_subdomain),
@@ -73,7 +78,7 @@ _MORE_NAMES = (("hostname", dns_label), ("subdomain", dns_label))
 
 
 def check_template(template: Mapping[str, Any], at: str) -> Errors:
-    """Return what is wrong with a template of pods."""
+    """Return the errors in a template of pods."""
     meta, spec = template.get("metadata", {}), template.get("spec", {})
     found = labels(meta.get("labels"), f"{at}.labels")
     found += annotations(meta.get("annotations"), f"{at}.annotations")
@@ -81,36 +86,31 @@ def check_template(template: Mapping[str, Any], at: str) -> Errors:
     found += check_pod_spec(spec, f"{at}.spec", is_pod=False)
     found += check_same_profiles(meta, spec, f"{at}.spec")
     if spec.get("ephemeralContainers"):
-        told = "ephemeral containers not allowed in pod template"
-        found.append(forbidden(f"{at}.spec.ephemeralContainers", told))
+        message = "ephemeral containers not allowed in pod template"
+        found.append(forbidden(f"{at}.spec.ephemeralContainers", message))
     return found
 
 
 def check_pod_annotations(
     values: Mapping[str, str] | None, spec: Mapping[str, Any], at: str
 ) -> Errors:
-    """Return what is wrong with annotations that mean something for pods."""
+    """Return the errors in annotations that mean something for pods."""
     found: Errors = []
     if not values:
         return found
     if _MIRROR in values and not spec.get("nodeName"):
-        told = "must set spec.nodeName if mirror pod annotation is set"
-        found.append(invalid(f"{at}[{_MIRROR}]", values[_MIRROR], told))
+        message = "must set spec.nodeName if mirror pod annotation is set"
+        found.append(invalid(f"{at}[{_MIRROR}]", values[_MIRROR], message))
     cost = values.get(_DELETION_COST)
-    if cost is not None and not _is_valid_deletion_cost(cost):
-        found.append(invalid(f"{at}[{_DELETION_COST}]", cost, "must be a 32bit integer"))
+    if cost is not None:
+        is_number = _INTEGER.fullmatch(cost) is not None
+        if not is_number or not -(2**31) <= int(cost) < 2**31:
+            found.append(invalid(f"{at}[{_DELETION_COST}]", cost, "must be a 32bit integer"))
     return found + check_profile_annotations(values, spec, at)
 
 
-def _is_valid_deletion_cost(text: str) -> bool:
-    digits = text.removeprefix("-")
-    if not digits.isdecimal() or not digits.isascii() or (len(digits) > 1 and digits[0] == "0"):
-        return False
-    return -(2**31) <= int(text) < 2**31
-
-
 def check_pod_spec(spec: KubeObject, at: str, *, is_pod: bool, pod_name: str = "") -> Errors:
-    """Return what is wrong with a pod's spec; templates are allowed a little more than pods."""
+    """Return the errors in a pod's spec; templates are allowed a little more than pods."""
     volumes, found = check_volumes(
         spec.get("volumes", ()), f"{at}.volumes", pod_name, is_pod=is_pod
     )
@@ -123,47 +123,66 @@ def check_pod_spec(spec: KubeObject, at: str, *, is_pod: bool, pod_name: str = "
         restart_policy=spec.get("restartPolicy", ""),
         users_of_host=spec.get("hostUsers", True),
     )
-    found += _all_containers(spec, pod, at)
-    found += check_pod_resources(spec, pod.claims, f"{at}.resources")
-    if spec.get("hostNetwork"):
-        found += _ports_of_host(spec, at, is_pod=is_pod)
-    for check in _CHECKS:
-        found += check(spec, at)
-    return found
-
-
-def _all_containers(spec: KubeObject, pod: PodContext, at: str) -> Errors:
     regular, initial = spec.get("containers") or (), spec.get("initContainers", ())
-    found = check_containers(regular, pod, f"{at}.containers")
+    found += check_containers(regular, pod, f"{at}.containers")
     if initial:
         found += check_init_containers(initial, regular, pod, f"{at}.initContainers")
     if ephemeral := spec.get("ephemeralContainers"):
         others = (*regular, *initial)
         found += check_ephemeral_containers(ephemeral, others, pod, f"{at}.ephemeralContainers")
-    return found
+    found += check_pod_resources(spec, pod.claims, f"{at}.resources")
+    if spec.get("hostNetwork"):
+        for index, container in enumerate(spec.get("containers") or ()):
+            for at_port, port in enumerate(container.get("ports", ())):
+                host = port.get("hostPort", 0)
+                if (is_pod or host) and host != port.get("containerPort", 0):
+                    where = f"{at}.containers[{index}].ports[{at_port}].hostPort"
+                    message = "must match `containerPort` when `hostNetwork` is true"
+                    found.append(invalid(where, host, message))
+    return found + _field_errors(spec, at)
 
 
-def _ports_of_host(spec: KubeObject, at: str, *, is_pod: bool) -> Errors:
-    found: Errors = []
-    for index, container in enumerate(spec.get("containers") or ()):
-        for at_port, port in enumerate(container.get("ports", ())):
-            host = port.get("hostPort", 0)
-            if (is_pod or host) and host != port.get("containerPort", 0):
-                where = f"{at}.containers[{index}].ports[{at_port}].hostPort"
-                told = "must match `containerPort` when `hostNetwork` is true"
-                found.append(invalid(where, host, told))
-    return found
-
-
-def _policies(spec: KubeObject, at: str) -> Errors:
+def _field_errors(spec: KubeObject, at: str) -> Errors:
+    """Check everything but volumes, containers and resources, in the order of ValidatePodSpec."""
     policy = spec.get("restartPolicy")
     found = required_choice(policy, RESTART_POLICIES, f"{at}.restartPolicy")
     found += required_choice(spec.get("dnsPolicy"), _DNS_POLICIES, f"{at}.dnsPolicy")
-    return found + labels(spec.get("nodeSelector"), f"{at}.nodeSelector")
-
-
-def _affinity(spec: KubeObject, at: str) -> Errors:
-    return check_affinity(spec.get("affinity"), f"{at}.affinity")
+    found += labels(spec.get("nodeSelector"), f"{at}.nodeSelector")
+    found += check_pod_security(spec, at)
+    found += check_affinity(spec.get("affinity"), f"{at}.affinity")
+    found += _dns(spec, at)
+    for index, gate in enumerate(spec.get("readinessGates", ())):
+        where = f"{at}.readinessGates[{index}].conditionType"
+        found += by_rule(gate.get("conditionType", ""), where, qualified_name)
+    gates = [gate.get("name", "") for gate in spec.get("schedulingGates", ())]
+    for index, name in enumerate(gates):
+        found += by_rule(name, f"{at}.schedulingGates[{index}]", qualified_name)
+        if name in gates[:index]:
+            found.append(duplicate(f"{at}.schedulingGates[{index}]", name))
+    if constraints := spec.get("topologySpreadConstraints"):
+        found += check_spreading(constraints, f"{at}.topologySpreadConstraints")
+    found += check_host_users(spec, at)
+    found += _hostname_override(spec, at)
+    found += _by_rules(spec, _NAMES, at)
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None:
+        wrong = in_range(deadline, 1, _MAX_SECONDS)
+        found += [invalid(f"{at}.activeDeadlineSeconds", deadline, each) for each in wrong]
+    found += _by_rules(spec, _MORE_NAMES, at)
+    found += check_tolerations(spec.get("tolerations", ()), f"{at}.tolerations")
+    for index, alias in enumerate(spec.get("hostAliases", ())):
+        where = f"{at}.hostAliases[{index}]"
+        found += ip_errors(alias.get("ip", ""), f"{where}.ip")
+        for at_name, name in enumerate(alias.get("hostnames", ())):
+            found += by_rule(name, f"{where}.hostnames[{at_name}]", dns_subdomain)
+    found += _by_rules(spec, (("priorityClassName", dns_subdomain),), at)
+    if (name := spec.get("runtimeClassName")) is not None:
+        found += by_rule(name, f"{at}.runtimeClassName", dns_subdomain)
+    policies = ("PreemptLowerPriority", "Never")
+    found += choice(spec.get("preemptionPolicy"), policies, f"{at}.preemptionPolicy")
+    if overhead := spec.get("overhead"):
+        found += check_overhead(overhead, f"{at}.overhead")
+    return found + check_os(spec, at) + _file_keys(spec, at)
 
 
 def _dns(spec: KubeObject, at: str) -> Errors:
@@ -172,56 +191,34 @@ def _dns(spec: KubeObject, at: str) -> Errors:
         if config is None:
             return [required(where, "must provide `dnsConfig` when `dnsPolicy` is None")]
         if not config.get("nameservers"):
-            told = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            return [required(f"{where}.nameservers", told)]
-    return _dns_config(config, where) if config else []
-
-
-def _dns_config(config: Mapping[str, Any], at: str) -> Errors:
+            message = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            return [required(f"{where}.nameservers", message)]
+    if not config:
+        return []
     servers, searches = config.get("nameservers", []), config.get("searches", [])
     found: Errors = []
     if len(servers) > _MOST_NAMESERVERS:
-        told = f"must not have more than {_MOST_NAMESERVERS} nameservers"
-        found.append(invalid(f"{at}.nameservers", servers, told))
+        message = f"must not have more than {_MOST_NAMESERVERS} nameservers"
+        found.append(invalid(f"{where}.nameservers", servers, message))
     for index, server in enumerate(servers):
-        found += ip_errors(server, f"{at}.nameservers[{index}]")
+        found += ip_errors(server, f"{where}.nameservers[{index}]")
     if len(searches) > _MOST_SEARCHES:
-        told = f"must not have more than {_MOST_SEARCHES} search paths"
-        found.append(invalid(f"{at}.searches", searches, told))
+        message = f"must not have more than {_MOST_SEARCHES} search paths"
+        found.append(invalid(f"{where}.searches", searches, message))
     if len(" ".join(searches)) > _MOST_IN_SEARCHES:
-        told = (
+        message = (
             f"must not have more than {_MOST_IN_SEARCHES} characters (including spaces) "
             "in the search list"
         )
-        found.append(invalid(f"{at}.searches", searches, told))
+        found.append(invalid(f"{where}.searches", searches, message))
     for index, search in enumerate(searches):
         if search != ".":
-            where = f"{at}.searches[{index}]"
-            found += by_rule(search.removesuffix("."), where, dns_subdomain_with_underscore)
+            search_at = f"{where}.searches[{index}]"
+            found += by_rule(search.removesuffix("."), search_at, dns_subdomain_with_underscore)
     for index, option in enumerate(config.get("options", ())):
         if not option.get("name"):
-            found.append(required(f"{at}.options[{index}]", "must not be empty"))
+            found.append(required(f"{where}.options[{index}]", "must not be empty"))
     return found
-
-
-def _check_scheduling_gates(spec: KubeObject, at: str) -> Errors:
-    found: Errors = []
-    for index, gate in enumerate(spec.get("readinessGates", ())):
-        where = f"{at}.readinessGates[{index}].conditionType"
-        found += by_rule(gate.get("conditionType", ""), where, qualified_name)
-    seen: set[str] = set()
-    for index, gate in enumerate(spec.get("schedulingGates", ())):
-        name, where = gate.get("name", ""), f"{at}.schedulingGates[{index}]"
-        found += by_rule(name, where, qualified_name)
-        if name in seen:
-            found.append(duplicate(where, name))
-        seen.add(name)
-    return found
-
-
-def _spreading(spec: KubeObject, at: str) -> Errors:
-    constraints = spec.get("topologySpreadConstraints", ())
-    return check_spreading(constraints, f"{at}.topologySpreadConstraints") if constraints else []
 
 
 def _hostname_override(spec: KubeObject, at: str) -> Errors:
@@ -237,15 +234,6 @@ def _hostname_override(spec: KubeObject, at: str) -> Errors:
     return found + by_rule(name, where, dns_subdomain)
 
 
-def _names(spec: KubeObject, at: str) -> Errors:
-    found = _by_rules(spec, _NAMES, at)
-    deadline = spec.get("activeDeadlineSeconds")
-    if deadline is not None:
-        wrong = in_range(deadline, 1, _MAX_SECONDS)
-        found += [invalid(f"{at}.activeDeadlineSeconds", deadline, each) for each in wrong]
-    return found + _by_rules(spec, _MORE_NAMES, at)
-
-
 def _by_rules(
     spec: KubeObject, rules: Iterable[tuple[str, Callable[[str], list[str]]]], at: str
 ) -> Errors:
@@ -253,27 +241,6 @@ def _by_rules(
     for name, rule in rules:
         if value := spec.get(name):
             found += by_rule(value, f"{at}.{name}", rule)
-    return found
-
-
-def _tolerations(spec: KubeObject, at: str) -> Errors:
-    found = check_tolerations(spec.get("tolerations", ()), f"{at}.tolerations")
-    for index, alias in enumerate(spec.get("hostAliases", ())):
-        where = f"{at}.hostAliases[{index}]"
-        found += ip_errors(alias.get("ip", ""), f"{where}.ip")
-        for at_name, name in enumerate(alias.get("hostnames", ())):
-            found += by_rule(name, f"{where}.hostnames[{at_name}]", dns_subdomain)
-    return found
-
-
-def _classes(spec: KubeObject, at: str) -> Errors:
-    found = _by_rules(spec, (("priorityClassName", dns_subdomain),), at)
-    if (name := spec.get("runtimeClassName")) is not None:
-        found += by_rule(name, f"{at}.runtimeClassName", dns_subdomain)
-    policies = ("PreemptLowerPriority", "Never")
-    found += choice(spec.get("preemptionPolicy"), policies, f"{at}.preemptionPolicy")
-    if overhead := spec.get("overhead"):
-        found += check_overhead(overhead, f"{at}.overhead")
     return found
 
 
@@ -291,23 +258,6 @@ def _file_keys(spec: KubeObject, at: str) -> Errors:
             if name not in volumes:
                 found.append(not_found(field, name))
             elif "emptyDir" not in volumes[name]:
-                told = "referenced volume must be of type emptyDir"
-                found.append(invalid(field, name, told))
+                message = "referenced volume must be of type emptyDir"
+                found.append(invalid(field, name, message))
     return found
-
-
-_CHECKS: tuple[Callable[[KubeObject, str], Errors], ...] = (
-    _policies,
-    check_pod_security,
-    _affinity,
-    _dns,
-    _check_scheduling_gates,
-    _spreading,
-    check_host_users,
-    _hostname_override,
-    _names,
-    _tolerations,
-    _classes,
-    check_os,
-    _file_keys,
-)

@@ -1,10 +1,13 @@
 """
-What is wrong with the volumes of a pod.
+Validation of the volumes of a pod and of their mounts.
 
 Of the volumes of former cloud providers and storage systems only the names are checked.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go ValidateVolumes,
+validateVolumeSource, ValidateVolumeMounts, ValidateVolumeDevices.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kube_objects.quantity import nanos
@@ -21,7 +24,15 @@ from kube_sandbox.registry.builtin.field_validation import (
 )
 from kube_sandbox.registry.builtin.persistent_volume_claims import claim_errors
 from kube_sandbox.registry.builtin.pods.env_validation import field_reference, resource_reference
-from kube_sandbox.registry.field_errors import duplicate, forbidden, invalid, required, too_long
+from kube_sandbox.registry.field_errors import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+    too_long,
+)
 from kube_sandbox.registry.name_validation import dns_label, dns_subdomain
 from kube_sandbox.registry.object_meta import annotations, labels
 
@@ -40,18 +51,31 @@ _SHORTEST_TOKEN, _LONGEST_TOKEN = 600, 2**32
 _OF_TEMPLATES = frozenset(("annotations", "labels"))
 
 Check = Callable[[Mapping[str, Any], str], Errors]
+_PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 
 
 def check_volumes(
     volumes: Sequence[KubeObject], at: str, pod_name: str, *, is_pod: bool
 ) -> tuple[dict[str, KubeObject], Errors]:
-    """Return the volumes that can be mounted, by name, and what is wrong with the others."""
+    """Return the valid volumes by name, and the errors of the others."""
     usable: dict[str, KubeObject] = {}
     found: Errors = []
     made = {f"{pod_name}-{each.get('name', '')}" for each in volumes if "ephemeral" in each}
     for index, volume in enumerate(volumes):
         where, name = f"{at}[{index}]", volume.get("name", "")
-        errors = _source(volume, where, pod_name, is_pod=is_pod)
+        sources = [source for source in _CHECKS if volume.get(source) is not None]
+        errors: Errors = [] if sources else [required(where, "must specify a volume type")]
+        if sources[:1] == ["image"] and is_pod and not volume["image"].get("reference"):
+            errors.append(required(f"{where}.image.reference"))
+        if sources:
+            errors += _CHECKS[sources[0]](volume[sources[0]], f"{where}.{sources[0]}")
+        if sources[:1] == ["ephemeral"] and pod_name and name:
+            claim = f"{pod_name}-{name}"
+            errors += [
+                invalid(f"{where}.name", name, f'PVC name "{claim}": {each}')
+                for each in dns_subdomain(claim)
+            ]
+        errors += [forbidden(f"{where}.{source}", _ONE) for source in sources[1:]]
         errors += check_name(name, f"{where}.name", dns_label)
         if name in usable:
             errors.append(duplicate(f"{where}.name", name))
@@ -60,66 +84,27 @@ def check_volumes(
         found += errors
         claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
         if pod_name and claim in made:
-            told = "must not reference a PVC that gets created for an ephemeral volume"
-            found.append(invalid(f"{where}.persistentVolumeClaim.claimName", claim, told))
+            message = "must not reference a PVC that gets created for an ephemeral volume"
+            found.append(invalid(f"{where}.persistentVolumeClaim.claimName", claim, message))
     return usable, found
-
-
-def _source(volume: Mapping[str, Any], at: str, pod_name: str, *, is_pod: bool) -> Errors:
-    found: Errors = []
-    count = 0
-    for name, check in _CHECKS.items():
-        source = volume.get(name)
-        if source is None:
-            continue
-        if count:
-            found.append(forbidden(f"{at}.{name}", _ONE))
-            continue
-        count += 1
-        found += check(source, f"{at}.{name}")
-        if name == "ephemeral":
-            found += _claim_name(pod_name, volume.get("name", ""), at)
-        elif name == "image" and is_pod and not source.get("reference"):
-            found.insert(0, required(f"{at}.image.reference"))
-    return found if count else [required(at, "must specify a volume type")]
-
-
-def _claim_name(pod_name: str, name: str, at: str) -> Errors:
-    if not pod_name or not name:
-        return []
-    claim = f"{pod_name}-{name}"
-    return [
-        invalid(f"{at}.name", name, f'PVC name "{claim}": {each}') for each in dns_subdomain(claim)
-    ]
-
-
-def _empty_dir(source: Mapping[str, Any], at: str) -> Errors:
-    if nanos(source.get("sizeLimit", "0")) < 0:
-        return [forbidden(f"{at}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
-    return []
-
-
-def _host_path(source: Mapping[str, Any], at: str) -> Errors:
-    path = source.get("path", "")
-    if not path:
-        return [required(f"{at}.path")]
-    found = check_no_parent_steps(path, f"{at}.path")
-    return found + choice(source.get("type"), _HOST_PATH_TYPES, f"{at}.type")
-
-
-def _git_repo(source: Mapping[str, Any], at: str) -> Errors:
-    found = [] if source.get("repository") else [required(f"{at}.repository")]
-    return found + descending(source.get("directory", ""), f"{at}.directory")
 
 
 def _with_items(name: str) -> Check:
     """Make a check of a volume whose files are keys of what `name` names."""
 
     def check(source: Mapping[str, Any], at: str) -> Errors:
-        found = [] if source.get(name) else [required(f"{at}.{name}")]
-        return found + _mode(source, "defaultMode", at) + _keys(source.get("items", ()), at)
+        errors: Errors = [] if source.get(name) else [required(f"{at}.{name}")]
+        errors += _mode(source, "defaultMode", at)
+        for index, item in enumerate(source.get("items", ())):
+            errors += _key_to_path(item, f"{at}.items[{index}]")
+        return errors
 
     return check
+
+
+def _key_to_path(item: Mapping[str, Any], at: str) -> Errors:
+    found = [required(f"{at}.{key}") for key in ("key", "path") if not item.get(key)]
+    return found + unreserved(item.get("path", ""), f"{at}.path") + _mode(item, "mode", at)
 
 
 def _mode(source: Mapping[str, Any], key: str, at: str) -> Errors:
@@ -129,34 +114,6 @@ def _mode(source: Mapping[str, Any], key: str, at: str) -> Errors:
     return [invalid(f"{at}.{key}", mode, _MODE)]
 
 
-def _keys(items: Iterable[Mapping[str, Any]], at: str) -> Errors:
-    found: Errors = []
-    for index, item in enumerate(items):
-        where = f"{at}.items[{index}]"
-        found += [required(f"{where}.{key}") for key in ("key", "path") if not item.get(key)]
-        found += unreserved(item.get("path", ""), f"{where}.path") + _mode(item, "mode", where)
-    return found
-
-
-def _nfs(source: Mapping[str, Any], at: str) -> Errors:
-    found = [required(f"{at}.{key}") for key in ("server", "path") if not source.get(key)]
-    path = source.get("path", "")
-    if not path.startswith("/"):
-        found.append(invalid(f"{at}.path", path, "must be an absolute path"))
-    return found
-
-
-def _claim(source: Mapping[str, Any], at: str) -> Errors:
-    return [] if source.get("claimName") else [required(f"{at}.claimName")]
-
-
-def _downward(source: Mapping[str, Any], at: str) -> Errors:
-    found = _mode(source, "defaultMode", at)
-    for item in source.get("items", ()):
-        found += _downward_file(item, at)
-    return found
-
-
 def _downward_file(item: Mapping[str, Any], at: str) -> Errors:
     found = [] if item.get("path") else [required(f"{at}.path")]
     found += unreserved(item.get("path", ""), f"{at}.path")
@@ -164,8 +121,8 @@ def _downward_file(item: Mapping[str, Any], at: str) -> Errors:
     if field is not None:
         found += field_reference(field, _FILE_FIELDS, f"{at}.fieldRef")
         if resource is not None:
-            told = "fieldRef and resourceFieldRef can not be specified simultaneously"
-            found.append(invalid(at, "resource", told))
+            message = "fieldRef and resourceFieldRef can not be specified simultaneously"
+            found.append(invalid(at, "resource", message))
     elif resource is not None:
         found += resource_reference(resource, f"{at}.resourceFieldRef", is_file=True)
     else:
@@ -180,28 +137,26 @@ def _projected(volume: Mapping[str, Any], at: str) -> Errors:
         where = f"{at}.sources[{index}]"
         for name in ("secret", "configMap"):
             if (part := source.get(name)) is not None:
-                found += _projected_keys(part, f"{where}.{name}", at, paths)
+                found += [] if part.get("name") else [required(f"{where}.{name}.name")]
+                for at_item, item in enumerate(part.get("items", ())):
+                    found += _key_to_path(item, f"{where}.{name}.items[{at_item}]")
+                    found += _conflicts(item.get("path", ""), part.get("name", ""), at, paths)
         for item in source.get("downwardAPI", {}).get("items", ()):
             found += _downward_file(item, f"{where}.downwardAPI")
             found += _conflicts(item.get("path", ""), item.get("path", ""), at, paths)
         if (token := source.get("serviceAccountToken")) is not None:
-            found += _token(token, f"{where}.serviceAccountToken", at)
+            token_where = f"{where}.serviceAccountToken"
+            seconds = token.get("expirationSeconds", 0)
+            if seconds < _SHORTEST_TOKEN:
+                message = "may not specify a duration less than 10 minutes"
+                found.append(invalid(f"{token_where}.expirationSeconds", seconds, message))
+            if seconds > _LONGEST_TOKEN:
+                message = "may not specify a duration larger than 2^32 seconds"
+                found.append(invalid(f"{token_where}.expirationSeconds", seconds, message))
+            path = token.get("path", "")
+            found += unreserved(path, f"{at}.path") if path else [required(f"{at}.path")]
         if len(source) > 1:
             found.append(forbidden(where, f"{_ONE} per source"))
-    return found
-
-
-def _projected_keys(part: Mapping[str, Any], where: str, at: str, paths: set[str]) -> Errors:
-    found = [] if part.get("name") else [required(f"{where}.name")]
-    for index, item in enumerate(part.get("items", ())):
-        found += [
-            required(f"{where}.items[{index}].{key}")
-            for key in ("key", "path")
-            if not item.get(key)
-        ]
-        found += unreserved(item.get("path", ""), f"{where}.items[{index}].path")
-        found += _mode(item, "mode", f"{where}.items[{index}]")
-        found += _conflicts(item.get("path", ""), part.get("name", ""), at, paths)
     return found
 
 
@@ -210,19 +165,6 @@ def _conflicts(path: str, shown: str, at: str, paths: set[str]) -> Errors:
         return [invalid(at, shown, "conflicting duplicate paths")]
     paths.add(path)
     return []
-
-
-def _token(token: Mapping[str, Any], where: str, at: str) -> Errors:
-    seconds = token.get("expirationSeconds", 0)
-    found: Errors = []
-    if seconds < _SHORTEST_TOKEN:
-        told = "may not specify a duration less than 10 minutes"
-        found.append(invalid(f"{where}.expirationSeconds", seconds, told))
-    if seconds > _LONGEST_TOKEN:
-        told = "may not specify a duration larger than 2^32 seconds"
-        found.append(invalid(f"{where}.expirationSeconds", seconds, told))
-    path = token.get("path", "")
-    return found + (unreserved(path, f"{at}.path") if path else [required(f"{at}.path")])
 
 
 def _csi(source: Mapping[str, Any], at: str) -> Errors:
@@ -257,44 +199,163 @@ def _ephemeral(source: Mapping[str, Any], at: str) -> Errors:
     return found + claim_errors(template.get("spec", {}), f"{where}.spec")
 
 
-def _image(source: Mapping[str, Any], at: str) -> Errors:
-    return required_choice(source.get("pullPolicy"), PULL_POLICIES, f"{at}.pullPolicy")
-
-
-def _accept_any(source: Mapping[str, Any], at: str) -> Errors:
+def _unchecked(source: Mapping[str, Any], at: str) -> Errors:
     return []
 
 
-# In the order in which they are looked at: the first is the one that is meant.
+# In the order of validateVolumeSource: the first source is checked, all others are surplus.
 _CHECKS: Mapping[str, Check] = {
-    "emptyDir": _empty_dir,
-    "hostPath": _host_path,
-    "gitRepo": _git_repo,
-    "gcePersistentDisk": _accept_any,
-    "awsElasticBlockStore": _accept_any,
+    "emptyDir": lambda source, at: (
+        [forbidden(f"{at}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
+        if nanos(source.get("sizeLimit", "0")) < 0
+        else []
+    ),
+    "hostPath": lambda source, at: (
+        [
+            *check_no_parent_steps(source["path"], f"{at}.path"),
+            *choice(source.get("type"), _HOST_PATH_TYPES, f"{at}.type"),
+        ]
+        if source.get("path")
+        else [required(f"{at}.path")]
+    ),
+    "gitRepo": lambda source, at: [
+        *([] if source.get("repository") else [required(f"{at}.repository")]),
+        *descending(source.get("directory", ""), f"{at}.directory"),
+    ],
+    "gcePersistentDisk": _unchecked,
+    "awsElasticBlockStore": _unchecked,
     "secret": _with_items("secretName"),
-    "nfs": _nfs,
-    "iscsi": _accept_any,
-    "glusterfs": _accept_any,
-    "flocker": _accept_any,
-    "persistentVolumeClaim": _claim,
-    "rbd": _accept_any,
-    "cinder": _accept_any,
-    "cephfs": _accept_any,
-    "quobyte": _accept_any,
-    "downwardAPI": _downward,
-    "fc": _accept_any,
-    "flexVolume": _accept_any,
+    "nfs": lambda source, at: [
+        *(required(f"{at}.{key}") for key in ("server", "path") if not source.get(key)),
+        *(
+            []
+            if source.get("path", "").startswith("/")
+            else [invalid(f"{at}.path", source.get("path", ""), "must be an absolute path")]
+        ),
+    ],
+    "iscsi": _unchecked,
+    "glusterfs": _unchecked,
+    "flocker": _unchecked,
+    "persistentVolumeClaim": lambda source, at: (
+        [] if source.get("claimName") else [required(f"{at}.claimName")]
+    ),
+    "rbd": _unchecked,
+    "cinder": _unchecked,
+    "cephfs": _unchecked,
+    "quobyte": _unchecked,
+    "downwardAPI": lambda source, at: [
+        *_mode(source, "defaultMode", at),
+        *(error for item in source.get("items", ()) for error in _downward_file(item, at)),
+    ],
+    "fc": _unchecked,
+    "flexVolume": _unchecked,
     "configMap": _with_items("name"),
-    "azureFile": _accept_any,
-    "vsphereVolume": _accept_any,
-    "photonPersistentDisk": _accept_any,
-    "portworxVolume": _accept_any,
-    "azureDisk": _accept_any,
-    "storageos": _accept_any,
+    "azureFile": _unchecked,
+    "vsphereVolume": _unchecked,
+    "photonPersistentDisk": _unchecked,
+    "portworxVolume": _unchecked,
+    "azureDisk": _unchecked,
+    "storageos": _unchecked,
     "projected": _projected,
-    "scaleIO": _accept_any,
+    "scaleIO": _unchecked,
     "csi": _csi,
     "ephemeral": _ephemeral,
-    "image": _image,
+    "image": lambda source, at: required_choice(
+        source.get("pullPolicy"), PULL_POLICIES, f"{at}.pullPolicy"
+    ),
 }
+
+
+def check_mounts(container: KubeObject, volumes: Mapping[str, KubeObject], at: str) -> Errors:
+    """Return the errors in where a container finds its volumes."""
+    found: Errors = []
+    paths: set[str] = set()
+    devices = {each.get("name", ""): each.get("devicePath") for each in _devices_of(container)}
+    for index, mount in enumerate(container.get("volumeMounts", ())):
+        where, name, path = f"{at}[{index}]", mount.get("name", ""), mount.get("mountPath", "")
+        found += [] if name else [required(f"{where}.name")]
+        found += [] if name in volumes else [not_found(f"{where}.name", name)]
+        found += [] if path else [required(f"{where}.mountPath")]
+        if path in paths:
+            found.append(invalid(f"{where}.mountPath", path, "must be unique"))
+        paths.add(path)
+        if name in devices:
+            message = "must not already exist in volumeDevices"
+            found.append(invalid(f"{where}.name", name, message))
+        if path in devices.values():
+            message = "must not already exist as a path in volumeDevices"
+            found.append(invalid(f"{where}.mountPath", path, message))
+        found += _mount_options(container, mount, where, at)
+    return found
+
+
+def _mount_options(container: KubeObject, mount: Mapping[str, Any], where: str, at: str) -> Errors:
+    found: Errors = []
+    sub_path, expression = mount.get("subPath", ""), mount.get("subPathExpr", "")
+    if sub_path:
+        found += descending(sub_path, f"{at}.subPath")
+    if expression:
+        if sub_path:
+            message = "subPathExpr and subPath are mutually exclusive"
+            found.append(invalid(f"{where}.subPathExpr", expression, message))
+        found += descending(expression, f"{at}.subPathExpr")
+    propagation = mount.get("mountPropagation")
+    found += choice(propagation, _PROPAGATIONS, f"{at}.mountPropagation")
+    is_privileged = (container.get("securityContext") or {}).get("privileged")
+    if propagation == "Bidirectional" and not is_privileged:
+        message = "Bidirectional mount propagation is available only to privileged containers"
+        found.append(forbidden(f"{at}.mountPropagation", message))
+    recursive_at = f"{at}.recursiveReadOnly"
+    mode = mount.get("recursiveReadOnly")
+    if mode in (None, "Disabled"):
+        return found
+    if mode not in ("Enabled", "IfPossible"):
+        modes = ("Disabled", "Enabled", "IfPossible")
+        return [*found, not_supported(recursive_at, mode, modes)]
+    if not mount.get("readOnly"):
+        found.append(forbidden(recursive_at, "may only be specified when readOnly is true"))
+    if mount.get("mountPropagation", "None") != "None":
+        message = "may only be specified when mountPropagation is None or not specified"
+        found.append(forbidden(recursive_at, message))
+    return found
+
+
+def _devices_of(container: KubeObject) -> Sequence[Mapping[str, Any]]:
+    devices: Sequence[Mapping[str, Any]] = container.get("volumeDevices", ())
+    return devices
+
+
+def check_devices(container: KubeObject, volumes: Mapping[str, KubeObject], at: str) -> Errors:
+    """Return the errors in the volumes that a container has as raw devices."""
+    found: Errors = []
+    names: set[str] = set()
+    paths: set[str] = set()
+    mounts = {each.get("name"): each.get("mountPath") for each in container.get("volumeMounts", ())}
+    for index, device in enumerate(_devices_of(container)):
+        name, path = device.get("name", ""), device.get("devicePath", "")
+        at_name, at_path = f"{at}[{index}].name", f"{at}[{index}].devicePath"
+        found += [] if name else [required(at_name)]
+        if name in names:
+            found.append(invalid(at_name, name, "must be unique"))
+        if name not in volumes:
+            found.append(not_found(at_name, name))
+        elif not volumes[name].keys() & {"persistentVolumeClaim", "ephemeral"}:
+            message = (
+                "can only use volume source type of PersistentVolumeClaim or Ephemeral "
+                "for block mode"
+            )
+            found.append(invalid(at_name, name, message))
+        found += [] if path else [required(at_path)]
+        if path in paths:
+            found.append(invalid(at_path, path, "must be unique"))
+        if path and check_no_parent_steps(path, at):
+            found.append(invalid(at_path, path, "can not contain backsteps ('..')"))
+        else:
+            paths.add(path)
+        if name in mounts:
+            found.append(invalid(at_name, name, "must not already exist in volumeMounts"))
+        if path in mounts.values():
+            message = "must not already exist as a path in volumeMounts"
+            found.append(invalid(at_path, path, message))
+        names |= {name} if name else set()
+    return found

@@ -1,5 +1,8 @@
 """
-What the author of a pod or a template should know though it is accepted.
+Warnings about valid pods and pod templates.
+
+Follows kubernetes 1.35 pkg/api/pod/warnings.go GetWarningsForPod, GetWarningsForPodTemplate,
+warningsForPodSpecAndMeta, warningsForOverlappingVirtualPaths, checkForOverlap.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +16,6 @@ from kube_sandbox.registry.builtin.pods.profile_annotations import (
     pod_profile_warnings,
 )
 from kube_sandbox.registry.builtin.pods.security_context_validation import containers_of
-from kube_sandbox.registry.builtin.pods.volume_warnings import volume_warnings
 from kube_sandbox.registry.field_errors import quoted
 from kube_sandbox.registry.name_validation import label_value
 
@@ -50,6 +52,21 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _NULL_SELECTOR = "a null labelSelector results in matching no pod"
 _BYTES = ("memory", "ephemeral-storage")
+_DEPRECATED = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+# How some of them are spelled in warnings, and nowhere else.
+_DISPLAY_NAMES = {"storageos": "storageOS"}
+
+File = tuple[str, str]  # its path, and whose it is
 
 
 def template_warnings(template: Mapping[str, Any], at: str) -> list[str]:
@@ -64,25 +81,46 @@ def pod_warnings(pod: KubeObject) -> list[str]:
 
 def _warnings(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> list[str]:
     at = f"{prefix}spec"
-    return [
-        *_node_labels(spec, at),
-        *_spreading(spec, at),
-        *(
-            f"{prefix}metadata.annotations[{key}]: {told}"
-            for key, told in _ANNOTATIONS.items()
-            if key in meta.get("annotations", ())
-        ),
-        *volume_warnings(spec.get("volumes", ()), at),
-        *_duplicate_warnings(spec, at),
-        *_fractional_byte_warnings({"overhead": spec.get("overhead", {})}, at, ("overhead",)),
-        *pod_profile_warnings(meta, spec, prefix),
-        *_containers(meta, spec, prefix),
-        *_ports(spec, at),
-        *_port_names(spec, at),
-        *_grace_period_warnings(spec, at),
-        *_affinities(spec, at),
-        *_addresses(spec, at),
-    ]
+    warnings: list[str] = []
+    warnings += _node_labels(spec, at)
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
+        where, key = f"{at}.topologySpreadConstraints[{index}]", constraint.get("topologyKey", "")
+        if key in _NODE_LABELS:
+            warnings.append(f"{where}.topologyKey: {key} is {_NODE_LABELS[key]}")
+        if constraint.get("labelSelector") is None:
+            warnings.append(f"{where}.labelSelector: {_NULL_SELECTOR}")
+    warnings += (
+        f"{prefix}metadata.annotations[{key}]: {message}"
+        for key, message in _ANNOTATIONS.items()
+        if key in meta.get("annotations", ())
+    )
+    warnings += volume_warnings(spec.get("volumes", ()), at)
+    warnings += _duplicate_warnings(spec, at)
+    warnings += _fractional_byte_warnings({"overhead": spec.get("overhead", {})}, at, ("overhead",))
+    warnings += pod_profile_warnings(meta, spec, prefix)
+    warnings += _containers(meta, spec, prefix)
+    warnings += _ports(spec, at)
+    known: dict[str, str] = {}
+    for port, port_where in _all_ports(spec, at):
+        name = port.get("name")
+        if not name:
+            continue
+        if name in known:
+            first = known[name]
+            warnings.append(
+                f"{port_where}: duplicate port name {quoted(name)} with {first}, "
+                f"services and probes that select ports by name will use {first}"
+            )
+        known.setdefault(name, port_where)
+    if spec.get("terminationGracePeriodSeconds", 0) < 0:
+        message = "must be >= 0; negative values are invalid and will be treated as 1"
+        warnings.append(f"{at}.terminationGracePeriodSeconds: {message}")
+    warnings += _affinities(spec, at)
+    for index, server in enumerate(spec.get("dnsConfig", {}).get("nameservers", ())):
+        warnings.extend(ip_warnings(server, f"{at}.dnsConfig.nameservers[{index}]"))
+    for index, alias in enumerate(spec.get("hostAliases", ())):
+        warnings.extend(ip_warnings(alias.get("ip", ""), f"{at}.hostAliases[{index}].ip"))
+    return warnings
 
 
 def _node_labels(spec: KubeObject, at: str) -> Iterator[str]:
@@ -104,17 +142,8 @@ def _term(term: Mapping[str, Any], at: str, *, judges_values: bool = False) -> I
         if key in _NODE_LABELS:
             yield f"{where}.key: {key} is {_NODE_LABELS[key]}"
         for at_value, value in enumerate(each.get("values", ()) if judges_values else ()):
-            for told in label_value(value):
-                yield f"{where}.values[{at_value}]: {value} is invalid, {told}"
-
-
-def _spreading(spec: KubeObject, at: str) -> Iterator[str]:
-    for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
-        where, key = f"{at}.topologySpreadConstraints[{index}]", constraint.get("topologyKey", "")
-        if key in _NODE_LABELS:
-            yield f"{where}.topologyKey: {key} is {_NODE_LABELS[key]}"
-        if constraint.get("labelSelector") is None:
-            yield f"{where}.labelSelector: {_NULL_SELECTOR}"
+            for message in label_value(value):
+                yield f"{where}.values[{at_value}]: {value} is invalid, {message}"
 
 
 def _duplicate_warnings(spec: KubeObject, at: str) -> Iterator[str]:
@@ -143,8 +172,8 @@ def _fractional_byte_warnings(
         for part in parts:
             text = amounts.get(part, {}).get(name)
             if text is not None and not is_whole(text):
-                told = f"fractional byte value {quoted(text)} is invalid, must be an integer"
-                yield f"{at}.{part}[{name}]: {told}"
+                message = f"fractional byte value {quoted(text)} is invalid, must be an integer"
+                yield f"{at}.{part}[{name}]: {message}"
 
 
 def _containers(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> Iterator[str]:
@@ -162,8 +191,8 @@ def _containers(meta: Mapping[str, Any], spec: KubeObject, prefix: str) -> Itera
                 continue
             reference = f"$({name})"
             if "valueFrom" in variable or value == reference or reference not in value:
-                told = f"hides previous definition of {quoted(name)}"
-                yield f"{where}.env[{index}]: {told}, which may be dropped when using apply"
+                message = f"hides previous definition of {quoted(name)}"
+                yield f"{where}.env[{index}]: {message}, which may be dropped when using apply"
 
 
 def _all_ports(spec: KubeObject, at: str) -> Iterator[tuple[KubeObject, str]]:
@@ -177,7 +206,13 @@ def _ports(spec: KubeObject, at: str) -> Iterator[str]:
     for port, where in _all_ports(spec, at):
         ip, number = port.get("hostIP", ""), port.get("hostPort", 0)
         if ip and not number:
-            yield f"{where}: hostIP set without hostPort: {_go_port(port)}"
+            # The struct as Go's %+v prints it.
+            printed = (
+                f"{{Name:{port.get('name', '')} HostPort:{number} "
+                f"ContainerPort:{port.get('containerPort', 0)} "
+                f"Protocol:{port.get('protocol', '')} HostIP:{ip}}}"
+            )
+            yield f"{where}: hostIP set without hostPort: {printed}"
         others = known.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
         for other, at_other in others:
             its_ip, its_number = other.get("hostIP", ""), other.get("hostPort", 0)
@@ -188,36 +223,6 @@ def _ports(spec: KubeObject, at: str) -> Iterator[str]:
             elif number == its_number and bool(ip) != bool(its_ip):
                 yield f"{where}: dangerously ambiguous port definition with {at_other}"
         others.append((port, where))
-
-
-def _go_port(port: KubeObject) -> str:
-    """Print a port as Go's %+v does."""
-    return (
-        f"{{Name:{port.get('name', '')} HostPort:{port.get('hostPort', 0)} "
-        f"ContainerPort:{port.get('containerPort', 0)} Protocol:{port.get('protocol', '')} "
-        f"HostIP:{port.get('hostIP', '')}}}"
-    )
-
-
-def _port_names(spec: KubeObject, at: str) -> Iterator[str]:
-    known: dict[str, str] = {}
-    for port, where in _all_ports(spec, at):
-        name = port.get("name")
-        if not name:
-            continue
-        if name in known:
-            first = known[name]
-            yield (
-                f"{where}: duplicate port name {quoted(name)} with {first}, "
-                f"services and probes that select ports by name will use {first}"
-            )
-        known.setdefault(name, where)
-
-
-def _grace_period_warnings(spec: KubeObject, at: str) -> Iterator[str]:
-    if spec.get("terminationGracePeriodSeconds", 0) < 0:
-        told = "must be >= 0; negative values are invalid and will be treated as 1"
-        yield f"{at}.terminationGracePeriodSeconds: {told}"
 
 
 def _affinities(spec: KubeObject, at: str) -> Iterator[str]:
@@ -233,8 +238,64 @@ def _affinities(spec: KubeObject, at: str) -> Iterator[str]:
                 yield f"{field}: {_NULL_SELECTOR}"
 
 
-def _addresses(spec: KubeObject, at: str) -> Iterator[str]:
-    for index, server in enumerate(spec.get("dnsConfig", {}).get("nameservers", ())):
-        yield from ip_warnings(server, f"{at}.dnsConfig.nameservers[{index}]")
-    for index, alias in enumerate(spec.get("hostAliases", ())):
-        yield from ip_warnings(alias.get("ip", ""), f"{at}.hostAliases[{index}].ip")
+def volume_warnings(volumes: Iterable[KubeObject], at: str) -> list[str]:
+    """Return warnings about volumes."""
+    given = list(volumes)
+    found = [
+        f"{at}.volumes[{index}].{_DISPLAY_NAMES.get(name, name)}: {message}"
+        for index, volume in enumerate(given)
+        for name, message in _DEPRECATED.items()
+        if name in volume
+    ]
+    for volume in given:
+        found += _overlaps(volume)
+    return found
+
+
+def _overlaps(volume: KubeObject) -> Iterator[str]:
+    name = quoted(volume.get("name", ""))
+    sources = (
+        ("configMap", f"ConfigMap {quoted((volume.get('configMap') or {}).get('name', ''))}"),
+        ("secret", f"Secret {quoted((volume.get('secret') or {}).get('secretName', ''))}"),
+        ("downwardAPI", "DownwardAPI"),
+    )
+    for key, described in sources:
+        for message in _collisions(_items(volume.get(key) or {}, "")):
+            yield f"volume {name} ({described}): overlapping paths: {message}"
+    if "projected" not in volume:
+        return
+    files = []
+    for source in volume["projected"].get("sources") or ():
+        if not source:
+            yield f"volume {name} (Projected) has no sources provided"
+        for key, word in (("configMap", "ConfigMap"), ("secret", "Secret")):
+            if (part := source.get(key)) is not None and "items" in part:
+                files += _items(part, f"{word} {quoted(part.get('name', ''))}")
+                break
+        else:
+            if (part := source.get("downwardAPI")) is not None and "items" in part:
+                files += _items(part, "DownwardAPI")
+            elif (part := source.get("serviceAccountToken")) is not None:
+                files.append((part.get("path", ""), "ServiceAccountToken"))
+    for message in _collisions(files):
+        yield f"volume {name} (Projected): overlapping paths: {message}"
+
+
+def _items(source: Mapping[str, Any], owner: str) -> list[File]:
+    return [(each.get("path", ""), owner) for each in source.get("items", ())]
+
+
+def _collisions(files: Iterable[File]) -> Iterator[str]:
+    seen: list[File] = []
+    for path, owner in files:
+        file = path.rstrip("/"), owner
+        for other in seen:
+            one, two = f"{file[0]}/", f"{other[0]}/"
+            if "/" not in (one, two) and (one.startswith(two) or two.startswith(one)):
+                yield f"{_format_path(file)} with {_format_path(other)}"
+        seen.append(file)
+
+
+def _format_path(file: File) -> str:
+    path, owner = file
+    return f"{quoted(path)} ({owner})" if owner else quoted(path)

@@ -1,9 +1,12 @@
 """
-The addresses and node ports of Services: what is in use, what is given next.
+Allocation of cluster IPs and node ports.
 
-An `ServiceAllocations` knows what each Service holds; whoever keeps the Services tells it. Which
-free address a Service is given depends on nothing but its name and what is in use, so that it is
-the same each time.
+`ServiceAllocations` records what each Service holds. Which free address a Service gets depends
+only on its name and on the addresses in use, so that it is the same in every run.
+
+Follows kubernetes 1.35 pkg/registry/core/service/storage/alloc.go Allocators.allocateCreate,
+Allocators.allocateUpdate; pkg/registry/core/service/portallocator/allocator.go
+PortAllocator.Allocate; pkg/registry/core/service/ipallocator/interfaces.go ErrNotInRange.
 """
 
 import ipaddress
@@ -45,11 +48,11 @@ class ServiceAllocations:
         self._ports.subtract(ports)
 
     def has_address(self, address: str) -> bool:
-        """Say whether an address is in use."""
+        """Return whether an address is in use."""
         return self._addresses[address] > 0
 
     def has_port(self, port: int) -> bool:
-        """Say whether a node port is in use."""
+        """Return whether a node port is in use."""
         return self._ports[port] > 0
 
     def next_address(self, namespace: str, name: str) -> str | None:

@@ -1,15 +1,23 @@
-"""What an API server finds wrong with a Service."""
+"""
+Validation of Services and of their updates, and warnings.
+
+Follows kubernetes 1.35 pkg/apis/core/validation/validation.go validateService,
+ValidateServiceCreate, ValidateServiceClusterIPsRelatedFields, ValidateLoadBalancerStatus,
+ValidateServiceUpdate, validateUpgradeDowngradeClusterIPs; pkg/api/service/warnings.go
+GetWarningsForService.
+"""
 
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.ip_validation import (
     cidr_errors,
+    cidr_warnings,
     endpoint_ip_errors,
     ip_errors,
+    ip_warnings,
     parse_ip,
 )
 from kube_sandbox.registry.builtin.services.spec_predicates import (
@@ -53,18 +61,35 @@ _FAMILIES = ("IPv4", "IPv6")
 _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _ONLY_BALANCED = "may only be used when `type` is 'LoadBalancer'"
+_IMMUTABLE_MESSAGE = "may not change once set"
 
 
 def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
-    """Judge a Service."""
+    """Validate a Service."""
     spec: Spec = obj["spec"]
     annotations = obj["metadata"].get("annotations", {})
-    found = _annotation_errors(annotations)
+    hints, mode = annotations.get(HINTS), annotations.get(MODE)
+    found: Errors = []
+    if hints is not None and mode is not None and hints != mode:
+        message = f"must match annotations[{HINTS}] when both are specified"
+        found.append(invalid(f"metadata.annotations[{MODE}]", mode, message))
     if not spec.get("ports") and not is_headless(spec) and not is_external_name(spec):
         found.append(required("spec.ports"))
     found += _type_errors(spec) + _ports_errors(spec)
     found += labels(spec.get("selector"), "spec.selector")
-    found += _affinity_errors(spec) + cluster_ip_errors(spec)
+    affinity = spec.get("sessionAffinity", "")
+    affinity_field = "spec.sessionAffinityConfig"
+    if affinity not in ("ClientIP", "None"):
+        found.append(not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None")))
+    elif affinity == "None":
+        if "sessionAffinityConfig" in spec:
+            found.append(forbidden(affinity_field, "must not be set when session affinity is None"))
+    else:
+        seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
+        if not (0 < seconds <= 86400):
+            message = "must be greater than 0 and less than 86400"
+            found.append(invalid(f"{affinity_field}.clientIP.timeoutSeconds", seconds, message))
+    found += cluster_ip_errors(spec)
     for index, ip in enumerate(spec.get("externalIPs", ())):
         field = f"spec.externalIPs[{index}]"
         found += ip_errors(ip, field) or endpoint_ip_errors(ip, field)
@@ -76,19 +101,11 @@ def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
     return found + class_errors(spec) + _traffic_errors(spec)
 
 
-def _annotation_errors(annotations: Mapping[str, str]) -> Errors:
-    hints, mode = annotations.get(HINTS), annotations.get(MODE)
-    if hints is None or mode is None or hints == mode:
-        return []
-    told = f"must match annotations[{HINTS}] when both are specified"
-    return [invalid(f"metadata.annotations[{MODE}]", mode, told)]
-
-
 def _type_errors(spec: Spec) -> Errors:
     kind = spec.get("type")
     if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(spec):
-        told = f"may not be set to 'None' for {kind} services"
-        return [invalid("spec.clusterIPs[0]", HEADLESS, told)]
+        message = f"may not be set to 'None' for {kind} services"
+        return [invalid("spec.clusterIPs[0]", HEADLESS, message)]
     if kind != EXTERNAL_NAME:
         return []
     found = [
@@ -116,55 +133,33 @@ def _ports_errors(spec: Spec) -> Errors:
             names.add(name)
         elif len(ports) > 1:
             found.append(required(f"{field}.name"))
-        found += _port_errors(port, field)
+        number, protocol = port.get("port", 0), port.get("protocol", "")
+        found += [invalid(f"{field}.port", number, each) for each in port_number(number)]
+        if protocol not in _PROTOCOLS:
+            found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
+        target = port.get("targetPort", 0)
+        wrong = port_name(target) if isinstance(target, str) else port_number(target)
+        found += [invalid(f"{field}.targetPort", target, each) for each in wrong]
+        if (name := port.get("appProtocol")) is not None:
+            wrong = qualified_name(name)
+            found += [invalid(f"{field}.appProtocol", name, each) for each in wrong]
     return found
-
-
-def _port_errors(port: Mapping[str, Any], field: str) -> Errors:
-    number, protocol = port.get("port", 0), port.get("protocol", "")
-    found = [invalid(f"{field}.port", number, each) for each in port_number(number)]
-    if protocol not in _PROTOCOLS:
-        found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
-    target = port.get("targetPort", 0)
-    wrong = port_name(target) if isinstance(target, str) else port_number(target)
-    found += [invalid(f"{field}.targetPort", target, each) for each in wrong]
-    if "appProtocol" in port:
-        wanted = port["appProtocol"]
-        wrong = qualified_name(wanted)
-        found += [invalid(f"{field}.appProtocol", wanted, each) for each in wrong]
-    return found
-
-
-def _affinity_errors(spec: Spec) -> Errors:
-    affinity = spec.get("sessionAffinity", "")
-    field = "spec.sessionAffinityConfig"
-    if affinity not in ("ClientIP", "None"):
-        return [not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None"))]
-    if affinity == "None":
-        if "sessionAffinityConfig" in spec:
-            return [forbidden(field, "must not be set when session affinity is None")]
-        return []
-    seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
-    if 0 < seconds <= 86400:
-        return []
-    told = "must be greater than 0 and less than 86400"
-    return [invalid(f"{field}.clientIP.timeoutSeconds", seconds, told)]
 
 
 def cluster_ip_errors(spec: Spec) -> Errors:
-    """Judge addresses, families and policy, and whether they agree."""
+    """Validate addresses, families and policy, and whether they agree."""
     if is_external_name(spec):
         return []
     field = "spec.clusterIPs"
     addresses = list(spec.get("clusterIPs", ()))
-    found = _agreement_errors(spec, addresses) + _family_errors(spec)
+    found = _ip_field_errors(spec, addresses)
     are_valid = True
     for index, address in enumerate(addresses):
         if index == 0 and address == HEADLESS:
             if len(addresses) > 1:
                 are_valid = False
-                told = "'None' must be the first and only value"
-                found.append(invalid(field, addresses, told))
+                message = "'None' must be the first and only value"
+                found.append(invalid(field, addresses, message))
             continue
         wrong = ip_errors(address, f"{field}[{index}]")
         are_valid = are_valid and not wrong
@@ -175,8 +170,8 @@ def cluster_ip_errors(spec: Spec) -> Errors:
         return found
     families = [family_of(each) for each in addresses]
     if len(addresses) > 1 and len(set(families)) < 2:
-        told = "may specify no more than one IP for each IP family"
-        found.append(invalid(field, addresses, told))
+        message = "may specify no more than one IP for each IP family"
+        found.append(invalid(field, addresses, message))
     if not is_headless(spec):
         pairs = zip(families, spec.get("ipFamilies", ()), strict=False)
         found += [
@@ -191,21 +186,18 @@ def cluster_ip_errors(spec: Spec) -> Errors:
     return found
 
 
-def _agreement_errors(spec: Spec, addresses: list[str]) -> Errors:
+def _ip_field_errors(spec: Spec, addresses: list[str]) -> Errors:
+    """Check clusterIP against clusterIPs, the IP families and their policy."""
     address = spec.get("clusterIP", "")
     field = "spec.clusterIPs"
-    if address and not addresses:
-        return [required(field)]
-    if address and addresses[0] != address:
-        return [invalid(field, addresses, "first value must match `clusterIP`")]
-    if addresses and not address:
-        told = "must be empty when `clusterIP` is not specified"
-        return [invalid(field, addresses, told)]
-    return []
-
-
-def _family_errors(spec: Spec) -> Errors:
     found: Errors = []
+    if address and not addresses:
+        found.append(required(field))
+    elif address and addresses[0] != address:
+        found.append(invalid(field, addresses, "first value must match `clusterIP`"))
+    elif addresses and not address:
+        message = "must be empty when `clusterIP` is not specified"
+        found.append(invalid(field, addresses, message))
     families = spec.get("ipFamilies", ())
     for index, family in enumerate(families):
         field = f"spec.ipFamilies[{index}]"
@@ -223,9 +215,9 @@ def _repeated_ports(spec: Spec) -> Errors:
     ports = list(enumerate(spec.get("ports", ())))
     found: Errors = []
     if spec.get("type") == "ClusterIP":
-        told = "may not be used when `type` is 'ClusterIP'"
+        message = "may not be used when `type` is 'ClusterIP'"
         found += [
-            forbidden(f"spec.ports[{index}].nodePort", told)
+            forbidden(f"spec.ports[{index}].nodePort", message)
             for index, port in ports
             if port.get("nodePort")
         ]
@@ -239,15 +231,19 @@ def _repeated_ports(spec: Spec) -> Errors:
     for index, port in ports:
         key = port.get("protocol", ""), port.get("port", 0)
         if key in seen:
-            found.append(duplicate(f"spec.ports[{index}]", _format_port(*key)))
+            # The message shows the internal type with all of its fields.
+            shown = {
+                "Name": "",
+                "Protocol": key[0],
+                "AppProtocol": None,
+                "Port": key[1],
+                "TargetPort": 0,
+                "NodePort": 0,
+            }
+            fragment = orjson.Fragment(orjson.dumps(shown))
+            found.append(duplicate(f"spec.ports[{index}]", fragment))
         seen.add(key)
     return found
-
-
-def _format_port(protocol: str, number: int) -> orjson.Fragment:
-    """Return a port as a message shows it: the API server's inner form, all of its fields."""
-    empty = {"AppProtocol": None, "Port": number, "TargetPort": 0, "NodePort": 0}
-    return orjson.Fragment(orjson.dumps({"Name": "", "Protocol": protocol, **empty}))
 
 
 def _source_range_errors(spec: Spec, annotations: Mapping[str, str]) -> Errors:
@@ -273,7 +269,7 @@ def _source_range_errors(spec: Spec, annotations: Mapping[str, str]) -> Errors:
 
 
 def class_errors(spec: Spec) -> Errors:
-    """Judge the class of its load balancer."""
+    """Validate the class of its load balancer."""
     wanted = spec.get("loadBalancerClass")
     if wanted is None:
         return []
@@ -287,18 +283,18 @@ def _traffic_errors(spec: Spec) -> Errors:
     found: Errors = []
     if not is_reachable(spec):
         if policy:
-            told = "may only be set for externally-accessible services"
-            found.append(invalid("spec.externalTrafficPolicy", policy, told))
+            message = "may only be set for externally-accessible services"
+            found.append(invalid("spec.externalTrafficPolicy", policy, message))
     elif policy not in ("Cluster", "Local"):
         found.append(not_supported("spec.externalTrafficPolicy", policy, ("Cluster", "Local")))
     field = "spec.healthCheckNodePort"
     if has_health_port(spec):
         found += [invalid(field, health, each) for each in in_range(health, 1, 65535)]
     elif health:
-        told = (
+        message = (
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         )
-        found.append(invalid(field, health, told))
+        found.append(invalid(field, health, message))
     inner = spec.get("internalTrafficPolicy")
     if inner is not None and inner not in ("Cluster", "Local"):
         found.append(not_supported("spec.internalTrafficPolicy", inner, ("Cluster", "Local")))
@@ -309,7 +305,7 @@ def _traffic_errors(spec: Spec) -> Errors:
 
 
 def status_errors(new: KubeObject) -> Errors:
-    """Judge where a load balancer is reached."""
+    """Validate where a load balancer is reached."""
     field = "status.loadBalancer.ingress"
     entries = new.get("status", {}).get("loadBalancer", {}).get("ingress", ())
     if entries and new["spec"].get("type") != LOAD_BALANCER:
@@ -322,8 +318,8 @@ def status_errors(new: KubeObject) -> Errors:
         if mode is None and ip:
             found.append(required(f"{where}.ipMode", "must be specified when `ip` is set"))
         elif mode is not None and not ip:
-            told = "may not be specified when `ip` is not set"
-            found.append(forbidden(f"{where}.ipMode", told))
+            message = "may not be specified when `ip` is not set"
+            found.append(forbidden(f"{where}.ipMode", message))
         elif mode is not None and mode not in ("Proxy", "VIP"):
             found.append(not_supported(f"{where}.ipMode", mode, ("Proxy", "VIP")))
         found += hostname_errors(entry.get("hostname", ""), f"{where}.hostname")
@@ -331,10 +327,99 @@ def status_errors(new: KubeObject) -> Errors:
 
 
 def hostname_errors(name: str, field: str) -> Errors:
-    """Judge the name under which a load balancer is reached."""
+    """Validate the name under which a load balancer is reached."""
     if not name:
         return []
     found = [invalid(field, name, each) for each in dns_subdomain(name)]
     if parse_ip(name) is not None:
         found.append(invalid(field, name, "must be a DNS name, not an IP address"))
+    return found
+
+
+def update_errors(new: KubeObject, old: KubeObject) -> Errors:
+    """Return which changes are not allowed."""
+    spec, before = new["spec"], old["spec"]
+    found = _changed_address_errors(spec, before) + _changed_family_errors(spec, before)
+    balanced = spec["type"] == before["type"] == LOAD_BALANCER
+    wanted = spec.get("loadBalancerClass")
+    if balanced and wanted != before.get("loadBalancerClass"):
+        found.append(invalid("spec.loadBalancerClass", wanted, _IMMUTABLE_MESSAGE))
+    found += class_errors(spec)
+    part = "healthCheckNodePort"
+    both_have = has_health_port(spec) and has_health_port(before)
+    if both_have and spec.get(part) != before.get(part):
+        found.append(forbidden(f"spec.{part}", "field is immutable"))
+    return found
+
+
+def _changed_address_errors(spec: Spec, before: Spec) -> Errors:
+    if is_external_name(spec) or is_external_name(before):
+        return []
+    if is_headless(spec) and is_headless(before):
+        return []
+    now, then = list(spec.get("clusterIPs", ())), list(before.get("clusterIPs", ()))
+    field = "spec.clusterIPs"
+    if len(now) == len(then):
+        return [
+            invalid(f"{field}[{index}]", now, _IMMUTABLE_MESSAGE)
+            for index, address in enumerate(then)
+            if address != now[index]
+        ]
+    if not now:
+        return [invalid(f"{field}[0]", None, "primary clusterIP can not be unset")]
+    found: Errors = []
+    if then and now[0] != then[0]:
+        found.append(invalid(f"{field}[0]", now, _IMMUTABLE_MESSAGE))
+    policy = spec.get("ipFamilyPolicy")
+    if len(now) < len(then) and policy != "SingleStack":
+        message = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+        found.append(invalid("spec.ipFamilyPolicy", policy, message))
+    return found
+
+
+def _changed_family_errors(spec: Spec, before: Spec) -> Errors:
+    if is_external_name(spec) or is_external_name(before):
+        return []
+    if is_headless(spec) or is_headless(before):
+        return []
+    now, then = list(spec.get("ipFamilies", ())), list(before.get("ipFamilies", ()))
+    field = "spec.ipFamilies[0]"
+    if len(now) == len(then):
+        pairs = zip(now, then, strict=True)
+        return [invalid(field, now, _IMMUTABLE_MESSAGE) for new, old in pairs if new != old]
+    found: Errors = []
+    if now and then and now[0] != then[0]:
+        found.append(invalid(field, spec.get("clusterIPs"), _IMMUTABLE_MESSAGE))
+    policy = spec.get("ipFamilyPolicy")
+    if len(now) == 1 and len(then) == 2 and policy != "SingleStack":
+        message = "must be set to 'SingleStack' when releasing the secondary ipFamily"
+        found.append(invalid("spec.ipFamilyPolicy", policy, message))
+    return found
+
+
+def service_warnings(obj: KubeObject) -> list[str]:
+    """Tell what has no effect or is out of use."""
+    spec: Spec = obj["spec"]
+    found = []
+    if HINTS in obj["metadata"].get("annotations", {}):
+        found.append(f"annotation {HINTS} is deprecated, please use {MODE} instead")
+    if spec.get("type") == "ClusterIP" and spec.get("clusterIP") == HEADLESS:
+        ignored = [each for each in ("loadBalancerIP", "externalIPs") if spec.get(each)]
+        if spec.get("sessionAffinity") != "None":
+            ignored.append("SessionAffinity")
+        found += [f"spec.{each} is ignored for headless services" for each in ignored]
+    for part in ("clusterIPs", "externalIPs"):
+        for index, ip in enumerate(spec.get(part, ())):
+            found += ip_warnings(ip, f"spec.{part}[{index}]")
+    if spec.get("loadBalancerIP"):
+        found += ip_warnings(spec["loadBalancerIP"], "spec.loadBalancerIP")
+    for index, each in enumerate(spec.get("loadBalancerSourceRanges", ())):
+        found += cidr_warnings(each, f"spec.loadBalancerSourceRanges[{index}]")
+    if is_external_name(spec) and spec.get("externalIPs"):
+        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    if not is_external_name(spec) and spec.get("externalName"):
+        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.get("trafficDistribution") == "PreferClose":
+        message = '"PreferClose" is deprecated; use "PreferSameZone"'
+        found.append(f"spec.trafficDistribution: {message}")
     return found
