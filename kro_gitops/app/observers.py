@@ -14,7 +14,7 @@ from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.graph.nodes import NodeKind
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.steps import NodeState
-from kro_gitops.source.controllers.observing import SourceObserver
+from kro_gitops.source.controllers.observer import SourceObserver
 from kro_gitops.telemetry.metrics import Metrics
 from kube_objects.conditions import TRUE, Condition
 from kube_objects.refs import Kind, ObjectRef

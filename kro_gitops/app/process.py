@@ -50,9 +50,9 @@ from kro_gitops.kube.transport import Access, Transport
 from kro_gitops.server.probes import MAIN_LOOP, Health, HealthServer
 from kro_gitops.server.webhooks import HookServer
 from kro_gitops.settings.settings import Gate, Settings
-from kro_gitops.source.controllers.controller import SourceController, Surroundings
-from kro_gitops.source.controllers.doorbells import Doorbells
-from kro_gitops.source.controllers.registry import Registry
+from kro_gitops.source.controllers.state import SourceStore
+from kro_gitops.source.controllers.webhook_endpoints import WebhookEndpoints
+from kro_gitops.source.controllers.wiring import SourceController
 from kro_gitops.source.crds import git_source_crd, source_inventory_crd
 from kro_gitops.source.fetch.locks import own_folder
 from kro_gitops.source.receivers import Receivers
@@ -202,17 +202,17 @@ class _Process:
             yield
             return
         receivers, loop = Receivers(), asyncio.get_running_loop()
-        doorbells = Doorbells(
+        endpoints = WebhookEndpoints(
             client, discovery, receivers, source_defaults(settings), settings.watch_namespaces
         )
         hooks = HookServer(
             settings.webhook_bind_address,
             receivers,
-            lambda key: _call(loop, doorbells.ring, key),
+            lambda key: _call(loop, endpoints.request_reconcile, key),
             CountingSources(self._metrics).called,
         )
         hooks.start()
-        answering = asyncio.create_task(doorbells.run())
+        answering = asyncio.create_task(endpoints.run())
         try:
             yield
         finally:
@@ -354,20 +354,23 @@ class _Process:
 
     def _system(self, client: Client, discovery: Discovery, storage: Path) -> _System:
         settings = self._settings
-        engines: list[Engine] = []  # the registry asks it, and it asks the registry
-        registry = Registry(settings.default_service_account, lambda ref: _seen(engines[0], ref))
-        engine = self._engine(client, discovery, registry)
-        engines.append(engine)
+        # The engine asks the store whose an instance is; the store knows nothing of the engine.
+        store = SourceStore(settings.default_service_account)
+        engine = self._engine(client, discovery, store)
         if not settings.sources:
             return _System(engine, None)
-        counting = CountingSources(self._metrics)
-        around = Surroundings(
-            client, discovery, EngineView(engine), engine.wake, self._events, counting
+        sources = SourceController(
+            client,
+            discovery,
+            EngineView(engine),
+            store,
+            source_rules(settings, storage),
+            events=self._events,
+            observer=CountingSources(self._metrics),
         )
-        sources = SourceController(around, registry, source_rules(settings, storage))
         return _System(engine, sources)
 
-    def _engine(self, client: Client, discovery: Discovery, registry: Registry) -> Engine:
+    def _engine(self, client: Client, discovery: Discovery, store: SourceStore) -> Engine:
         settings, metrics = self._settings, self._metrics
         if settings.events:
             host = socket.gethostname()
@@ -389,8 +392,7 @@ class _Process:
             counting,
             self._events,
             observers,
-            registry.identity_of,
-            registry.refusal_of,
+            store,
         )
         engine = Engine(outside, engine_rules(settings))
         plurals.ask(engine)
@@ -428,14 +430,6 @@ class _Process:
             return True
         waiting.cancel()
         return False
-
-
-def _seen(engine: Engine, ref: ObjectRef) -> KubeObject | None:
-    """Return an instance, or nothing if it is not there; raise if that cannot be told yet."""
-    found = engine.watches.instance(ref)
-    if found is None and not engine.watches.knows_instances(ref.kind):
-        raise NotYet("owner-unknown", f"its owner {ref} cannot be seen yet")
-    return found
 
 
 @contextmanager

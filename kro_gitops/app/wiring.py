@@ -22,7 +22,7 @@ from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.settings.homes import at_home
 from kro_gitops.settings.settings import AdoptionPolicy, Gate, Settings
 from kro_gitops.source.api import GIT_SOURCE_KIND
-from kro_gitops.source.controllers.controller import ControllerRules
+from kro_gitops.source.controllers.wiring import SourceOptions
 from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.spec import EVERYTHING, SourceSpec, WantedRef
 from kro_gitops.source.spec_reading import Defaults, write_spec
@@ -65,9 +65,9 @@ def source_defaults(settings: Settings) -> Defaults:
     )
 
 
-def source_rules(settings: Settings, storage: Path) -> ControllerRules:
+def source_rules(settings: Settings, storage: Path) -> SourceOptions:
     """Return the rules of the sources."""
-    return ControllerRules(
+    return SourceOptions(
         storage=storage,
         defaults=source_defaults(settings),
         argocd=ArgoCD(settings.argocd_tracking_method, settings.argocd_label_key),
@@ -145,6 +145,10 @@ class EngineView:
     def instances_of(self, kind: Kind) -> int:
         """Count the instances of a kind, wherever they are."""
         return len(self._engine.watches.instances(kind))
+
+    def wake(self, ref: ObjectRef) -> None:
+        """Have an instance reconciled at once."""
+        self._engine.wake(ref)
 
     def child_kinds(self, kind: Kind) -> frozenset[Kind]:
         """Return the kinds of which instances of a kind have children."""

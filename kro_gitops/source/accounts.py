@@ -1,13 +1,14 @@
 """
-One reconcile's account of itself: what was done, what went wrong, what it waits for.
+The result of one sync: what was done, what failed, what is waited for.
 
-Filled by the shell while it works, read by `status` when it reports.
+Results are values. Each part of a sync returns one, and the sum is what `status` reports.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from itertools import chain
+from typing import Any
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.source.snapshot import Item
@@ -33,17 +34,17 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that went wrong, and where in git that is written."""
+    """One thing that went wrong, and its origin in git."""
 
     code: str
     message: str
     subject: str = ""
     origin: Origin | None = None
-    is_lasting: bool = False  # trying again changes nothing until git changes
+    is_lasting: bool = False  # a retry changes nothing until git changes
 
     @classmethod
     def of_finding(cls, finding: Finding) -> "Fault":
-        """Say what is wrong with a file."""
+        """Return the fault of a manifest file."""
         problem = finding.problem
         return cls(
             problem.code, problem.full_text, finding.subject, finding.origin, is_lasting=True
@@ -53,17 +54,18 @@ class Fault:
     def of_item(
         cls, item: Item, ref: ObjectRef, error: KroGitopsError, *, field_: str = "", lasting: bool
     ) -> "Fault":
-        """Say what is wrong with an object; `field_` is the API server's name of a field."""
-        return cls(error.code, error.full_text, str(ref), origin_of(item, field_), lasting)
+        """Return the fault of an object; `field_` is a field as the API server names it."""
+        origin = item.manifest.origin(Spot(parse_api_server_path(field_)))
+        return cls(error.code, error.full_text, str(ref), origin, lasting)
 
     @property
     def order(self) -> tuple[str, int, int, str, str, str]:
-        """Sort faults as people read files: top to bottom."""
+        """Return the sort key: by file, line and column."""
         at = self.origin or Origin("", 0, 0)
         return (at.file, at.line, at.column, self.subject, self.code, self.message)
 
     def to_json(self) -> dict[str, object]:
-        """Write it as it stands in a status."""
+        """Return the fault as it is written to a status."""
         written: dict[str, object] = {"code": self.code, "message": self.message}
         if self.subject:
             written["object"] = self.subject
@@ -76,55 +78,78 @@ class Fault:
         return written
 
 
-def origin_of(item: Item, field_: str = "") -> Origin:
-    """Return where an object, or a field of it, is written."""
-    return item.manifest.origin(Spot(parse_api_server_path(field_)))
+@dataclass(frozen=True, slots=True)
+class SyncResult:
+    """What one sync, or a part of it, did and found."""
 
-
-@dataclass(slots=True)
-class Account:
-    """What one reconcile did and found."""
-
-    failures: list[Fault] = field(default_factory=list)
-    warnings: list[Fault] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)  # objects that belong to others, and to whom
-    conflicts: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)  # what is not ready yet
-    degraded: list[str] = field(default_factory=list)
-    braked: str = ""
+    failures: tuple[Fault, ...] = ()
+    warnings: tuple[Fault, ...] = ()
+    foreign: tuple[str, ...] = ()  # objects that belong to other owners, with the owner
+    conflicts: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()  # objects that are not ready yet
+    degraded: tuple[str, ...] = ()
+    braked: str = ""  # the limit that prevents pruning
     created: int = 0
     changed: int = 0
     pruned: int = 0
-    pending: int = 0  # deletions that are under way
-    is_cut_short: bool = False  # something waits for its turn
+    pending: int = 0  # deletions that are not finished
+    is_cut_short: bool = False  # objects wait for an earlier stage, or for a deletion
     ready: int = 0
     objects: int = 0
     definitions: int = 0
     instances: int = 0
 
-    @contextmanager
-    def in_order(self) -> Iterator[None]:
-        """
-        Sort what is noted inside: several work at once, and who is done first is chance.
+    def __add__(self, other: "SyncResult") -> "SyncResult":
+        """Return the sum of two parts."""
+        return SyncResult.total((self, other))
 
-        Without it the same trouble would look like another one at each attempt.
+    @classmethod
+    def total(cls, parts: Iterable["SyncResult"]) -> "SyncResult":
+        """Return the sum: faults and texts in the order of the parts, counts added, flags or-ed."""
+        given = [part for part in parts if part is not NOTHING]
+        total: dict[str, Any] = {}
+        for each in fields(cls) if given else ():
+            values = [getattr(part, each.name) for part in given]
+            match values[0]:
+                case tuple():
+                    total[each.name] = tuple(chain.from_iterable(values))
+                case bool():
+                    total[each.name] = any(values)
+                case str():
+                    total[each.name] = "".join(values)
+                case _:
+                    total[each.name] = sum(values)
+        return cls(**total)
+
+    def in_order(self) -> "SyncResult":
         """
-        faults, texts = (self.failures, self.warnings), (self.foreign, self.conflicts)
-        begun = [len(noted) for noted in (*faults, *texts)]
-        try:
-            yield
-        finally:
-            for noted, start in zip(faults, begun[:2], strict=True):
-                noted[start:] = sorted(noted[start:], key=lambda each: each.order)
-            for said, start in zip(texts, begun[2:], strict=True):
-                said[start:] = sorted(said[start:])
+        Return the same with faults and texts sorted.
+
+        Parts that run concurrently finish in any order; sorted, the same trouble is recognised as
+        the same at the next attempt.
+        """
+        return replace(
+            self,
+            failures=tuple(sorted(self.failures, key=lambda fault: fault.order)),
+            warnings=tuple(sorted(self.warnings, key=lambda fault: fault.order)),
+            foreign=tuple(sorted(self.foreign)),
+            conflicts=tuple(sorted(self.conflicts)),
+        )
 
     @property
     def is_applied(self) -> bool:
-        """Say whether everything that git wants was applied."""
+        """Return True if every object of the revision was applied."""
         return not self.failures and not self.is_cut_short
 
     @property
-    def may_be_tried_again(self) -> bool:
-        """Say whether some failure may go away by itself."""
-        return any(not each.is_lasting for each in self.failures)
+    def is_retryable(self) -> bool:
+        """Return True if some failure may disappear without a change in git."""
+        return any(not fault.is_lasting for fault in self.failures)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Return True if the same revision must be synced again."""
+        return self.is_cut_short or bool(self.pending) or self.is_retryable
+
+
+NOTHING = SyncResult()

@@ -29,7 +29,7 @@ INVALID = "invalid-source"
 
 _LONGEST = 365 * 24 * 3600.0  # a year; longer means never, and that is `suspend`
 _LONGEST_VISIT = 600.0  # all sources share the threads in which git is waited for
-# As `source.limits` matches them: * and ? stand for characters, a bracket for nothing.
+# As `source.plan.permissions` matches them: * and ? stand for characters, a bracket for nothing.
 _NAMESPACE_GLOB = re.compile(r"[-a-z0-9*?]+")
 _KIND_GLOB = re.compile(r"[A-Z*?][A-Za-z0-9*?]*(\.[-a-z0-9.*?]+)?")  # `deployments.apps` is none
 _SOME_TIME = "2026-03-01T09:30:00Z"

@@ -1,17 +1,17 @@
 """
-What a source reports: conditions, counts, failures and history.
+The status of a source: conditions, counts, failures and history.
 
-`Ready` is the sum; kstatus' `Reconciling` and `Stalled` are there only while they hold, and so is
-whatever else is nobody's normal state. Written is only what differs from the status before, so a
-poll that finds nothing new writes nothing.
+`Ready` is the sum; kstatus' `Reconciling` and `Stalled` exist only while they are True, and so does
+every other condition that is not part of the normal state. A poll that finds nothing new yields the
+same status, which is then not written.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
-from kro_gitops.source.accounts import Account, Fault, Phase
+from kro_gitops.source.accounts import Fault, Phase, SyncResult
 from kube_objects.conditions import FALSE, TRUE, UNKNOWN, Condition, parse_conditions
 from kube_objects.refs import KubeObject
 
@@ -36,7 +36,7 @@ _LONGEST = 2000  # characters of a message
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One revision's way into the cluster, for the history."""
+    """One revision in the history: when it was synced, and what changed."""
 
     revision: str
     started: str
@@ -52,13 +52,13 @@ class Run:
 
     @classmethod
     def parse(cls, written: Mapping[str, Any]) -> "Run":
-        """Read it off a status."""
+        """Parse a run of a status."""
         names = {each.name for each in fields(cls)}
         given = {"revision": "", "started": "", **written}
         return cls(**{key: value for key, value in given.items() if key in names})
 
     def to_json(self) -> dict[str, Any]:
-        """Write it as it stands in a status."""
+        """Return the run as it is written to a status."""
         counts = {"created": self.created, "changed": self.changed, "pruned": self.pruned}
         texts = {
             "revision": self.revision,
@@ -74,7 +74,7 @@ class Run:
 
 @dataclass(slots=True)
 class Report:
-    """What is to be said of a source; `keeps` are fields of the former status that stay."""
+    """What is reported of a source."""
 
     generation: int
     phase: Phase
@@ -89,14 +89,14 @@ class Report:
     shards: int = 0
     conditions: dict[str, Condition] = field(default_factory=dict)
     history: list[Mapping[str, Any]] = field(default_factory=list)
-    account: Account | None = None  # None: what was said of objects before still holds
+    result: SyncResult | None = None  # None: what was reported of objects before still holds
 
-    def say(self, type_: str, status: str, reason: str, message: str = "") -> None:
+    def set_condition(self, type_: str, status: str, reason: str, message: str = "") -> None:
         """Set a condition."""
         self.conditions[type_] = Condition(type_, status, reason, shortened(message))
 
     def written(self, former: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-        """Put the status together."""
+        """Return the status; facts that are not reported again are taken from the former one."""
         status: dict[str, Any] = {
             "observedGeneration": self.generation,
             "lastHandledReconcileAt": self.handled or former.get("lastHandledReconcileAt"),
@@ -119,22 +119,22 @@ class Report:
         return {"revision": self.fetched, "lastUpdateTime": self.fetched_at}
 
     def _objects(self, former: Mapping[str, Any]) -> dict[str, Any]:
-        account = self.account
-        if account is None:
+        result = self.result
+        if result is None:
             names = ("inventory", "failures", "failuresOmitted", "warnings")
             return {name: former.get(name) for name in names}
         return {
             "inventory": {
-                "objects": account.objects,
-                "definitions": account.definitions,
-                "instances": account.instances,
-                "ready": account.ready,
-                "failed": len(account.failures),
+                "objects": result.objects,
+                "definitions": result.definitions,
+                "instances": result.instances,
+                "ready": result.ready,
+                "failed": len(result.failures),
                 "shards": self.shards,
             },
-            "failures": _listed(account.failures),
-            "failuresOmitted": max(len(account.failures) - MOST_LISTED, 0) or None,
-            "warnings": _listed(account.warnings),
+            "failures": _listed(result.failures),
+            "failuresOmitted": max(len(result.failures) - MOST_LISTED, 0) or None,
+            "warnings": _listed(result.warnings),
         }
 
     def _dated(self, former: Mapping[str, Any], now: datetime) -> list[KubeObject]:
@@ -160,12 +160,12 @@ def _listed(failures: Iterable[Fault]) -> list[dict[str, object]]:
 
 
 def shortened(text: str) -> str:
-    """Keep a text within what a status should hold."""
+    """Cut a text to what a status should hold."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def with_run(history: Iterable[Mapping[str, Any]], run: Run) -> list[Mapping[str, Any]]:
-    """Put a run on top of the history, in place of what was said of it before."""
+    """Return the history with a run on top, in place of its former version."""
     rest = [
         each
         for each in history
@@ -174,30 +174,30 @@ def with_run(history: Iterable[Mapping[str, Any]], run: Run) -> list[Mapping[str
     return [run.to_json(), *rest][:MOST_HISTORY]
 
 
-def summed_up(account: Account, revision: str) -> tuple[str, str, str]:
-    """Return status, reason and message of Ready, for a revision that was gone through."""
-    if account.failures:
-        reason = "ApplyFailed" if account.may_be_tried_again else "InvalidManifests"
-        return FALSE, reason, told(account.failures)
-    if account.braked:
-        return FALSE, "PruneBlocked", account.braked
-    if account.degraded:
-        return FALSE, "Degraded", _few(account.degraded)
-    if account.waiting or account.pending:
-        return UNKNOWN, "Progressing", waiting_for(account)
+def ready_condition(result: SyncResult, revision: str) -> tuple[str, str, str]:
+    """Return status, reason and message of Ready for a revision that was synced."""
+    if result.failures:
+        reason = "ApplyFailed" if result.is_retryable else "InvalidManifests"
+        return FALSE, reason, describe_failures(result.failures)
+    if result.braked:
+        return FALSE, "PruneBlocked", result.braked
+    if result.degraded:
+        return FALSE, "Degraded", _few(result.degraded)
+    if result.waiting or result.pending:
+        return UNKNOWN, "Progressing", waiting_for(result)
     return TRUE, "Succeeded", f"applied {revision}"
 
 
-def waiting_for(account: Account) -> str:
-    """Say what is not finished yet."""
-    parts = [_few(account.waiting)] if account.waiting else []
-    if account.pending:
-        parts.append(f"{account.pending} objects are being deleted")
+def waiting_for(result: SyncResult) -> str:
+    """Return what is not finished yet; empty if nothing is."""
+    parts = [_few(result.waiting)] if result.waiting else []
+    if result.pending:
+        parts.append(f"{result.pending} objects are being deleted")
     return "waiting for " + "; ".join(parts) if parts else ""
 
 
-def told(failures: Iterable[Fault]) -> str:
-    """Say in one text what went wrong, worst first, with its place."""
+def describe_failures(failures: Iterable[Fault]) -> str:
+    """Return one text for faults, each with its place; only the first few are named."""
     return _few([_line(each) for each in failures])
 
 
@@ -210,6 +210,6 @@ def _line(failure: Fault) -> str:
     return f"{place}{subject}{failure.message}"
 
 
-def _few(texts: list[str], most: int = 3) -> str:
+def _few(texts: Sequence[str], most: int = 3) -> str:
     shown = "; ".join(texts[:most])
     return f"{shown}; and {len(texts) - most} more" if len(texts) > most else shown

@@ -6,8 +6,9 @@ import pytest
 import yaml
 
 from kro_gitops import metadata
-from kro_gitops.source import prune, status
+from kro_gitops.source import status
 from kro_gitops.source.api import GIT_SOURCE_SCHEMA
+from kro_gitops.source.plan import prune
 from kro_gitops.source.spec_reading import Defaults, read_spec
 from kro_gitops.source.spec_schema import SPEC_SCHEMA
 from kro_gitops.tracking.inventory import SHARD_SIZE

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from kro_gitops.control.loop import Loop
 from kro_gitops.control.loop import LoopSettings as LoopSettings
@@ -14,7 +15,7 @@ from kro_gitops.control.loop import Observer as LoopObserver
 from kro_gitops.control.outcome import Result
 from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.engine.api import DEFINITION_KIND
-from kro_gitops.engine.controllers.applier import Applier, nothing_refused
+from kro_gitops.engine.controllers.applier import Applier
 from kro_gitops.engine.controllers.compile_cache import CRD_KIND, Compiler
 from kro_gitops.engine.controllers.crd_publisher import Publisher
 from kro_gitops.engine.controllers.definitions import DefinitionRules, Definitions, Tools, Wakes
@@ -62,27 +63,45 @@ class EngineRules:
     loops: Mapping[str, LoopSettings] = field(default_factory=dict)
 
 
-def ourselves(_instance: KubeObject) -> Identity | None:
-    """Act as ourselves for every instance."""
-    return None
+FindInstance = Callable[[ObjectRef], KubeObject | None]
+
+
+class InstanceOwners(Protocol):
+    """
+    Who acts for the children of an instance, and which children it may have.
+
+    The engine hands in how to look up a parent instance, so that owners need not know the engine.
+    """
+
+    def identity_of(self, instance: KubeObject, find: FindInstance) -> Identity | None:
+        """Return the identity that acts for the children; None is the controller itself."""
+
+    def refusal_of(self, instance: KubeObject, child: ObjectRef, find: FindInstance) -> str:
+        """Return why the instance may not have a child; empty if it may."""
+
+
+class NoOwners:
+    """The controller itself acts for every instance, and every child is allowed."""
+
+    def identity_of(self, _instance: KubeObject, _find: FindInstance) -> Identity | None:
+        """Return None: the controller itself."""
+        return None
+
+    def refusal_of(self, _instance: KubeObject, _child: ObjectRef, _find: FindInstance) -> str:
+        """Return an empty reason."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """
-    What the engine works with: a cluster, and whoever wants to know what happens.
-
-    `identity_of` says as whom to act for the children of an instance, `refusal_of` why it may not
-    have one; neither is ever the instance's own word.
-    """
+    """What the engine works with: a cluster, who owns instances, and who is told what happens."""
 
     cluster: Cluster
     discovery: Discovery
     observer: Observer = field(default_factory=Observer)
     events: EventRecorder | None = None
     loop_observers: Mapping[str, LoopObserver] = field(default_factory=dict)
-    identity_of: Callable[[KubeObject], Identity | None] = ourselves
-    refusal_of: Callable[[KubeObject, ObjectRef], str] = nothing_refused
+    owners: InstanceOwners = field(default_factory=NoOwners)
 
 
 class Engine:
@@ -206,8 +225,8 @@ class Engine:
             Deletions(outside.cluster, self.watches, membership, applier, reporter),
             reporter,
             outside.observer,
-            outside.refusal_of,
-            outside.identity_of,
+            self._refusal_of,
+            self._identity_of,
         )
         return Instances(hands, rules.instances, self.servings)
 
@@ -275,6 +294,21 @@ class Engine:
             if not self._first:
                 self._is_ready.set()
 
+    # Whose instances are
+
+    def _identity_of(self, instance: KubeObject) -> Identity | None:
+        return self._outside.owners.identity_of(instance, self._find_instance)
+
+    def _refusal_of(self, instance: KubeObject, child: ObjectRef) -> str:
+        return self._outside.owners.refusal_of(instance, child, self._find_instance)
+
+    def _find_instance(self, ref: ObjectRef) -> KubeObject | None:
+        """Return an instance, None if it does not exist; raise NotYet if that is not known yet."""
+        found = self.watches.instance(ref)
+        if found is None and not self.watches.knows_instances(ref.kind):
+            raise NotYet("owner-unknown", f"its owner {ref} cannot be seen yet")
+        return found
+
     # What wakes whom
 
     def _wake_instance(self, key: ObjectRef, delay: float = 0.0) -> None:
@@ -282,7 +316,7 @@ class Engine:
         identity = None
         if instance is not None:
             with suppress(NotYet):  # it is asked again before anything is done
-                identity = self._outside.identity_of(instance)
+                identity = self._identity_of(instance)
         if delay:
             self._instance_loop.add_after(key, delay, identity)
         else:

@@ -1,8 +1,8 @@
 """
 The inventories of sources: read once, then written shard by shard as they change.
 
-Shards carry a finalizer: whoever deletes a source in the foreground would otherwise have them
-collected before the objects they list are gone.
+Shards have a finalizer: with foreground deletion of a source they would otherwise be deleted before
+the objects that they list.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from kro_gitops.tracking.inventory import Inventory, parse_entries
 from kube_objects.refs import KubeObject, ObjectRef
 
 _BY_SOURCE = "source"
-_GONE_LIMIT = 2.0  # seconds for the watch to tell
-_GLANCE = 0.02
+_DELETION_TIMEOUT = 2.0  # seconds for the watch to report it
+_POLL_INTERVAL = 0.02
 
 
 class Inventories:
@@ -34,7 +34,7 @@ class Inventories:
         self._cluster = cluster
 
     def load(self, source: ObjectRef) -> Inventory:
-        """Return what a source made, as it was last written."""
+        """Return the inventory of a source, as it was last written."""
         shards = {
             _number(shard, source.name): tuple(parse_entries(shard.get("entries")))
             for shard in self._shards(source)
@@ -49,21 +49,21 @@ class Inventories:
 
     async def release(self, source: ObjectRef) -> bool:
         """
-        Let the shards of a source go; say whether they are seen gone.
+        Delete the shards of a source; return whether they are gone.
 
-        Before that the source must stay: one made anew under its name would take what was left
-        behind for its own, and delete it.
+        Until then the source must stay: a new one of the same name would take over the objects that
+        were orphaned, and delete them.
         """
         for shard in self._shards(source):
-            await self.let_go(shard)
-        until = asyncio.get_running_loop().time() + _GONE_LIMIT
+            await self.delete(shard)
+        until = asyncio.get_running_loop().time() + _DELETION_TIMEOUT
         while self._shards(source):
             if asyncio.get_running_loop().time() > until:
                 return False
-            await asyncio.sleep(_GLANCE)
+            await asyncio.sleep(_POLL_INTERVAL)
         return True
 
-    async def let_go(self, shard: KubeObject) -> None:
+    async def delete(self, shard: KubeObject) -> None:
         """Delete a shard."""
         ref = ObjectRef.of(shard)
         try:
@@ -73,7 +73,7 @@ class Inventories:
             return
 
     def abandoned(self, change: Change, sources: Iterable[str]) -> KubeObject | None:
-        """Return a shard that is to go and whose source is gone."""
+        """Return a shard that has a deletionTimestamp and whose source is gone."""
         shard = change.after
         if shard is None or not is_going(shard):
             return None
@@ -92,24 +92,15 @@ class Inventories:
             answer = await self._cluster.patch(shard, MergePatch({"entries": changes}))
         except NotFound:
             if not any(changes.values()):
-                return  # nothing to strike off; in a namespace that goes, none could be made
-            entries = inventory.on_shard(number)
-            # Whole: somebody may have deleted it.
-            answer = await self._create(source, shard, entries, changes)
+                return  # nothing to remove; in a terminating namespace none can be created
+            # All of its entries: the shard may have been deleted by a user.
+            whole = _shard(source, shard, inventory.on_shard(number))
+            try:
+                answer = await self._cluster.create(whole)
+            except AlreadyExists:  # the answer to an earlier attempt was lost
+                answer = await self._cluster.patch(shard, MergePatch({"entries": changes}))
         answer["metadata"].pop("managedFields", None)
         self.informer.saw(answer)
-
-    async def _create(
-        self,
-        source: KubeObject,
-        shard: ObjectRef,
-        entries: dict[str, object],
-        changes: dict[str, object],
-    ) -> KubeObject:
-        try:
-            return await self._cluster.create(_shard(source, shard, entries))
-        except AlreadyExists:  # the answer to an earlier attempt was lost
-            return await self._cluster.patch(shard, MergePatch({"entries": changes}))
 
     def _shards(self, source: ObjectRef) -> list[KubeObject]:
         found = self.informer.cache.by(_BY_SOURCE, (source.namespace, label_value(source.name)))
@@ -139,7 +130,7 @@ def _shard(source: KubeObject, shard: ObjectRef, entries: dict[str, object]) -> 
 
 
 def _number(shard: KubeObject, source: str) -> int:
-    """Return the number of a shard; less than 0 if it is not this source's."""
+    """Return the number of a shard; negative if it belongs to another source."""
     text = shard["metadata"]["name"].removeprefix(f"{source}-")
     return int(text) if text.isdecimal() else -1
 

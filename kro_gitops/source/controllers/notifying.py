@@ -1,10 +1,10 @@
 """
-News about sources, sent to those who want them.
+Notifications about sources, sent to chat systems and webhooks.
 
-Whoever reports a status goes on at once: letters wait in a line for each Secret, and a task takes
-them from there. A letter is never worth trouble. It is tried a few times, then an Event says that
-it did not arrive; the same twice in a row is sent once, and an address is not written to faster
-than chat systems like. Sending blocks, so it is done in threads.
+Reporting a status never waits for them: notifications are queued by Secret, and one task per queue
+sends them. A notification that fails is retried a few times, then an Event reports that it did not
+arrive. Equal ones in a row are sent once, and the rate per address is limited. Sending blocks, so
+it runs in threads.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from typing import Any
 from kro_gitops.control.backoff import Backoff
 from kro_gitops.errors import KroGitopsError, Unavailable
 from kro_gitops.kube.ratelimit import TokenBucket
-from kro_gitops.source.controllers.registry import Held
+from kro_gitops.source.controllers.state import SourceState
 from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.fetch.posting import BusyError, Target, parse_target, post
 from kro_gitops.source.notification_texts import body_of, signature
@@ -56,7 +56,7 @@ class Manners:
 
 @dataclass(frozen=True, slots=True)
 class _Posting:
-    """A letter on its way."""
+    """A notification in the queue."""
 
     letter: Letter
     type: NotificationType
@@ -65,12 +65,12 @@ class _Posting:
 
     @property
     def conversation(self) -> tuple[str, ...]:
-        """Return who is told about whom."""
+        """Return the source and the receiver: equal notifications in a row are sent once."""
         return (self.letter.source, self.secret, self.type)
 
 
 class Notifier:
-    """Sends news; nothing here waits, fails or raises for whoever has them."""
+    """Sends notifications; nothing here blocks or raises for the caller."""
 
     def __init__(
         self,
@@ -83,41 +83,53 @@ class Notifier:
         self._rules = rules
         self._tell = tell
         self._manners = manners or Manners()
+        self._chronicles: dict[
+            str, tuple[str, Chronicle]
+        ] = {}  # by source: its uid, and what was told
         self._lines: dict[tuple[str, str], deque[_Posting]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._paces: OrderedDict[str, TokenBucket] = OrderedDict()
         self._last: OrderedDict[tuple[str, ...], tuple[float, tuple[str, ...]]] = OrderedDict()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="notify")
 
-    def reported(self, held: Held, former: Mapping[str, Any], written: Mapping[str, Any]) -> None:
-        """Hear that a source's status has changed."""
-        if held.chronicle is None:
-            held.chronicle = Chronicle(former)
-        for news in held.chronicle.news(written):
-            self._send(held, news, written)
+    def reported(
+        self, state: SourceState, former: Mapping[str, Any], written: Mapping[str, Any]
+    ) -> None:
+        """Send what is new in a status that was written."""
+        uid = state.source["metadata"].get("uid", "")
+        known_uid, chronicle = self._chronicles.get(state.name, ("", None))
+        if chronicle is None or known_uid != uid:
+            chronicle = Chronicle(former)
+            self._chronicles[state.name] = (uid, chronicle)
+        for news in chronicle.news(written):
+            self._send(state, news, written)
 
-    def happened(self, held: Held, event: NotificationEvent, text: str) -> None:
-        """Hear of something that no status says."""
-        self._send(held, News(event, text), held.source.get("status") or {})
+    def happened(self, state: SourceState, event: NotificationEvent, text: str) -> None:
+        """Send an event that is not part of a status."""
+        self._send(state, News(event, text), state.source.get("status") or {})
+
+    def forget(self, name: str) -> None:
+        """Drop what is remembered of a source that is gone."""
+        self._chronicles.pop(name, None)
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel what is running."""
         for task in self._tasks:
             task.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     # Lines
 
-    def _send(self, held: Held, news: News, written: Mapping[str, Any]) -> None:
-        wanted = held.spec.notifications if held.spec is not None else ()
+    def _send(self, state: SourceState, news: News, written: Mapping[str, Any]) -> None:
+        wanted = state.spec.notifications if state.spec is not None else ()
         for each in wanted:
             if concerns(each, news.event):
-                letter = compose(news, held.source, written, datetime.now(UTC))
-                self._queue(held, each, letter)
+                letter = compose(news, state.source, written, datetime.now(UTC))
+                self._queue(state, each, letter)
 
-    def _queue(self, held: Held, wanted: Notification, letter: Letter) -> None:
-        posting = _Posting(letter, wanted.type, wanted.secret, held.source)
-        key = (held.key.namespace, wanted.secret)
+    def _queue(self, state: SourceState, wanted: Notification, letter: Letter) -> None:
+        posting = _Posting(letter, wanted.type, wanted.secret, state.source)
+        key = (state.key.namespace, wanted.secret)
         line = self._lines.get(key)
         if self._is_repetition(posting):
             return
@@ -133,7 +145,7 @@ class Notifier:
         task.add_done_callback(self._tasks.discard)
 
     def _is_repetition(self, posting: _Posting) -> bool:
-        """Say whether the last that was told is the same; what lies between two is worth both."""
+        """Return True if the last notification to this receiver was the same, a short time ago."""
         now, likeness = asyncio.get_running_loop().time(), posting.letter.likeness
         told, last = self._last.get(posting.conversation, (0.0, ()))
         if last == likeness and now - told < self._manners.remembered:
@@ -170,7 +182,7 @@ class Notifier:
             log.exception("a notification failed", extra={"source": posting.letter.source})
 
     async def _insist(self, target: Target, posting: _Posting) -> None:
-        """Try until it is taken, a few times."""
+        """Post until it is accepted, a few times."""
         for attempt in range(1, self._manners.attempts + 1):
             try:
                 await self._post(target, posting)
@@ -194,7 +206,7 @@ class Notifier:
         )
 
     def _pace(self, target: Target) -> TokenBucket:
-        """Return the pace of an address, whichever Secrets name it."""
+        """Return the rate limit of an address, whichever Secrets name it."""
         name = hashlib.sha256(target.place.encode()).hexdigest()
         pace = self._paces.get(name)
         if pace is None:

@@ -12,7 +12,7 @@ import pytest
 from kro_gitops.control.backoff import Backoff
 from kro_gitops.errors import NotYet
 from kro_gitops.source.controllers.notifying import Manners, Notifier
-from kro_gitops.source.controllers.registry import Held
+from kro_gitops.source.controllers.state import SourceState
 from kro_gitops.source.fetch.model import FetchRules
 from kro_gitops.source.notification_texts import signature
 from kro_gitops.source.spec import Notification, NotificationEvent, NotificationType, SourceSpec
@@ -71,7 +71,7 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     return certificates(tmp_path_factory.mktemp("tls"))
 
 
-def held(*notifications: Notification, name: str = "shop") -> Held:
+def held(*notifications: Notification, name: str = "shop") -> SourceState:
     source: KubeObject = {
         "apiVersion": "gitops.kro.run/v1alpha1",
         "kind": "GitSource",
@@ -80,7 +80,7 @@ def held(*notifications: Notification, name: str = "shop") -> Held:
     }
     wanted = notifications or (Notification("chat"),)
     spec = SourceSpec(url="https://git.example.com/x.git", notifications=wanted)
-    return Held(ObjectRef.of(source), source, Inventory(), spec=spec)
+    return SourceState(ObjectRef.of(source), source, Inventory(), spec=spec)
 
 
 async def until(check: Any, within: float = 10.0) -> None:

@@ -1,0 +1,135 @@
+"""
+Writes what is reported of a source: its status, and Events where Ready changed.
+"""
+
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+from kro_gitops.kube.api import Cluster, JsonPatch, WriteOptions
+from kro_gitops.kube.event_aggregation import EventType
+from kro_gitops.kube.events import EventRecorder
+from kro_gitops.kube.informer import Informer
+from kro_gitops.kube.responses import NotFound
+from kro_gitops.metadata import REQUESTED_AT
+from kro_gitops.source import status
+from kro_gitops.source.accounts import Phase
+from kro_gitops.source.controllers.notifying import Notifier
+from kro_gitops.source.controllers.observer import SourceObserver
+from kro_gitops.source.controllers.state import SourceState
+from kro_gitops.source.spec import NotificationEvent
+from kro_gitops.source.status import Report
+from kube_objects.conditions import FALSE, TRUE, UNKNOWN
+from kube_objects.refs import KubeObject
+
+log = logging.getLogger(__name__)
+
+_STATUS = WriteOptions(subresource="status")
+_MAX_SUBJECT = 200  # characters
+
+
+class Reporter:
+    """Writes the status of sources."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        informer: Informer,
+        events: EventRecorder | None,
+        observer: SourceObserver,
+        notifier: Notifier | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._informer = informer
+        self._events = events
+        self._observer = observer
+        self._notifier = notifier
+
+    def draft(self, state: SourceState, phase: Phase) -> Report:
+        """Return a report with the facts that need no decision."""
+        report = Report(state.source["metadata"].get("generation") or 0, phase)
+        report.history = list(status_of(self._latest(state)).get("history") or ())
+        report.webhook_path = state.webhook_path
+        report.shards = len(state.inventory.shards)
+        report.result = state.result
+        if state.fetched is not None:
+            report.fetched = report.attempted = state.fetched.revision
+            report.fetched_at = state.fetched.at
+            commit = state.fetched.commit
+            written = {
+                "id": commit.id,
+                "author": commit.author,
+                "committer": commit.committer,
+                "time": commit.committed,
+                "message": status.shortened(commit.subject)[:_MAX_SUBJECT],
+                "signature": state.fetched.signature,
+            }
+            report.commit = {key: value for key, value in written.items() if value}
+        return report
+
+    async def write(self, state: SourceState, report: Report) -> None:
+        """Write a status, unless it equals the one before; record what changed."""
+        source = self._latest(state)
+        former = status_of(source)
+        written = report.written(former, datetime.now(UTC))
+        ready = _ready(written)
+        objects = (written.get("inventory") or {}).get("objects") or 0
+        self._observer.standing(state.name, ready.get("status", UNKNOWN), objects)
+        if written == former:
+            return
+        patch = JsonPatch([{"op": "add", "path": "/status", "value": written}])
+        try:
+            with self._observer.step(state.name, "status"):
+                answer = await self._cluster.patch(state.key, patch, _STATUS)
+        except NotFound:
+            return
+        answer["metadata"].pop("managedFields", None)
+        self._informer.saw(answer)
+        before = _ready(former)
+        if any(before.get(key) != ready.get(key) for key in ("status", "reason", "message")):
+            reason, text = ready.get("reason"), ready.get("message") or ready.get("reason") or ""
+            facts = {"source": state.name, "reason": reason, "phase": ready.get("status")}
+            if ready.get("status") == FALSE:
+                log.warning("source is not ready", extra={**facts, "detail": text})
+                self.record_event(state, "Warning", reason or "Failed", text)
+            elif ready.get("status") == TRUE:
+                log.info("source is ready", extra={**facts, "detail": text})
+                self.record_event(state, "Normal", reason or "Succeeded", text)
+        if self._notifier is not None:
+            self._notifier.reported(state, former, written)
+
+    def record_event(self, state: SourceState, type_: EventType, reason: str, text: str) -> None:
+        """Record an Event about a source."""
+        if self._events is not None:
+            self._events.record(state.source, type_, reason, text)
+        if self._notifier is not None and reason == NotificationEvent.HISTORY_REWRITTEN:
+            self._notifier.happened(state, NotificationEvent.HISTORY_REWRITTEN, text)
+
+    def forget(self, name: str) -> None:
+        """Drop what is remembered of a source that is gone."""
+        self._observer.standing(name, "", 0)
+        if self._notifier is not None:
+            self._notifier.forget(name)
+
+    def _latest(self, state: SourceState) -> KubeObject:
+        """Return the source as it was last seen or written: a sync reports while it runs."""
+        found = self._informer.cache.find(state.key.namespace, state.key.name)
+        is_same = found is not None and found["metadata"]["uid"] == state.source["metadata"]["uid"]
+        return found if found is not None and is_same else state.source
+
+
+def status_of(source: KubeObject) -> dict[str, Any]:
+    """Return the status of a source, as it was last written."""
+    found: dict[str, Any] = source.get("status") or {}
+    return found
+
+
+def requested(source: KubeObject) -> str:
+    """Return the value of the annotation that requests a reconcile."""
+    found: str = (source["metadata"].get("annotations") or {}).get(REQUESTED_AT, "")
+    return found
+
+
+def _ready(written: dict[str, Any]) -> dict[str, Any]:
+    conditions: list[dict[str, Any]] = written.get("conditions") or []
+    return next((each for each in conditions if each.get("type") == status.READY), {})
