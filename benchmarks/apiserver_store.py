@@ -18,10 +18,10 @@ import orjson
 from benchmarks.report import Goal, Report
 from kube_objects.refs import Kind
 from kube_sandbox.endpoints.pagination import Scope, page
-from kube_sandbox.endpoints.resource_version import VersionOptions
 from kube_sandbox.storage import snapshots
 from kube_sandbox.storage.bookmarks import bookmarks
 from kube_sandbox.storage.journal import Journal
+from kube_sandbox.storage.resource_version import VersionOptions
 from kube_sandbox.storage.store import Record, Store
 from kube_sandbox.storage.watch import Watch, Watched
 

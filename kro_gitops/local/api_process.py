@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 _PATIENCE = 30.0  # seconds until it must serve
 _FAREWELL = 5.0  # seconds in which it must end
 _LAST_WORDS = 20  # lines
+# Of a Pod: what the sandbox simulates for it (docs/embedded.md).
+OUTCOME_ANNOTATION = "embedded.gitops.kro.run/outcome"
 # What it may say of itself, and what to do about it.
 _REASONS: tuple[tuple[str, str], ...] = (
     (
@@ -111,6 +113,7 @@ def _start(wanted: Wanted, folder: Path) -> subprocess.Popen[str]:
     words = [sys.executable, "-P", "-m", "kube_sandbox", str(folder.absolute())]
     # In one word each: what begins with a dash is a value all the same.
     words += ["--guarded", f"--host={wanted.host}", f"--port={wanted.port}"]
+    words += ["--context=kro-gitops", f"--outcome-annotation={OUTCOME_ANNOTATION}"]
     words += [] if wanted.folder is not None else ["--ephemeral"]
     words += _faring(wanted.workloads)
     words += ["--snapshot", str(wanted.snapshot.absolute())] if wanted.snapshot is not None else []

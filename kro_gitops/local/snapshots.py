@@ -1,7 +1,7 @@
 """Snapshots of the sandbox's store: a file that holds every object."""
 
-from kube_sandbox.storage.snapshots import restore, save
-from kube_sandbox.storage.store import Store
-from kube_sandbox.storage.store_file import NAME as STORE_FILE
+from kube_sandbox import STORE_FILE, Store
+from kube_sandbox import restore_snapshot as restore
+from kube_sandbox import save_snapshot as save
 
 __all__ = ["STORE_FILE", "Store", "restore", "save"]

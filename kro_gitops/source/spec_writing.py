@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kro_gitops.source.spec import Allow, Brake, IgnoreRule, Notification, SourceSpec, Tracking
-from kube_cel.go_numbers import format_duration
 from kube_cel.time_formats import SECOND
+from kube_objects.go_numbers import format_duration
 
 _Part = dict[str, Any]
 

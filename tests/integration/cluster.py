@@ -28,8 +28,8 @@ from kro_gitops.kube.transport import Transport, decoded
 from kube_objects.refs import KubeObject, ObjectRef
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.authentication.certificates import ensure_keys
+from kube_sandbox.endpoints.interface import HTTPRequest, Stream
 from kube_sandbox.endpoints.responses import Response
-from kube_sandbox.http.interface import HTTPRequest, Stream
 from kube_sandbox.storage.store import Store
 from kube_sandbox.wiring import APIServerComponents, now
 

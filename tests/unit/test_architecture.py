@@ -39,7 +39,10 @@ SHELL = {
             *("guarded_http", "posting"),
         )
     ),
-    *(f"kube_sandbox.{name}" for name in ("__main__", "wiring", "server")),
+    *(
+        f"kube_sandbox.{name}"
+        for name in ("__init__", "__main__", "command", "process", "wiring", "server")
+    ),
     *("kube_sandbox.controllers.manager", "kube_sandbox.authentication.certificates"),
     *(f"kube_sandbox.storage.{name}" for name in ("journal", "snapshots", "store_file")),
     *("kube_sandbox.http.server", "kube_sandbox.http.watch_stream"),

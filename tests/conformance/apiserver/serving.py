@@ -8,13 +8,13 @@ import asyncio
 import sys
 from pathlib import Path
 
-from kube_sandbox.server import EmbeddedCluster, ServerOptions
+from kube_sandbox import SandboxServer, ServerOptions
 
 
 async def serve(folder: Path) -> None:
     """Serve until standard input ends; say where the kubeconfig is."""
     options = ServerOptions(folder, ephemeral=True, collects=False, workloads=None)
-    cluster = EmbeddedCluster(options)
+    cluster = SandboxServer(options)
     await cluster.open()
     path = folder / "kubeconfig"
     path.write_text(cluster.kubeconfig)

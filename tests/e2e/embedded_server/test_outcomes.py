@@ -9,7 +9,7 @@ import pytest
 
 from kro_gitops.kube.api import Cluster, Selection
 from kube_objects.refs import Kind, KubeObject, ObjectRef
-from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME
+from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME_ANNOTATION
 from tests.connection import connect
 from tests.e2e.embedded_server.processes import served
 
@@ -33,7 +33,7 @@ def deployment(image: str = "web:1", outcome: str = "") -> KubeObject:
     """Make a Deployment that is late at once."""
     labels = {"labels": {"app": "web"}}
     template = {
-        "metadata": {**labels, "annotations": {OUTCOME: outcome}} if outcome else labels,
+        "metadata": {**labels, "annotations": {OUTCOME_ANNOTATION: outcome}} if outcome else labels,
         "spec": {"containers": [{"name": "web", "image": image}]},
     }
     spec = {
@@ -90,7 +90,7 @@ async def test_a_deployment_that_fails_is_late_and_not_available(
 @pytest.mark.parametrize("restarts", ["Never", "OnFailure"])
 async def test_a_job_that_fails_reaches_its_limit(cluster: Cluster, restarts: str) -> None:
     template = {
-        "metadata": {"annotations": {OUTCOME: "Failed"}},
+        "metadata": {"annotations": {OUTCOME_ANNOTATION: "Failed"}},
         "spec": {"containers": [{"name": "a", "image": "x"}], "restartPolicy": restarts},
     }
     metadata = {"name": "job", "namespace": "default"}

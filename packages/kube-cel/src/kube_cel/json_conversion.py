@@ -21,10 +21,10 @@ from kube_cel.containers import (
     PartialMap,
 )
 from kube_cel.errors import ConversionError
-from kube_cel.go_numbers import format_duration
 from kube_cel.scalars import OMIT, Duration, Omit, OptionalValue, Timestamp, UInt
 from kube_cel.time_formats import MIN_SECONDS, SECOND, format_timestamp_utc
 from kube_cel.type_names import kind_of
+from kube_objects.go_numbers import format_duration
 
 _JSON_TYPES = frozenset({str, int, float, bool, type(None)})
 _GO_KEYS: dict[type, str] = {

@@ -19,9 +19,9 @@ from typing import Any
 from kube_cel.containers import Converter, ListView, MapView, ObjectView, PartialMap
 from kube_cel.errors import DeferredError, EvaluationError
 from kube_cel.escaping import escape, unescape
-from kube_cel.go_numbers import format_double
 from kube_cel.scalars import Duration
 from kube_cel.time_formats import parse_date, parse_date_time, parse_duration_words
+from kube_objects.go_numbers import format_double
 
 Schema = Mapping[str, Any]
 

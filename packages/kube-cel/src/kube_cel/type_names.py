@@ -6,7 +6,6 @@ from typing import Any
 
 from kube_cel.containers import ListView, MapView, MixedMap, ObjectView, PartialMap
 from kube_cel.errors import EvaluationError, MissingData
-from kube_cel.go_numbers import format_double
 from kube_cel.scalars import (
     Condition,
     Duration,
@@ -17,6 +16,7 @@ from kube_cel.scalars import (
     TypeValue,
     UInt,
 )
+from kube_objects.go_numbers import format_double
 
 KINDS: dict[type, str] = {
     bool: "bool",

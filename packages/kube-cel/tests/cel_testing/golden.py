@@ -24,12 +24,12 @@ from typing import Any
 
 from kube_cel.checker import check
 from kube_cel.environment import Environment
-from kube_cel.go_numbers import format_double
 from kube_cel.issues import CheckError, ParseError
 from kube_cel.parser import parse
 from kube_cel.program import compile_program
 from kube_cel.types import DYN
 from kube_cel.values import OMIT, RUNTIME, BuildError, ConversionError, EvaluationError
+from kube_objects.go_numbers import format_double
 from kube_objects.go_text import quote
 
 KNOWN_DIFFERENCES = Path(__file__).parents[1] / "golden" / "differences.toml"

@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kube_cel.go_numbers import format_duration
 from kube_cel.scalars import Timestamp
 from kube_cel.time_formats import (
     MAX_SECONDS,
@@ -16,6 +15,7 @@ from kube_cel.time_formats import (
     parse_duration_words,
     parse_timestamp,
 )
+from kube_objects.go_numbers import format_duration
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,11 @@ def matches_format(text: str, name: str) -> bool:
     return check is None or check(text)
 
 
+def is_checked_format(name: str) -> bool:
+    """Return whether an API server checks a format of strings."""
+    return name.replace("-", "") in _FORMATS
+
+
 def _matches(pattern: str) -> _FormatCheck:
     # Compiled when first asked for, and kept by `re`: most runs check no format at all.
     return lambda text: re.fullmatch(pattern, text, re.ASCII) is not None
@@ -219,6 +224,7 @@ _FORMATS: dict[str, _FormatCheck] = {
     "k8slongname": lambda text: len(text) <= 253 and _is_long_name(text),
     "k8sshortname": lambda text: len(text) <= 63 and _is_short_name(text),
     "mac": _matches(f"{_MAC}|{_DOTTED_MAC}"),
+    "password": lambda _: True,
     "rgbcolor": _matches(rf"rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)"),
     "ssn": _matches("[0-9]{3}[- ][0-9]{2}[- ][0-9]{4}"),
     "uri": _is_uri,

@@ -8,16 +8,21 @@ Values are shown in flaws unless they are to be hidden: then a flaw says only wh
 """
 
 import json
-import math
 from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import Any
 
-import re2
-
 from kube_objects.formats import matches_format
+from kube_objects.keyword_checks import (
+    bound_for,
+    compile_pattern,
+    is_above_maximum,
+    is_below_minimum,
+    is_choice,
+    is_multiple,
+    is_whole,
+)
 from kube_objects.schemas import Schema
 from kube_objects.structural_schema import is_nullable, types
 
@@ -108,21 +113,11 @@ def _has_type(value: Any, allowed: tuple[str, ...]) -> bool:
         case int():
             return "integer" in allowed or "number" in allowed
         case float():
-            return "number" in allowed or ("integer" in allowed and _is_whole(value))
+            return "number" in allowed or ("integer" in allowed and is_whole(value))
         case dict():
             return "object" in allowed
         case _:
             return "array" in allowed
-
-
-def _is_whole(number: float) -> bool:
-    """Compare as the API server does: whole but for an error of calculation."""
-    if not math.isfinite(number) or abs(number) > 2**53 - 1:
-        return False
-    whole = math.trunc(number)
-    if number == whole:
-        return True
-    return whole != 0 and abs(number - whole) / (abs(number) + abs(whole)) < 1e-9
 
 
 def _describe(value: Any, hidden: bool) -> str:
@@ -146,7 +141,7 @@ def _type_hint(value: Any, allowed: tuple[str, ...]) -> str:
 
 def _enum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     choices = schema["enum"]
-    if not choices or any(_is_choice(value, choice) for choice in choices):
+    if not choices or any(is_choice(value, choice) for choice in choices):
         return None
     words = [choice if isinstance(choice, str) else format_value(choice) for choice in choices]
     listed = ", ".join(words[:_MAX_CHOICES]) + (", …" if len(words) > _MAX_CHOICES else "")
@@ -156,29 +151,11 @@ def _enum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     )
 
 
-def _is_choice(value: Any, choice: Any) -> bool:
-    """Compare as the API server does: `null` is no choice, even if it is listed."""
-    if value is None or isinstance(value, bool) is not isinstance(choice, bool):
-        return False
-    return bool(value == choice)
-
-
-@lru_cache(maxsize=1024)
-def _pattern(text: str) -> Any:
-    """Compile a pattern of a user; `None` if it is none."""
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(text, options=options)
-    except re2.error:
-        return None
-
-
 def _matches(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     text = schema["pattern"]
     if not isinstance(value, str) or not text:
         return None
-    pattern = _pattern(text)
+    pattern = compile_pattern(text)
     if pattern is None:
         return Violation("invalid-pattern", f"cannot be checked: the pattern {text} is not valid")
     if pattern.search(value):
@@ -202,29 +179,20 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _bound(value: Any, bound: float) -> float:
-    """Cut a bound to an integer for integers, as the API server does."""
-    return int(bound) if isinstance(value, int) else bound
-
-
 def _minimum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
-    if not _is_number(value):
+    if not _is_number(value) or not is_below_minimum(value, schema):
         return None
-    bound = _bound(value, schema["minimum"])
+    bound = bound_for(value, schema["minimum"])
     exclusive = schema.get("exclusiveMinimum") is True
-    if value > bound or (value == bound and not exclusive):
-        return None
     wanted = f"greater than {bound}" if exclusive else f"at least {bound}"
     return Violation("out-of-range", f"is {format_value(value, hidden)}, but must be {wanted}")
 
 
 def _maximum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
-    if not _is_number(value):
+    if not _is_number(value) or not is_above_maximum(value, schema):
         return None
-    bound = _bound(value, schema["maximum"])
+    bound = bound_for(value, schema["maximum"])
     exclusive = schema.get("exclusiveMaximum") is True
-    if value < bound or (value == bound and not exclusive):
-        return None
     wanted = f"less than {bound}" if exclusive else f"at most {bound}"
     return Violation("out-of-range", f"is {format_value(value, hidden)}, but must be {wanted}")
 
@@ -232,18 +200,12 @@ def _maximum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
 def _multiple_of(value: Any, schema: Schema, hidden: bool) -> Violation | None:
     if not _is_number(value):
         return None
-    factor = _bound(value, schema["multipleOf"])
-    if factor > 0 and _is_multiple(value, factor):
+    factor = bound_for(value, schema["multipleOf"])
+    if factor > 0 and is_multiple(value, factor):
         return None
     return Violation(
         "not-a-multiple", f"is {format_value(value, hidden)}, but must be a multiple of {factor}"
     )
-
-
-def _is_multiple(value: float, factor: float) -> bool:
-    if isinstance(value, int):
-        return value % factor == 0
-    return _is_whole(1 / factor * value if factor < 1 else value / factor)
 
 
 def _size(keyword: str, kind: type[Sized], noun: str, *, least: bool) -> Check:

@@ -1,22 +1,82 @@
 """
-The answers that are not objects: `Status`, with code, reason, message and causes.
-
-A request that cannot be done raises a `StatusError`; whoever serves it sends its `status()`. Codes,
-reasons and words are the API server's.
+Errors of the API: the `Status` a rejected request gets, and what is wrong with a field.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/errors/errors.go NewNotFound, NewConflict,
 NewApplyConflict, NewInvalid, NewForbidden.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
+import orjson
+
+from kube_objects.go_text import quote
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.field_errors import FieldError, quoted
+
+
+class ErrorType(Enum):
+    """The sorts of errors: how a cause names them, and how they are told."""
+
+    NOT_FOUND = ("FieldValueNotFound", "Not found")
+    REQUIRED = ("FieldValueRequired", "Required value")
+    DUPLICATE = ("FieldValueDuplicate", "Duplicate value")
+    INVALID = ("FieldValueInvalid", "Invalid value")
+    NOT_SUPPORTED = ("FieldValueNotSupported", "Unsupported value")
+    FORBIDDEN = ("FieldValueForbidden", "Forbidden")
+    TOO_LONG = ("FieldValueTooLong", "Too long")
+    TOO_MANY = ("FieldValueTooMany", "Too many")
+    INTERNAL = ("InternalError", "Internal error")
+    TYPE_INVALID = ("FieldValueTypeInvalid", "Invalid value")
+
+
+_WITHOUT_VALUE = frozenset(
+    (ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL)
+)
+OMITTED: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One error; `field` is a path as the API server writes it: `spec.ports[0].name`."""
+
+    sort: ErrorType
+    field: str
+    value: Any = OMITTED
+    detail: str = ""
+
+    @property
+    def body(self) -> str:
+        """Return the message without the field."""
+        text = self.sort.value[1]
+        if self.sort not in _WITHOUT_VALUE and self.value is not OMITTED:
+            text = f"{text}: {format_field_value(self.value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body}"
+
+    def cause(self) -> dict[str, str]:
+        """Return it as one of the causes in a Status."""
+        return {"reason": self.sort.value[0], "message": self.body, "field": self.field}
+
+
+def format_field_value(value: Any) -> str:
+    """Print a value as Go does in such messages."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    # Go escapes these three in JSON, and sorts the keys of maps.
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 class StatusError(Exception):
-    """A request is refused; `details` are those of a Status."""
+    """A request is rejected; `details` are those of a Status."""
 
     def __init__(
         self,
@@ -75,97 +135,97 @@ def success(details: Mapping[str, Any]) -> KubeObject:
 
 
 def not_found(group: str, plural: str, name: str) -> StatusError:
-    """Say that there is no such object."""
-    text = f"{qualified(group, plural)} {quoted(name)} not found"
+    """Return 404 NotFound: there is no such object."""
+    text = f"{qualified(group, plural)} {quote(name)} not found"
     return StatusError(404, "NotFound", text, _details(name, group, plural))
 
 
 def no_such_path() -> StatusError:
-    """Say that nothing is served at a path; a real API server says so in plain text."""
+    """Return 404 for a path at which nothing is served; a real API server answers in plain text."""
     return StatusError(404, "", "404 page not found")
 
 
 def already_exists(group: str, plural: str, name: str) -> StatusError:
-    """Say that there is an object of that name."""
-    text = f"{qualified(group, plural)} {quoted(name)} already exists"
+    """Return 409 AlreadyExists."""
+    text = f"{qualified(group, plural)} {quote(name)} already exists"
     return StatusError(409, "AlreadyExists", text, _details(name, group, plural))
 
 
 def conflict(group: str, plural: str, name: str, why: str) -> StatusError:
-    """Say that an object is not what the request takes it for."""
-    text = f"Operation cannot be fulfilled on {qualified(group, plural)} {quoted(name)}: {why}"
+    """Return 409 Conflict: the object has changed, or a precondition does not hold."""
+    text = f"Operation cannot be fulfilled on {qualified(group, plural)} {quote(name)}: {why}"
     return StatusError(409, "Conflict", text, _details(name, group, plural))
 
 
 def apply_conflict(message: str, causes: Sequence[Mapping[str, str]]) -> StatusError:
-    """Say that fields belong to other managers."""
+    """Return 409 Conflict of an apply: fields belong to other managers."""
     return StatusError(409, "Conflict", message, {"causes": [dict(each) for each in causes]})
 
 
 def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> StatusError:
-    """Say what is wrong with an object."""
+    """Return 422 Invalid with a cause for each field error."""
     found = list(errors)
     # The same error twice is told once, as the API server's aggregate does.
     texts = list(dict.fromkeys(map(str, found)))
-    told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    text = f"{qualified(group, kind)} {quoted(name)} is invalid"
-    message = f"{text}: {told}" if texts else text
+    detail = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    text = f"{qualified(group, kind)} {quote(name)} is invalid"
+    message = f"{text}: {detail}" if texts else text
     causes = [each.cause() for each in found]
     return StatusError(422, "Invalid", message, _details(name, group, kind, causes=causes or None))
 
 
 def forbidden(group: str, plural: str, name: str, why: str) -> StatusError:
-    """Say that something may not be done."""
+    """Return 403 Forbidden."""
     subject = qualified(group, plural)
     if not subject:
         text = f"forbidden: {why}"
     elif name:
-        text = f"{subject} {quoted(name)} is forbidden: {why}"
+        text = f"{subject} {quote(name)} is forbidden: {why}"
     else:
         text = f"{subject} is forbidden: {why}"
     return StatusError(403, "Forbidden", text, _details(name, group, plural))
 
 
 def unauthorized() -> StatusError:
-    """Say that nobody knows who asks."""
+    """Return 401 Unauthorized."""
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
 def bad_request(message: str) -> StatusError:
-    """Say that a request makes no sense."""
+    """Return 400 BadRequest."""
     return StatusError(400, "BadRequest", message)
 
 
 def expired(message: str) -> StatusError:
-    """Say that a version is too long ago."""
+    """Return 410 Expired: the resource version has been compacted."""
     return StatusError(410, "Expired", message)
 
 
 def method_not_supported(group: str, plural: str, action: str) -> StatusError:
-    """Say that a resource cannot do that."""
-    text = f"{action} is not supported on resources of kind {quoted(qualified(group, plural))}"
+    """Return 405 MethodNotAllowed."""
+    text = f"{action} is not supported on resources of kind {quote(qualified(group, plural))}"
     return StatusError(405, "MethodNotAllowed", text, _details("", group, plural))
 
 
 def unsupported_media_type(accepted: Iterable[str]) -> StatusError:
-    """Say that a body is in no form that is understood."""
-    told = ", ".join(accepted)
+    """Return 415 UnsupportedMediaType: the content type of the body is unknown."""
+    message = ", ".join(accepted)
     text = "the body of the request was in an unknown format - accepted media types include: "
-    return StatusError(415, "UnsupportedMediaType", text + told)
+    return StatusError(415, "UnsupportedMediaType", text + message)
 
 
 def not_acceptable(accepted: Iterable[str]) -> StatusError:
-    """Say that an answer can be given in none of the forms that are asked for."""
+    """Return 406 NotAcceptable: no accepted media type can be produced."""
     text = f"only the following media types are accepted: {', '.join(accepted)}"
     return StatusError(406, "NotAcceptable", text)
 
 
 def too_large(message: str) -> StatusError:
-    """Say that a body is too large."""
+    """Return 413 RequestEntityTooLarge."""
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
 
 
 def internal_error(message: str) -> StatusError:
-    """Say that the mistake is ours."""
+    """Return 500 InternalError."""
     text = f"Internal error occurred: {message}"
     return StatusError(500, "InternalError", text, {"causes": [{"message": message}]})

@@ -1,7 +1,5 @@
 """
-`EmbeddedCluster`: a store, an API over it, and a port where it is served.
-
-It opens the store, begins to listen, and has its controllers at work until it is closed.
+`SandboxServer`: a store, the API over it, the controllers, and the port where it is served.
 """
 
 import asyncio
@@ -11,6 +9,7 @@ import ssl
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 from kube_sandbox.authentication.certificates import (
     KeyFiles,
@@ -21,32 +20,40 @@ from kube_sandbox.authentication.certificates import (
 from kube_sandbox.controllers.workloads.plan_steps import Settings
 from kube_sandbox.endpoints.audit import AuditLog
 from kube_sandbox.http.server import HTTPServer
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.storage.journal import Journal
 from kube_sandbox.storage.store import Store
 from kube_sandbox.storage.store_file import NAME
 from kube_sandbox.wiring import APIServerComponents, new_uid, now
 
+if TYPE_CHECKING:
+    from kube_sandbox.storage import snapshots
+else:
+    snapshots = lazy_module("kube_sandbox.storage.snapshots")
+
 log = logging.getLogger(__name__)
 
-_LOOPBACK_FOR_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where it is reached from here
+# Where clients on this machine reach a server that listens on all addresses.
+_LOOPBACK_FOR_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """Where a cluster lives and listens."""
+    """Where a server keeps its data, where it listens, and which controllers run."""
 
-    folder: Path  # keys, and the store unless it is ephemeral
+    folder: Path  # keys and token, and the store unless `ephemeral`
     host: str = "127.0.0.1"
-    port: int = 0  # 0: any that is free
+    port: int = 0  # 0: any free port
     ephemeral: bool = False
-    audit: Path | None = None  # where it is written down who asked for what
-    collects: bool = True  # garbage, and what is in namespaces that go
-    workloads: Settings | None = field(default_factory=Settings)  # how workloads fare; `None`: not
-    snapshot: Path | None = None  # what to begin with; the store must have nothing in it yet
+    audit: Path | None = None  # gets a line for each request
+    collects: bool = True  # run controllers: garbage collection, namespace deletion
+    workloads: Settings | None = field(default_factory=Settings)  # None: not simulated
+    snapshot: Path | None = None  # initial objects; the store must be empty
+    context: str = "kube-sandbox"  # name of the context in the kubeconfig
 
 
-class EmbeddedCluster:
-    """A cluster in this process; `open` it, and `close` it."""
+class SandboxServer:
+    """A cluster in this process; `open` and `close` it, or use it in `async with`."""
 
     def __init__(self, options: ServerOptions) -> None:
         self._options = options
@@ -58,9 +65,16 @@ class EmbeddedCluster:
         self._controllers: asyncio.Task[None] | None = None
         self.store = Store()
 
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     @property
     def url(self) -> str:
-        """Return where it is reached."""
+        """Return the URL clients use; only while it is open."""
         assert self._wire is not None, "it is open"
         host = _LOOPBACK_FOR_WILDCARD.get(self._options.host, self._options.host)
         shown = f"[{host}]" if ":" in host else host
@@ -68,16 +82,25 @@ class EmbeddedCluster:
 
     @property
     def kubeconfig(self) -> str:
-        """Return an administrator's kubeconfig."""
+        """Return an administrator's kubeconfig; only while it is open."""
         assert self._keys is not None, "it is open"
-        return kubeconfig(self.url, self._keys.authority.read_bytes(), self._token)
+        authority = self._keys.authority.read_bytes()
+        return kubeconfig(self.url, authority, self._token, self._options.context)
 
     async def open(self) -> None:
-        """Load the store and begin to listen."""
+        """Load the store, listen, and start the controllers."""
         options = self._options
         options.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # First: who has the store is alone in the folder, and nobody else makes keys there.
-        self._open_store()
+        # First: the store locks the folder, so that no other process creates keys there.
+        open_options, path = self._options, self._options.folder / NAME
+        if open_options.snapshot is not None:
+            if open_options.ephemeral:
+                self.store = snapshots.read(open_options.snapshot)
+            else:
+                snapshots.restore(open_options.snapshot, path)
+        if not open_options.ephemeral:
+            self._journal, self.store = Journal.open(path)
+            self._journal.follow(self.store)
         self._keys = ensure_keys(options.folder / "keys", now())
         self._token = _token(options.folder / "token")
         has_accounts = options.collects and options.workloads is not None
@@ -98,21 +121,8 @@ class EmbeddedCluster:
             self._controllers = asyncio.create_task(background.serve(now), name="controllers")
             self._controllers.add_done_callback(_log_unexpected_end)
 
-    def _open_store(self) -> None:
-        options, path = self._options, self._options.folder / NAME
-        if options.snapshot is not None:
-            from kube_sandbox.storage import snapshots  # noqa: PLC0415
-
-            if options.ephemeral:
-                self.store = snapshots.read(options.snapshot)
-            else:
-                snapshots.restore(options.snapshot, path)
-        if not options.ephemeral:
-            self._journal, self.store = Journal.open(path)
-            self._journal.follow(self.store)
-
     async def close(self) -> None:
-        """Stop listening, and let go of the store."""
+        """Stop the controllers and listening, and release the store."""
         if self._controllers is not None:
             self._controllers.cancel()
         if self._wire is not None:
@@ -123,7 +133,7 @@ class EmbeddedCluster:
 
 
 def _token(path: Path) -> str:
-    """Return the administrator's token; it is made once, and again if nothing is left of it."""
+    """Return the administrator's token; create it unless the file holds one."""
     known = path.read_text().strip() if path.exists() else ""
     if known:
         return known
@@ -133,6 +143,6 @@ def _token(path: Path) -> str:
 
 
 def _log_unexpected_end(controllers: asyncio.Task[None]) -> None:
-    """Say it loudly if controllers end by themselves: nothing goes on without them."""
+    """Log if the controllers fail: without them the cluster stands still."""
     if not controllers.cancelled() and controllers.exception() is not None:
         log.critical("the controllers have ended", exc_info=controllers.exception())

@@ -21,10 +21,11 @@ from kube_sandbox.admission.plugins.registration import default_plugins
 from kube_sandbox.admission.validating_admission_policy import GROUP as POLICIES
 from kube_sandbox.admission.validating_admission_policy import Sources, ValidatingAdmissionPolicies
 from kube_sandbox.apiextensions.customresourcedefinition.strategy import DefinitionStrategy
-from kube_sandbox.authentication.authenticator import Authenticator, impersonated
+from kube_sandbox.authentication.authenticator import Authenticator
 from kube_sandbox.authentication.certificates import KeyFiles
 from kube_sandbox.authentication.tokens import TokenIssuer
-from kube_sandbox.authorization.rbac import MASTERS, RBAC, RBACAuthorizer
+from kube_sandbox.authentication.user_info import MASTERS, UserInfo
+from kube_sandbox.authorization.rbac import RBAC, RBACAuthorizer
 from kube_sandbox.authorization.reviews import Reviews
 from kube_sandbox.bootstrap import bootstrap_objects, complete_bootstrap_object
 from kube_sandbox.controllers.client import StoreClient
@@ -40,15 +41,17 @@ from kube_sandbox.discovery.resources import Discovery
 from kube_sandbox.endpoints.decoding import BodyDecoder
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.handler import APIHandler, Handlers
+from kube_sandbox.endpoints.impersonation import impersonated
+from kube_sandbox.endpoints.interface import HTTPRequest, Stream
 from kube_sandbox.endpoints.non_resource import NonResourceHandler
 from kube_sandbox.endpoints.options import WriteOptions
 from kube_sandbox.endpoints.read import Reader, version_options_of
-from kube_sandbox.endpoints.request_info import Request, UserInfo
+from kube_sandbox.endpoints.request_info import Request
 from kube_sandbox.endpoints.responses import Rendering, Response
+from kube_sandbox.endpoints.stored_objects import Convert, StoredObjects
 from kube_sandbox.endpoints.subresources import SubresourceHandlers
 from kube_sandbox.endpoints.write import Writer
 from kube_sandbox.endpoints.write_request import WriteRequest
-from kube_sandbox.http.interface import HTTPRequest, Stream
 from kube_sandbox.http.watch_stream import OpenWatches, WatchStream, wait_for_version
 from kube_sandbox.registry.builtin import events
 from kube_sandbox.registry.builtin.autoscaling import conversion
@@ -60,7 +63,6 @@ from kube_sandbox.registry.name_validation import SUFFIX_LETTERS
 from kube_sandbox.storage.bookmarks import bookmarks
 from kube_sandbox.storage.records import Change, ChangeType, Record
 from kube_sandbox.storage.store import Store
-from kube_sandbox.storage.stored_objects import Convert, StoredObjects
 from kube_sandbox.storage.watch import Watch, Watched, needed_version, timeout
 
 _SYSTEM_USER = UserInfo("system:apiserver", (MASTERS, "system:authenticated"))
@@ -124,7 +126,11 @@ class APIServerComponents:
                 self._deleter,
                 BodyDecoder(),
                 self._access,
-                self._identify,
+                lambda headers: impersonated(
+                    self._identities.asker(headers.get("Authorization", ""), now()),
+                    headers.items(),
+                    self._access,
+                ),
                 self._watch,
                 documents.find,
                 specials.table(),
@@ -135,7 +141,7 @@ class APIServerComponents:
         )
 
     def create_bootstrap_objects(self, port: int) -> None:
-        """Make what every cluster has, as far as it is not there."""
+        """Create what every cluster has, as far as it is not there."""
         time = format_time(now())
         for obj in bootstrap_objects(port):
             served = self._registry.of_kind(Kind.of(obj["apiVersion"], obj["kind"]))
@@ -145,17 +151,16 @@ class APIServerComponents:
                 complete_bootstrap_object(obj, new_uid(), time)
                 self._stored.save(served, obj, None, dry_run=False)
             elif obj["kind"] == "Service":
-                self._redirect(obj)
-
-    def _redirect(self, own: KubeObject) -> None:
-        """See that the Service that is this server leads to where it listens now."""
-        metadata = own["metadata"]
-        live = self._stored.look("services", metadata["namespace"], metadata["name"])
-        ports = own["spec"]["ports"]
-        if live is not None and live["spec"].get("ports") != ports:
-            verbs = StoreClient(self._registry, self._writer, self._deleter, now)
-            changed = {**live, "spec": {**live["spec"], "ports": ports}}
-            verbs.replace("kube-apiserver", "services", changed)
+                # See that the Service that is this server leads to where it listens now.
+                redirect_metadata = obj["metadata"]
+                live = self._stored.look(
+                    "services", redirect_metadata["namespace"], redirect_metadata["name"]
+                )
+                ports = obj["spec"]["ports"]
+                if live is not None and live["spec"].get("ports") != ports:
+                    verbs = StoreClient(self._registry, self._writer, self._deleter, now)
+                    changed = {**live, "spec": {**live["spec"], "ports": ports}}
+                    verbs.replace("kube-apiserver", "services", changed)
 
     def background(self, workloads: Settings | None, authority: str) -> ControllerManager:
         """Return what happens in this cluster without being asked for."""
@@ -164,19 +169,18 @@ class APIServerComponents:
         duties = ControllerManagerOptions(verbs.place, verbs.namespaced, workloads, authority)
         if authority:
             self._store.listen(NamespaceInitializer(verbs, authority, _call_soon).heard)
-            self._keep_tokens(verbs, authority)
+            around = TokenSurroundings(
+                self._stored.look,
+                self._objects,
+                lambda account, secret: self._tokens.issue_for(account, secret, now(), new_uid()),
+                authority,
+            )
+            tokens = TokenSecretController(verbs, around, _call_soon)
+            self._store.listen(tokens.heard)
+            tokens.open()
         found = ControllerManager(self._store, verbs, duties)
         self._definitions.serves = found.served
         return found
-
-    def _keep_tokens(self, verbs: StoreClient, authority: str) -> None:
-        def issue(account: KubeObject, secret: KubeObject) -> str:
-            return self._tokens.issue_for(account, secret, now(), new_uid())
-
-        around = TokenSurroundings(self._stored.look, self._objects, issue, authority)
-        keeper = TokenSecretController(verbs, around, _call_soon)
-        self._store.listen(keeper.heard)
-        keeper.open()
 
     def answer(self, call: HTTPRequest) -> Response | Stream:
         """Answer a request."""
@@ -186,10 +190,6 @@ class APIServerComponents:
     async def reached(self, version: int) -> None:
         """Return when a version is there, or when it was waited for long enough."""
         await wait_for_version(self._store, version)
-
-    def _identify(self, headers: Mapping[str, str]) -> UserInfo:
-        asker = self._identities.asker(headers.get("Authorization", ""), now())
-        return impersonated(asker, headers.items(), self._access)
 
     def _watch(self, served: Served, request: Request) -> WatchStream:
         asked = version_options_of(request.query, watch=True)
@@ -231,8 +231,10 @@ class APIServerComponents:
         assert served is not None, "it is built in"
         metadata = quota["metadata"]
         place = (metadata["namespace"], metadata["name"], "status")
-        errand = WriteRequest(served, *place, WriteOptions(), "kube-apiserver", _SYSTEM_USER, now())
-        self._writer.update(errand, quota)
+        write_request = WriteRequest(
+            served, *place, WriteOptions(), "kube-apiserver", _SYSTEM_USER, now()
+        )
+        self._writer.update(write_request, quota)
 
     def _heard(self, change: Change) -> None:
         if change.bucket.endswith(RBAC):

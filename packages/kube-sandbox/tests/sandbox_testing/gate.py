@@ -6,7 +6,7 @@ from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import AdmissionContext
 from kube_sandbox.admission.plugins.registration import default_plugins
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.registry.builtin.registry import strategies
 from kube_sandbox.registry.builtin_resources import served_builtins
 

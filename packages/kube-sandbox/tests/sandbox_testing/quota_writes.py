@@ -9,7 +9,7 @@ from sandbox_testing.api_recordings import registry
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import AdmissionContext, Plugin
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.registry.kinds import Served
 
 Json = dict[str, Any]

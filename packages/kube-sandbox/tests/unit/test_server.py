@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kube_objects.errors import InvalidError
-from kube_sandbox.server import EmbeddedCluster, ServerOptions
+from kube_sandbox.server import SandboxServer, ServerOptions
 from kube_sandbox.storage import snapshots
 from kube_sandbox.storage.journal import Journal
 from kube_sandbox.storage.records import Record
@@ -20,10 +20,10 @@ HEAVY = ("yaml", "cryptography", "aiohttp", "kubernetes", "kube_cel", "kro_gitop
 START = """
 import asyncio, sys
 from pathlib import Path
-from kube_sandbox.server import EmbeddedCluster, ServerOptions
+from kube_sandbox.server import SandboxServer, ServerOptions
 
 async def start() -> None:
-    cluster = EmbeddedCluster(ServerOptions(Path(sys.argv[1])))
+    cluster = SandboxServer(ServerOptions(Path(sys.argv[1])))
     await cluster.open()
     await asyncio.sleep(0)
     print(*sys.modules)
@@ -33,8 +33,8 @@ asyncio.run(start())
 """
 
 
-async def started(folder: Path) -> EmbeddedCluster:
-    cluster = EmbeddedCluster(ServerOptions(folder, collects=False))
+async def started(folder: Path) -> SandboxServer:
+    cluster = SandboxServer(ServerOptions(folder, collects=False))
     await cluster.open()
     return cluster
 
@@ -128,7 +128,7 @@ async def test_a_server_begins_with_a_snapshot(tmp_path: Path) -> None:
         options = ServerOptions(
             folder, ephemeral=ephemeral, collects=False, snapshot=tmp_path / "snapshot.db"
         )
-        cluster = EmbeddedCluster(options)
+        cluster = SandboxServer(options)
         await cluster.open()
         assert furniture(cluster.store) == before
         await cluster.close()

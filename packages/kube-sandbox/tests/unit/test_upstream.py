@@ -31,6 +31,7 @@ _VERSIONS = {
     "go": "1.25",
 }
 
+_COMMAND_LINE = "the command line of the sandbox"
 _WIRING = "puts the parts of the sandbox together"
 _STRATEGY_TABLE = "a table of strategies; each of them names what it follows"
 _LOOPBACK_KEYS = "keys of a server on loopback; a real cluster is given its keys"
@@ -39,7 +40,11 @@ _HTTP = "HTTP/1.1 by RFC 9112, which Kubernetes leaves to Go's net/http"
 _SQLITE = "persistence in SQLite, where Kubernetes has etcd"
 
 _NO_UPSTREAM = {
-    "__main__": "the command line of the sandbox",
+    "__init__": "the public interface of the package",
+    "__main__": _COMMAND_LINE,
+    "command": _COMMAND_LINE,
+    "lazy": "imports modules when they are first used",
+    "process": "runs the sandbox as a child process",
     "server": _WIRING,
     "wiring": _WIRING,
     "authentication.certificates": _LOOPBACK_KEYS,
@@ -50,7 +55,7 @@ _NO_UPSTREAM = {
     "controllers.workloads.indexes": "an index of stored objects, where controllers have informers",
     "controllers.workloads.registry": "a table of controllers; each names what it follows",
     "controllers.workloads.simulated_outcomes": "users choose how simulated pods end",
-    "http.interface": _HTTP,
+    "endpoints.interface": "between the HTTP server and the handlers, where Go has net/http",
     "http.messages": _HTTP,
     "http.server": _HTTP,
     "registry.builtin.go_codec.struct_types": "reads a data file made from the Go types",

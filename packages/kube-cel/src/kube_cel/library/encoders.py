@@ -11,7 +11,6 @@ import math
 import re
 from typing import Any, Final
 
-from kube_cel.go_numbers import format_double, format_seconds
 from kube_cel.library.dispatch import Function, global_functions
 from kube_cel.library.json_encoder import NotEncodable, encode_json
 from kube_cel.time_formats import format_timestamp
@@ -32,6 +31,7 @@ from kube_cel.values import (
     kind_of,
 )
 from kube_objects import go_text
+from kube_objects.go_numbers import format_double, format_seconds
 
 _PADDED: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _FOREIGN: Final = re.compile(rb"[^A-Za-z0-9+/\r\n]")

@@ -13,7 +13,6 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-from kube_cel.go_numbers import format_seconds
 from kube_cel.library.dispatch import Function, member_functions
 from kube_cel.time_formats import format_timestamp
 from kube_cel.values import (
@@ -29,6 +28,7 @@ from kube_cel.values import (
     kind_of,
 )
 from kube_objects import go_text
+from kube_objects.go_numbers import format_seconds
 
 DEFAULT_PRECISION = 6
 MAX_PRECISION = 100

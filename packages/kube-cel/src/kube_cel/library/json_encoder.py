@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, Final
 
-from kube_cel.go_numbers import format_json_double
 from kube_cel.values import LISTS, MAPS, MAX_PARTS, check_size
+from kube_objects.go_numbers import format_json_double
 
 Substitutes = Mapping[type, Callable[[Any], Any]]
 

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from kube_cel.go_numbers import format_double
 from kube_cel.library.dispatch import global_functions, member_functions
 from kube_cel.library.encoders import base64_encode
 from kube_cel.library.json_decoder import JsonError, decode_json
@@ -36,6 +35,7 @@ from kube_cel.values import (
     to_json,
 )
 from kube_objects import go_text
+from kube_objects.go_numbers import format_double
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3

@@ -29,10 +29,10 @@ from kube_cel.errors import (
     UnknownValue,
     raise_if_deferred,
 )
-from kube_cel.go_numbers import format_double
 from kube_cel.scalars import NONE, Condition, Duration, OptionalValue, Timestamp, UInt
 from kube_cel.time_formats import MAX_SECONDS, MIN_SECONDS, SECOND
 from kube_cel.type_names import KEY_TYPES, kind_of, no_such_key, no_such_overload
+from kube_objects.go_numbers import format_double
 
 Binary = Callable[[Any, Any], Any]
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from kube_cel.containers import LISTS, MAPS
 from kube_cel.errors import EvaluationError
-from kube_cel.go_numbers import format_double, format_seconds
 from kube_cel.library.operators import int_in_range, overload_error, uint_in_range
 from kube_cel.scalars import Duration, Opaque, Timestamp, TypeValue, UInt
 from kube_cel.time_formats import SECOND, format_timestamp
 from kube_cel.type_names import conversion_failed, kind_of, no_such_overload
+from kube_objects.go_numbers import format_double, format_seconds
 from kube_objects.go_text import encode
 
 Conversion = Callable[[Any], Any]

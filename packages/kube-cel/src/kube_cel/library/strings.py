@@ -7,10 +7,10 @@ ask for more memory than there is.
 
 from typing import Any
 
-from kube_cel.go_numbers import format_double
 from kube_cel.library.dispatch import global_functions, member_functions
 from kube_cel.library.formatting import text_of
 from kube_cel.values import DeferredError, EvaluationError, check_size, kind_of, no_such_overload
+from kube_objects.go_numbers import format_double
 from kube_objects.go_text import SHORT_ESCAPES
 
 _SHORT = 32

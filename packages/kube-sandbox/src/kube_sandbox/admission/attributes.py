@@ -7,7 +7,7 @@ Follows kubernetes 1.35 k8s.io/apiserver/pkg/admission/attributes.go NewAttribut
 from dataclasses import dataclass
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.registry.kinds import Served
 
 

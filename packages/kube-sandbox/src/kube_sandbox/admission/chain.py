@@ -17,9 +17,9 @@ from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import LAST, Plugins, display_name
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.authorization.escalation import check_grant
 from kube_sandbox.authorization.rbac import RBAC, RBACAuthorizer
-from kube_sandbox.endpoints.request_info import UserInfo
 from kube_sandbox.registry.kinds import Served
 
 # Who may still be asked in a namespace that goes.
@@ -49,7 +49,7 @@ class AdmissionChain:
         self,
         namespace: Callable[[str], KubeObject | None],
         access: RBACAuthorizer,
-        judge: Callable[[AdmissionAttributes], list[str]] = lambda deed: [],
+        judge: Callable[[AdmissionAttributes], list[str]] = lambda attributes: [],
         plugins: Plugins | None = None,
     ) -> None:
         self._namespace = namespace
@@ -58,28 +58,32 @@ class AdmissionChain:
         self._plugins = plugins or {}
         self._last = self._plugins.get(LAST, ())
 
-    def create(self, served: Served, namespace: str, obj: KubeObject, asker: UserInfo) -> None:
-        """Refuse what cannot be made where it is to be, or grants more than its author has."""
-        _check_definition(served, obj)
+    def create(self, served: Served, namespace: str, obj: KubeObject, user: UserInfo) -> None:
+        """Reject what cannot be made where it is to be, or grants more than its author has."""
+        # Refuse a new object of a custom kind that goes.
+        if served.is_custom and "create" not in served.verbs:
+            name = obj["metadata"].get("name", "")
+            why = "create not allowed while custom resource definition is terminating"
+            raise api_errors.forbidden(served.kind.group, served.plural, name, why)
         self._check_namespace(served, namespace, obj)
         if served.kind.group == RBAC:
-            check_grant(self._access, asker, served.plural, obj)
+            check_grant(self._access, user, served.plural, obj)
 
-    def mutate(self, deed: AdmissionAttributes) -> None:
+    def mutate(self, attributes: AdmissionAttributes) -> None:
         """Have plugins change what is written."""
-        for plugin in self._plugins.get(deed.served.bucket, ()):
-            plugin.mutate(deed)
+        for plugin in self._plugins.get(attributes.served.bucket, ()):
+            plugin.mutate(attributes)
 
-    def judge(self, deed: AdmissionAttributes) -> list[str]:
-        """Refuse what a policy or a plugin does not let in; return what its author should know."""
+    def judge(self, attributes: AdmissionAttributes) -> list[str]:
+        """Reject what a policy or a plugin does not let in; return what its author should know."""
         warnings = [
             text
-            for plugin in self._plugins.get(deed.served.bucket, ())
-            for text in plugin.validate(deed)
+            for plugin in self._plugins.get(attributes.served.bucket, ())
+            for text in plugin.validate(attributes)
         ]
-        warnings += self._judge(deed)
-        if deed.served.namespaced:
-            warnings += [text for plugin in self._last for text in plugin.validate(deed)]
+        warnings += self._judge(attributes)
+        if attributes.served.namespaced:
+            warnings += [text for plugin in self._last for text in plugin.validate(attributes)]
         return warnings
 
     def _check_namespace(self, served: Served, namespace: str, obj: KubeObject) -> None:
@@ -104,21 +108,13 @@ class AdmissionChain:
         ]
         raise error
 
-    def update(self, served: Served, new: KubeObject, old: KubeObject, asker: UserInfo) -> None:
-        """Refuse a change that grants more than its author has."""
+    def update(self, served: Served, new: KubeObject, old: KubeObject, user: UserInfo) -> None:
+        """Reject a change that grants more than its author has."""
         if served.kind.group == RBAC:
-            check_grant(self._access, asker, served.plural, new, old)
+            check_grant(self._access, user, served.plural, new, old)
 
     def delete(self, served: Served, name: str) -> None:
-        """Refuse to delete what every cluster needs."""
+        """Reject to delete what every cluster needs."""
         names, why = _UNDELETABLE.get(served.bucket, ((), ""))
         if name in names:
             raise api_errors.forbidden(served.kind.group, served.plural, name, why)
-
-
-def _check_definition(served: Served, obj: KubeObject) -> None:
-    """Refuse a new object of a custom kind that goes; those that are there can still change."""
-    if served.is_custom and "create" not in served.verbs:
-        name = obj["metadata"].get("name", "")
-        why = "create not allowed while custom resource definition is terminating"
-        raise api_errors.forbidden(served.kind.group, served.plural, name, why)

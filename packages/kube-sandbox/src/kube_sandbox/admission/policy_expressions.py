@@ -40,8 +40,8 @@ class _Expression:
         try:
             return self.program.value(known)
         except ExpressionError as error:
-            told = f"expression '{self.text}' resulted in error: {error.message}"
-            raise ExpressionError("policy", told) from error
+            message = f"expression '{self.text}' resulted in error: {error.message}"
+            raise ExpressionError("policy", message) from error
 
 
 class Compiled:
@@ -63,7 +63,13 @@ class Compiled:
         except ExpressionError as error:
             yield from self._failed(error)
             return
-        known = {**known, "variables": self._worked_out(known)}
+        found: dict[str, Any] = {}
+        for name, expression in self._variables:
+            try:
+                found[name] = expression.value({**known, "variables": found})
+            except ExpressionError:
+                continue
+        known = {**known, "variables": found}
         for raw, check, message in self._checks:
             try:
                 holds = check.value(known) is True
@@ -71,14 +77,29 @@ class Compiled:
                 yield from self._failed(error)
                 continue
             if not holds:
-                yield _message_text(raw, message, known), raw.get("reason") or "Invalid"
+                # How a broken rule words its complaint.
+                text: Any = ""
+                if message is not None:
+                    try:
+                        text = message.value(known)
+                    except ExpressionError:
+                        text = ""
+                text = text.strip() if isinstance(text, str) else ""
+                if "\n" in text or len(text.encode()) > _MAX_MESSAGE_LENGTH:
+                    text = ""
+                message_text = (
+                    text
+                    or raw.get("message", "").strip()
+                    or f"failed expression: {raw['expression'].strip()}"
+                )
+                yield message_text, raw.get("reason") or "Invalid"
 
     def _failed(self, error: ExpressionError) -> Iterator[tuple[str, str]]:
         if self.fails:
             yield error.message, "Invalid"
 
     def _is_meant(self, known: Mapping[str, Any]) -> bool:
-        """Say whether all conditions hold; one that does not counts more than one that fails."""
+        """Return whether all conditions hold; one that does not counts more than one that fails."""
         failure: ExpressionError | None = None
         for condition in self._conditions:
             try:
@@ -89,16 +110,6 @@ class Compiled:
         if failure is not None:
             raise failure
         return True
-
-    def _worked_out(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the variables; one that fails is not there for those who ask for it."""
-        found: dict[str, Any] = {}
-        for name, expression in self._variables:
-            try:
-                found[name] = expression.value({**known, "variables": found})
-            except ExpressionError:
-                continue
-        return found
 
 
 def _compiled(raw: KubeObject) -> _Expression:
@@ -115,19 +126,3 @@ def _expression(text: str) -> _Expression:
         return _Expression(text, compile_text(text, environment))
     except ExpressionError as error:
         return _Expression(text, None, error.message)
-
-
-def _message_text(raw: KubeObject, message: _Expression | None, known: Mapping[str, Any]) -> str:
-    """Return how a broken rule words its complaint."""
-    told: Any = ""
-    if message is not None:
-        try:
-            told = message.value(known)
-        except ExpressionError:
-            told = ""
-    told = told.strip() if isinstance(told, str) else ""
-    if "\n" in told or len(told.encode()) > _MAX_MESSAGE_LENGTH:
-        told = ""
-    return (
-        told or raw.get("message", "").strip() or f"failed expression: {raw['expression'].strip()}"
-    )

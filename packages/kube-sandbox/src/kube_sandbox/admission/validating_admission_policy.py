@@ -19,10 +19,13 @@ from kube_objects.label_selectors import Selector
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.admission.attributes import AdmissionAttributes
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.kinds import Served
 
 if TYPE_CHECKING:
-    from kube_sandbox.admission.policy_expressions import Compiled
+    from kube_sandbox.admission import policy_expressions
+else:
+    policy_expressions = lazy_module("kube_sandbox.admission.policy_expressions")
 
 GROUP = "admissionregistration.k8s.io"
 _POLICIES = f"validatingadmissionpolicies.{GROUP}"
@@ -53,7 +56,7 @@ class _Bound:
 
     policy: KubeObject
     bindings: Sequence[KubeObject]
-    compiled: "Compiled"
+    compiled: "policy_expressions.Compiled"
 
 
 class ValidatingAdmissionPolicies:
@@ -69,22 +72,22 @@ class ValidatingAdmissionPolicies:
 
     @property
     def are_any(self) -> bool:
-        """Say whether a policy is in force."""
+        """Return whether a policy is in force."""
         return bool(self._in_force())
 
-    def judge(self, deed: AdmissionAttributes) -> list[str]:
-        """Refuse what a policy denies; return what its author is warned of."""
+    def judge(self, attributes: AdmissionAttributes) -> list[str]:
+        """Reject what a policy denies; return what its author is warned of."""
         known = self._in_force()
-        if not known or deed.served.kind.group == GROUP:
+        if not known or attributes.served.kind.group == GROUP:
             return []
         warnings: list[str] = []
         denied: list[api_errors.StatusError] = []
         for bound in known:
-            if not self._matches(bound.policy["spec"].get("matchConstraints"), deed):
+            if not self._matches(bound.policy["spec"].get("matchConstraints"), attributes):
                 continue
             for binding in bound.bindings:
-                if self._matches(binding["spec"].get("matchResources"), deed):
-                    self._ask(bound, binding, deed, warnings, denied)
+                if self._matches(binding["spec"].get("matchResources"), attributes):
+                    self._ask(bound, binding, attributes, warnings, denied)
         if denied:
             denied[0].warnings = warnings
             raise denied[0]
@@ -92,87 +95,100 @@ class ValidatingAdmissionPolicies:
 
     def _in_force(self) -> list[_Bound]:
         if self._known is None:
-            self._known = list(self._bound())
+            bound: list[_Bound] = []
+            bindings = list(self._sources.all(_BINDINGS))
+            for policy in self._sources.all(_POLICIES):
+                name = policy["metadata"]["name"]
+                mine = [each for each in bindings if each["spec"].get("policyName") == name]
+                if mine:
+                    bound.append(_Bound(policy, mine, policy_expressions.Compiled(policy["spec"])))
+            self._known = bound
         return self._known
-
-    def _bound(self) -> Iterator[_Bound]:
-        bindings = list(self._sources.all(_BINDINGS))
-        for policy in self._sources.all(_POLICIES):
-            from kube_sandbox.admission.policy_expressions import Compiled  # noqa: PLC0415
-
-            name = policy["metadata"]["name"]
-            mine = [each for each in bindings if each["spec"].get("policyName") == name]
-            if mine:
-                yield _Bound(policy, mine, Compiled(policy["spec"]))
 
     def _ask(
         self,
         bound: _Bound,
         binding: KubeObject,
-        deed: AdmissionAttributes,
+        attributes: AdmissionAttributes,
         warnings: list[str],
         denied: list[api_errors.StatusError],
     ) -> None:
         name, bound_by = bound.policy["metadata"]["name"], binding["metadata"]["name"]
         who = f"ValidatingAdmissionPolicy '{name}' with binding '{bound_by}'"
         actions = binding["spec"].get("validationActions") or ()
-        for decision, is_flaw in self._decisions(bound, binding, deed):
+        for decision, is_flaw in self._decisions(bound, binding, attributes):
             if is_flaw or "Deny" in actions:
-                denied.append(_denial(deed, f"{who} denied request", decision))
+                served, message = attributes.served, f"{who} denied request: {decision.message}"
+                error = api_errors.forbidden(
+                    served.kind.group, served.plural, attributes.name, message
+                )
+                error.reason = decision.reason
+                error.code = _CODES.get(decision.reason, 422)
+                error.details["causes"] = [{"message": message}]
+                denied.append(error)
             if not is_flaw and "Warn" in actions:
                 warnings.append(f"Validation failed for {who}: {decision.message}")
 
     def _decisions(
-        self, bound: _Bound, binding: KubeObject, deed: AdmissionAttributes
+        self, bound: _Bound, binding: KubeObject, attributes: AdmissionAttributes
     ) -> Iterator[tuple[Decision, bool]]:
         """Return what speaks against a write, and whether it is a flaw of the binding."""
         try:
-            found = list(self._params(bound.policy, binding, deed))
-        except _UnusableBindingError as flaw:
+            found = list(self._params(bound.policy, binding, attributes))
+        except _UnusableBindingError as violation:
             if bound.compiled.fails:
-                yield Decision(f"failed to configure binding: {flaw}"), True
+                yield Decision(f"failed to configure binding: {violation}"), True
             return
         known: dict[str, Any] = {
-            "object": deed.obj,
-            "oldObject": deed.old,
-            "request": deed.request(),
-            "namespaceObject": self._namespace(deed),
+            "object": attributes.obj,
+            "oldObject": attributes.old,
+            "request": attributes.request(),
+            "namespaceObject": (
+                self._sources.namespace(attributes.namespace) if attributes.namespace else None
+            ),
         }
         for params in found:
             for message, reason in bound.compiled.complaints({**known, "params": params}):
                 yield Decision(message, reason), False
 
-    def _namespace(self, deed: AdmissionAttributes) -> KubeObject | None:
-        return self._sources.namespace(deed.namespace) if deed.namespace else None
-
     # What is matched
 
-    def _matches(self, criteria: KubeObject | None, deed: AdmissionAttributes) -> bool:
+    def _matches(self, criteria: KubeObject | None, attributes: AdmissionAttributes) -> bool:
         if not criteria:
             return True
-        if not self._is_in(criteria.get("namespaceSelector"), deed):
+        in_selector = criteria.get("namespaceSelector")
+        is_namespace = attributes.served.bucket == "namespaces"
+        if not in_selector or not (attributes.namespace or is_namespace):
+            is_in = True
+        else:
+            if is_namespace and not attributes.subresource and attributes.obj is not None:
+                labels = _labels(attributes.obj)
+            else:
+                labels = _labels(self._sources.namespace(attributes.namespace or attributes.name))
+            is_in = Selector.parse(in_selector).matches(labels)
+        if not is_in:
             return False
-        if not _has_labels(criteria.get("objectSelector"), deed):
+        selector = criteria.get("objectSelector")
+        if not selector:
+            has_labels = True
+        else:
+            wanted = Selector.parse(selector)
+            has_labels = any(
+                wanted.matches(_labels(each))
+                for each in (attributes.obj, attributes.old)
+                if each is not None
+            )
+        if not has_labels:
             return False
-        if any(_applies(rule, deed) for rule in criteria.get("excludeResourceRules") or ()):
+        if any(_applies(rule, attributes) for rule in criteria.get("excludeResourceRules") or ()):
             return False
         rules = criteria.get("resourceRules") or ()
-        return not rules or any(_applies(rule, deed) for rule in rules)
-
-    def _is_in(self, selector: KubeObject | None, deed: AdmissionAttributes) -> bool:
-        is_namespace = deed.served.bucket == "namespaces"
-        if not selector or not (deed.namespace or is_namespace):
-            return True
-        if is_namespace and not deed.subresource and deed.obj is not None:
-            labels = _labels(deed.obj)
-        else:
-            labels = _labels(self._sources.namespace(deed.namespace or deed.name))
-        return Selector.parse(selector).matches(labels)
+        return not rules or any(_applies(rule, attributes) for rule in rules)
 
     # Parameters
 
     def _params(
-        self, policy: KubeObject, binding: KubeObject, deed: AdmissionAttributes
+        self, policy: KubeObject, binding: KubeObject, attributes: AdmissionAttributes
     ) -> Iterator[KubeObject | None]:
         kind, ref = policy["spec"].get("paramKind"), binding["spec"].get("paramRef")
         if not kind or not ref:
@@ -180,9 +196,9 @@ class ValidatingAdmissionPolicies:
             return
         served = self._sources.served(Kind.of(kind["apiVersion"], kind["kind"]))
         if served is None:
-            told = f"&ParamKind{{APIVersion:{kind['apiVersion']},Kind:{kind['kind']},}}"
-            raise _UnusableBindingError(f"paramKind kind `{told}` not known")
-        namespace = _params_namespace(served, ref, deed)
+            message = f"&ParamKind{{APIVersion:{kind['apiVersion']},Kind:{kind['kind']},}}"
+            raise _UnusableBindingError(f"paramKind kind `{message}` not known")
+        namespace = _params_namespace(served, ref, attributes)
         found = [
             each
             for each in self._sources.all(served.bucket)
@@ -199,7 +215,7 @@ class _UnusableBindingError(Exception):
     """A binding cannot be used."""
 
 
-def _params_namespace(served: Served, ref: KubeObject, deed: AdmissionAttributes) -> str:
+def _params_namespace(served: Served, ref: KubeObject, attributes: AdmissionAttributes) -> str:
     given: str = ref.get("namespace", "")
     if not served.namespaced:
         if given:
@@ -207,11 +223,11 @@ def _params_namespace(served: Served, ref: KubeObject, deed: AdmissionAttributes
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
             )
         return ""
-    if not (given or deed.namespace):
+    if not (given or attributes.namespace):
         raise _UnusableBindingError(
             "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
         )
-    return given or deed.namespace
+    return given or attributes.namespace
 
 
 def _matches_param_ref(ref: KubeObject, params: KubeObject) -> bool:
@@ -220,34 +236,22 @@ def _matches_param_ref(ref: KubeObject, params: KubeObject) -> bool:
     return Selector.parse(ref.get("selector") or {}).matches(_labels(params))
 
 
-def _has_labels(selector: KubeObject | None, deed: AdmissionAttributes) -> bool:
-    if not selector:
-        return True
-    wanted = Selector.parse(selector)
-    return any(wanted.matches(_labels(each)) for each in (deed.obj, deed.old) if each is not None)
-
-
-def _applies(rule: KubeObject, deed: AdmissionAttributes) -> bool:
-    """Say whether a rule is about a write."""
-    kind = deed.served.kind
+def _applies(rule: KubeObject, attributes: AdmissionAttributes) -> bool:
+    """Return whether a rule is about a write."""
+    kind = attributes.served.kind
     names = rule.get("resourceNames") or ()
+    scope = rule.get("scope", "*")
     return (
-        _is_scope(rule.get("scope", "*"), deed)
-        and _names(rule.get("operations"), deed.operation)
+        (scope == "*" or (scope == "Namespaced") == attributes.served.namespaced)
+        and _names(rule.get("operations"), attributes.operation)
         and _names(rule.get("apiGroups"), kind.group)
         and _names(rule.get("apiVersions"), kind.version)
-        and any(_is_resource(each, deed) for each in rule.get("resources") or ())
-        and (not names or deed.name in names)
+        and any(
+            plural in ("*", attributes.served.plural) and part in ("*", attributes.subresource)
+            for plural, _, part in (each.partition("/") for each in rule.get("resources") or ())
+        )
+        and (not names or attributes.name in names)
     )
-
-
-def _is_scope(scope: str, deed: AdmissionAttributes) -> bool:
-    return scope == "*" or (scope == "Namespaced") == deed.served.namespaced
-
-
-def _is_resource(text: str, deed: AdmissionAttributes) -> bool:
-    plural, _, part = text.partition("/")
-    return plural in ("*", deed.served.plural) and part in ("*", deed.subresource)
 
 
 def _names(given: Sequence[str] | None, wanted: str) -> bool:
@@ -256,12 +260,3 @@ def _names(given: Sequence[str] | None, wanted: str) -> bool:
 
 def _labels(obj: KubeObject | None) -> Mapping[str, str]:
     return (obj["metadata"].get("labels") or {}) if obj is not None else {}
-
-
-def _denial(deed: AdmissionAttributes, who: str, decision: Decision) -> api_errors.StatusError:
-    served, message = deed.served, f"{who}: {decision.message}"
-    error = api_errors.forbidden(served.kind.group, served.plural, deed.name, message)
-    error.reason = decision.reason
-    error.code = _CODES.get(decision.reason, 422)
-    error.details["causes"] = [{"message": message}]
-    return error

@@ -11,7 +11,7 @@ crdHandler.getOrCreateServingInfoFor.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from kube_objects.crds import kinds_of_crd
 from kube_objects.refs import Kind, KubeObject
@@ -44,7 +44,10 @@ def served_of(crd: KubeObject) -> list[Served]:
     if not is_established(crd):
         return []
     versions: Mapping[str, KubeObject] = {each["name"]: each for each in crd["spec"]["versions"]}
-    compiled = {name: Version(_schema(each)) for name, each in versions.items()}
+    compiled = {
+        name: Version((each.get("schema") or {}).get("openAPIV3Schema") or {})
+        for name, each in versions.items()
+    }
     storage = next(name for name, each in versions.items() if each["storage"])
     return [
         _served(crd, known, versions[known.kind.version], compiled, storage)
@@ -53,15 +56,11 @@ def served_of(crd: KubeObject) -> list[Served]:
 
 
 def is_terminating(crd: KubeObject) -> bool:
-    """Say whether objects of the kinds can only be read and deleted any more."""
+    """Return whether objects of the kinds can only be read and deleted any more."""
     return any(
         each["type"] == "Terminating" and each["status"] == "True"
         for each in crd["status"]["conditions"] or ()
     )
-
-
-def _schema(version: KubeObject) -> KubeObject:
-    return (version.get("schema") or {}).get("openAPIV3Schema") or {}
 
 
 def _served(
@@ -73,7 +72,15 @@ def _served(
 ) -> Served:
     names = crd["status"]["acceptedNames"]
     subresources = version.get("subresources") or {}
-    scale = _scale(subresources)
+    paths = subresources.get("scale")
+    if paths is None:
+        scale: ScalePaths | None = None
+    else:
+        scale = ScalePaths(
+            paths["specReplicasPath"],
+            paths["statusReplicasPath"],
+            paths.get("labelSelectorPath", ""),
+        )
     strategy = CustomStrategy(
         kind=known.kind,
         namespaced=known.namespaced,
@@ -92,7 +99,11 @@ def _served(
         short_names=tuple(names.get("shortNames", ())),
         categories=tuple(names.get("categories", ())),
         verbs=_LAST_VERBS if is_terminating(crd) else _VERBS,
-        subresources=dict(_subresources(known.kind, subresources)),
+        subresources={
+            name: Subresource(name, kind, _SUBRESOURCE_VERBS)
+            for name, kind in (("status", known.kind), ("scale", _SCALE))
+            if name in subresources
+        },
         columns=_columns(version),
         storage_version=storage,
         is_custom=True,
@@ -101,21 +112,6 @@ def _served(
         selectable=tuple(each["jsonPath"] for each in version.get("selectableFields") or ()),
         deprecation=_deprecation(crd, version),
     )
-
-
-def _scale(subresources: KubeObject) -> ScalePaths | None:
-    paths = subresources.get("scale")
-    if paths is None:
-        return None
-    return ScalePaths(
-        paths["specReplicasPath"], paths["statusReplicasPath"], paths.get("labelSelectorPath", "")
-    )
-
-
-def _subresources(kind: Kind, subresources: KubeObject) -> Iterator[tuple[str, Subresource]]:
-    for name, served in (("status", kind), ("scale", _SCALE)):
-        if name in subresources:
-            yield name, Subresource(name, served, _SUBRESOURCE_VERBS)
 
 
 def _columns(version: KubeObject) -> tuple[Column, ...]:
@@ -141,7 +137,7 @@ def _deprecation(crd: KubeObject, version: KubeObject) -> str:
     if version.get("deprecationWarning"):
         return str(version["deprecationWarning"])
     group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
-    told = f"{group}/{version['name']} {kind} is deprecated"
+    message = f"{group}/{version['name']} {kind} is deprecated"
     newer = [
         each["name"]
         for each in crd["spec"]["versions"]
@@ -149,7 +145,7 @@ def _deprecation(crd: KubeObject, version: KubeObject) -> str:
         and not each.get("deprecated")
         and _rank(each["name"]) > _rank(version["name"])
     ]
-    return f"{told}; use {group}/{max(newer, key=_rank)} {kind}" if newer else told
+    return f"{message}; use {group}/{max(newer, key=_rank)} {kind}" if newer else message
 
 
 _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")

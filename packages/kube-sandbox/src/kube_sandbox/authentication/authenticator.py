@@ -1,36 +1,22 @@
 """
-Who asks: from the headers of a request to an `UserInfo`.
+Bearer tokens: from the `Authorization` header of a request to a `UserInfo`.
 
-A bearer token is one of those the server was started with, or a service account's. Nobody is
-anonymous. Whoever has the right to may ask as somebody else.
+A token is one of those the server was started with, or a service account's. There are no anonymous
+requests.
 
-Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/filters/authentication.go
-WithAuthentication; k8s.io/apiserver/pkg/endpoints/filters/impersonation/impersonation.go
-WithImpersonation, buildImpersonationRequests;
+Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/filters/authentication.go WithAuthentication;
 k8s.io/apiserver/pkg/authentication/request/bearertoken/bearertoken.go
 Authenticator.AuthenticateRequest.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import unquote
 
 from kube_sandbox import api_errors
-from kube_sandbox.authentication.tokens import TokenError, TokenIssuer, account_groups
-from kube_sandbox.authorization.rbac import MASTERS, Attributes, RBACAuthorizer
-from kube_sandbox.endpoints.request_info import UserInfo
-
-AUTHENTICATED = "system:authenticated"
-UNAUTHENTICATED = "system:unauthenticated"
-ANONYMOUS = "system:anonymous"
-ADMIN = UserInfo("admin", (MASTERS, AUTHENTICATED), "admin")
-
-_GROUP = "authentication.k8s.io"
-_AS_USER, _AS_GROUP = "impersonate-user", "impersonate-group"
-_AS_UID, _AS_EXTRA = "impersonate-uid", "impersonate-extra-"
-_ACCOUNT = "system:serviceaccount:"
+from kube_sandbox.authentication.tokens import TokenError, TokenIssuer
+from kube_sandbox.authentication.user_info import UserInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +33,11 @@ class Authenticator:
 
     def __init__(self, known: Mapping[str, UserInfo], tokens: TokenIssuer) -> None:
         # By hash, so that the time a look-up takes tells nothing about a token.
-        self._known = {_sha256(token): asker for token, asker in known.items()}
+        self._known = {_sha256(token): user for token, user in known.items()}
         self._tokens = tokens
 
     def asker(self, authorization: str, now: datetime) -> UserInfo:
-        """Return who sent a header `Authorization`; refuse whoever is not known."""
+        """Return who sent a header `Authorization`; reject whoever is not known."""
         scheme, _, rest = authorization.partition(" ")
         token = rest.partition(" ")[0]
         found = self.verdict(token, now).asker if scheme.lower() == "bearer" and token else None
@@ -81,93 +67,6 @@ class Authenticator:
             if found is not None
             else AuthenticationResult(error="invalid bearer token")
         )
-
-
-def impersonated(
-    asker: UserInfo, headers: Iterable[tuple[str, str]], access: RBACAuthorizer
-) -> UserInfo:
-    """Return as whom somebody asks; refuse it to those who may not."""
-    wishes = [
-        wish for name, value in headers for wish in _parse_impersonation_header(name.lower(), value)
-    ]
-    if not wishes:
-        return asker
-    wishes.sort(key=lambda wish: _ORDER[wish.kind])
-    if wishes[0].kind not in ("ServiceAccount", "User"):
-        told = " ".join(map(str, wishes))
-        raise api_errors.bad_request(f"requested [{told}] without impersonating a user")
-    for wish in wishes:
-        access.check(asker, wish.attributes())
-    return _other(wishes)
-
-
-@dataclass(frozen=True, slots=True)
-class _ImpersonationRequest:
-    """One thing that somebody wants to be."""
-
-    kind: str
-    name: str
-    namespace: str = ""
-    key: str = ""  # of an extra
-
-    def attributes(self) -> Attributes:
-        """Return the right that it takes."""
-        group, resource = _RESOURCES[self.kind]
-        return Attributes("impersonate", group, resource, self.key, self.namespace, self.name)
-
-    def __str__(self) -> str:
-        version = f"{_GROUP}/v1" if _RESOURCES[self.kind][0] else ""
-        return f"{{{self.kind} {self.namespace} {self.name}  {version}  {self.key}}}"
-
-
-_RESOURCES = {
-    "ServiceAccount": ("", "serviceaccounts"),
-    "User": ("", "users"),
-    "Group": ("", "groups"),
-    "UserExtra": (_GROUP, "userextras"),
-    "UID": (_GROUP, "uids"),
-}
-_ORDER = {kind: place for place, kind in enumerate(_RESOURCES)}
-
-
-def _parse_impersonation_header(header: str, value: str) -> Iterator[_ImpersonationRequest]:
-    """Read a header; its name is in small letters."""
-    if header == _AS_GROUP:
-        yield _ImpersonationRequest("Group", value)
-    elif header.startswith(_AS_EXTRA):
-        yield _ImpersonationRequest("UserExtra", value, key=unquote(header.removeprefix(_AS_EXTRA)))
-    elif header == _AS_UID and value:
-        yield _ImpersonationRequest("UID", value)
-    elif header == _AS_USER and value:
-        namespace, _, name = value.removeprefix(_ACCOUNT).partition(":")
-        if value.startswith(_ACCOUNT) and namespace and name and ":" not in name:
-            yield _ImpersonationRequest("ServiceAccount", name, namespace)
-        else:
-            yield _ImpersonationRequest("User", value)
-
-
-def _other(wishes: Sequence[_ImpersonationRequest]) -> UserInfo:
-    """Return who somebody becomes by all they want to be."""
-    first = wishes[0]
-    is_account = first.kind == "ServiceAccount"
-    user = f"{_ACCOUNT}{first.namespace}:{first.name}" if is_account else first.name
-    groups = tuple(wish.name for wish in wishes if wish.kind == "Group")
-    if is_account and not groups:
-        groups = account_groups(first.namespace)
-    extra: dict[str, tuple[str, ...]] = {}
-    for wish in wishes:
-        if wish.kind == "UserExtra":
-            extra[wish.key] = (*extra.get(wish.key, ()), wish.name)
-    uid = next((wish.name for wish in wishes if wish.kind == "UID"), "")
-    return UserInfo(user, _with_authentication_group(user, groups), uid, extra)
-
-
-def _with_authentication_group(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """Add the group of all who are known, or of all who are not."""
-    if user == ANONYMOUS:
-        return groups if UNAUTHENTICATED in groups else (*groups, UNAUTHENTICATED)
-    is_said = AUTHENTICATED in groups or UNAUTHENTICATED in groups
-    return groups if is_said else (*groups, AUTHENTICATED)
 
 
 def _sha256(token: str) -> bytes:

@@ -14,13 +14,19 @@ from base64 import b64encode
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kube_objects.times import format_time, parse_time
+from kube_sandbox.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from kube_sandbox.authentication import key_generation
+else:
+    key_generation = lazy_module("kube_sandbox.authentication.key_generation")
 
 _AUTHORITY_LIFE, _LIFE = timedelta(days=3650), timedelta(days=365)
 _RENEW_BEFORE = timedelta(days=30)  # before the end, when a new one is made
-_CONTEXT = "kro-gitops"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -66,41 +72,25 @@ class KeyFiles:
 
 
 def ensure_keys(folder: Path, now: datetime) -> KeyFiles:
-    """Make what is missing in a folder, renew what ends soon, and say where it is."""
+    """Create what is missing in a folder, renew what ends soon, and say where it is."""
     keys = KeyFiles(folder)
-    sealed = _sealed(keys)
+    # Until when each pair is good, by what tells it from others.
+    try:
+        found = json.loads(keys.seal.read_bytes())
+    except (OSError, ValueError):
+        sealed: dict[str, str] = {}
+    else:
+        sealed = found if isinstance(found, dict) else {}
     has_authority = _is_valid(sealed, keys.pairs()[0], now, _LIFE + _RENEW_BEFORE)
     has_certificate = _is_valid(sealed, keys.pairs()[1], now, _RENEW_BEFORE)
     if has_authority and has_certificate and keys.token_key.exists():
         return keys
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _issue_certificates(keys, sealed if has_authority else {}, now)
-    return keys
-
-
-def kubeconfig(url: str, authority: bytes, token: str) -> str:
-    """Return a kubeconfig for kubectl, with all that it needs inside; JSON is YAML enough."""
-    trusted = {"server": url, "certificate-authority-data": b64encode(authority).decode()}
-    if urlsplit(url).hostname not in _LOOPBACK:
-        trusted["tls-server-name"] = _LOOPBACK[0]  # all that the certificate is for
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": _CONTEXT,
-        "contexts": [{"name": _CONTEXT, "context": {"cluster": _CONTEXT, "user": "admin"}}],
-        "clusters": [{"name": _CONTEXT, "cluster": trusted}],
-        "users": [{"name": "admin", "user": {"token": token}}],
-    }
-    return json.dumps(content, indent=2) + "\n"
-
-
-def _issue_certificates(keys: KeyFiles, sealed: dict[str, str], now: datetime) -> None:
-    """Make a certificate, and an authority unless the seal has a good one; then seal both."""
-    from kube_sandbox.authentication import key_generation  # noqa: PLC0415
-
     authority, server = keys.pairs()
-    ends = {each: end for each, end in sealed.items() if each == _fingerprint(*authority)}
-    if not ends:
+    ends: dict[str, str] = {}
+    if has_authority:
+        ends[_fingerprint(*authority)] = sealed[_fingerprint(*authority)]
+    else:
         end = now + _AUTHORITY_LIFE
         certificate, key = key_generation.authority(now, end)
         write_private(keys.authority_key, key)
@@ -115,15 +105,23 @@ def _issue_certificates(keys: KeyFiles, sealed: dict[str, str], now: datetime) -
     if not keys.token_key.exists():
         write_private(keys.token_key, key_generation.signing_key())
     write_private(keys.seal, json.dumps(ends, indent=1).encode())
+    return keys
 
 
-def _sealed(keys: KeyFiles) -> dict[str, str]:
-    """Return until when each pair is good, by what tells it from others."""
-    try:
-        found = json.loads(keys.seal.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+def kubeconfig(url: str, authority: bytes, token: str, context: str) -> str:
+    """Return a kubeconfig that refers to no other files; it is JSON, which is YAML."""
+    trusted = {"server": url, "certificate-authority-data": b64encode(authority).decode()}
+    if urlsplit(url).hostname not in _LOOPBACK:
+        trusted["tls-server-name"] = _LOOPBACK[0]  # all that the certificate is for
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": context,
+        "contexts": [{"name": context, "context": {"cluster": context, "user": "admin"}}],
+        "clusters": [{"name": context, "cluster": trusted}],
+        "users": [{"name": "admin", "user": {"token": token}}],
+    }
+    return json.dumps(content, indent=2) + "\n"
 
 
 def _is_valid(

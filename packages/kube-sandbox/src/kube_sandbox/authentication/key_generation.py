@@ -31,9 +31,9 @@ Pair = tuple[bytes, bytes]  # a certificate and its key, both in PEM
 
 
 def authority(now: datetime, end: datetime) -> Pair:
-    """Make an authority that signs itself."""
+    """Create an authority that signs itself."""
     key = generate_private_key(SECP256R1())
-    name = _name("kro-gitops")
+    name = _name("kube-sandbox-ca")
     usage = x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=True,
@@ -54,10 +54,12 @@ def authority(now: datetime, end: datetime) -> Pair:
 
 
 def server_certificate(signer: Pair, now: datetime, end: datetime) -> Pair:
-    """Make a certificate for a server on loopback."""
+    """Create a certificate for a server on loopback."""
     key = generate_private_key(SECP256R1())
     issuer = x509.load_pem_x509_certificate(signer[0])
-    issuer_key = _loaded(signer[1])
+    issuer_key = load_pem_private_key(signer[1], None)
+    if not isinstance(issuer_key, EllipticCurvePrivateKey):
+        raise ValueError("the authority has a key of another sort")
     names = [
         *(x509.DNSName(each) for each in NAMES),
         *(x509.IPAddress(ip_address(each)) for each in ADDRESSES),
@@ -75,7 +77,7 @@ def server_certificate(signer: Pair, now: datetime, end: datetime) -> Pair:
 
 
 def signing_key() -> bytes:
-    """Make a key to sign tokens with, in PEM."""
+    """Create a key to sign tokens with, in PEM."""
     return _pem(generate_private_key(SECP256R1()))
 
 
@@ -108,13 +110,6 @@ def _signed(
 
 def _name(text: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
-
-
-def _loaded(pem: bytes) -> EllipticCurvePrivateKey:
-    found = load_pem_private_key(pem, None)
-    if not isinstance(found, EllipticCurvePrivateKey):
-        raise ValueError("the authority has a key of another sort")
-    return found
 
 
 def _pem(key: EllipticCurvePrivateKey) -> bytes:

@@ -18,15 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from kube_objects.go_text import quote
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time, parse_time
 from kube_sandbox import api_errors
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.authentication.user_info import UserInfo
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry import field_errors
-from kube_sandbox.registry.field_errors import FieldError, quoted
+from kube_sandbox.registry.field_errors import FieldError
 
 if TYPE_CHECKING:
-    from kube_sandbox.authentication.token_signing import Signer
+    from kube_sandbox.authentication import token_signing
+else:
+    token_signing = lazy_module("kube_sandbox.authentication.token_signing")
 
 Find = Callable[[str, str, str], KubeObject | None]
 Claims = dict[str, Any]
@@ -70,7 +74,13 @@ class TokenIssuer:
         spec = request.get("spec") or {}
         seconds = spec.get("expirationSeconds")
         seconds = _USUAL if seconds is None else seconds
-        _check_duration(seconds)
+        errors: list[FieldError] = []
+        if seconds < _SHORTEST:
+            errors = [_bad_duration(seconds, "may not specify a duration less than 10 minutes")]
+        elif seconds > _LONGEST:
+            errors = [_bad_duration(seconds, "may not specify a duration larger than 2^32 seconds")]
+        if errors:
+            raise api_errors.invalid(_GROUP, _KIND, "", errors)
         bound = self._bound(spec.get("boundObjectRef"), home)
         audiences = spec.get("audiences") or list(self.audiences)
         claims = self._claims(home, audiences, now, now + timedelta(seconds=seconds))
@@ -107,16 +117,46 @@ class TokenIssuer:
         self, token: str, now: datetime, audiences: Iterable[str] = ()
     ) -> tuple[UserInfo, list[str]] | None:
         """Return whose a token is and for which of the audiences, `None` if it is none of ours."""
-        claims = self._verified(token)
+        # What a token says, `None` if it is none of ours.
+        known = self._read.get(token)
+        if known is not None:
+            claims: Claims | None = known
+        else:
+            # What stands in a token, whoever signed it.
+            match token.split("."):
+                case [_, content, _]:
+                    try:
+                        found = orjson.loads(urlsafe_b64decode(content + "=" * (-len(content) % 4)))
+                    except ValueError:
+                        claims = None
+                    else:
+                        claims = found if isinstance(found, dict) else None
+                case _:
+                    claims = None
+            if claims is None or claims.get("iss") != self._issuer:
+                claims = None
+            else:
+                if not self._signer.is_own(token):
+                    raise TokenError("go-jose/go-jose: error in cryptographic primitive")
+                if len(self._read) >= _CACHE_SIZE:
+                    self._read.clear()
+                self._read[token] = claims
         if claims is None:
             return None
         wanted = tuple(audiences) or self.audiences
         common = [each for each in claims.get("aud", ()) if each in wanted]
         if not common:
-            told = f"{_listed(claims.get('aud', ()))} is invalid for the target audiences"
-            raise TokenError(f"token audiences {told} {_listed(wanted)}")
+            message = f"{_listed(claims.get('aud', ()))} is invalid for the target audiences"
+            raise TokenError(f"token audiences {message} {_listed(wanted)}")
         self._check(claims, now)
-        return _asker(claims), common
+        about = claims["kubernetes.io"]
+        namespace = about["namespace"]
+        extra = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)} if claims.get("jti") else {}
+        for part in ("pod", "node"):
+            for key, value in about.get(part, {}).items():
+                extra[f"{_EXTRA}{part}-{key}"] = (value,)
+        groups = (*account_groups(namespace), "system:authenticated")
+        return UserInfo(claims["sub"], groups, about["serviceaccount"]["uid"], extra), common
 
     def keys(self) -> Mapping[str, Any]:
         """Return the public key as it is told at /openid/v1/jwks."""
@@ -133,10 +173,8 @@ class TokenIssuer:
         }
 
     @cached_property
-    def _signer(self) -> "Signer":
-        from kube_sandbox.authentication.token_signing import Signer  # noqa: PLC0415
-
-        return Signer(self._key)
+    def _signer(self) -> "token_signing.Signer":
+        return token_signing.Signer(self._key)
 
     def _claims(
         self, home: Mapping[str, str], audiences: Sequence[str], now: datetime, end: datetime
@@ -153,23 +191,8 @@ class TokenIssuer:
             "sub": f"system:serviceaccount:{home['namespace']}:{home['name']}",
         }
 
-    def _verified(self, token: str) -> Claims | None:
-        """Return what a token says, `None` if it is none of ours; raise if it is forged."""
-        known = self._read.get(token)
-        if known is not None:
-            return known
-        claims = _unverified_claims(token)
-        if claims is None or claims.get("iss") != self._issuer:
-            return None
-        if not self._signer.is_own(token):
-            raise TokenError("go-jose/go-jose: error in cryptographic primitive")
-        if len(self._read) >= _CACHE_SIZE:
-            self._read.clear()
-        self._read[token] = claims
-        return claims
-
     def _check(self, claims: Claims, now: datetime) -> None:
-        """Refuse a token whose time is over or whose account or object is gone."""
+        """Reject a token whose time is over or whose account or object is gone."""
         if now > _moment(claims["exp"]) + _LEEWAY:
             raise TokenError("service account token has expired")
         if now + _LEEWAY < _moment(claims["nbf"]):
@@ -178,16 +201,13 @@ class TokenIssuer:
         namespace, account = about["namespace"], about["serviceaccount"]
         found = self._find("serviceaccounts", namespace, account["name"])
         if found is None:
-            raise TokenError(f"serviceaccounts {quoted(account['name'])} not found")
+            raise TokenError(f"serviceaccounts {quote(account['name'])} not found")
         uid = found["metadata"].get("uid")
         if uid != account["uid"]:
             text = f"({uid}) does not match claim ({account['uid']})"
             raise TokenError(f"service account UID {text}")
         if _is_past_deletion(found, now):
             raise TokenError(f"service account {namespace}/{account['name']} has been deleted")
-        self._check_bound(about, now)
-
-    def _check_bound(self, about: Mapping[str, Any], now: datetime) -> None:
         for part, plural in (("secret", "secrets"), ("pod", "pods"), ("node", "nodes")):
             ref = about.get(part)
             if ref is None or (part == "node" and "pod" in about):
@@ -216,7 +236,7 @@ class TokenIssuer:
             raise api_errors.not_found("", plural, name)
         account = (found.get("spec") or {}).get("serviceAccountName", "")
         if kind == "Pod" and account != home["name"]:
-            text = f"cannot bind token for serviceaccount {quoted(home['name'])}"
+            text = f"cannot bind token for serviceaccount {quote(home['name'])}"
             raise api_errors.bad_request(
                 f"{text} to pod running with different serviceaccount name."
             )
@@ -228,15 +248,12 @@ class TokenIssuer:
             )
             raise api_errors.conflict("", kind, name, why)
         claim: Claims = {kind.lower(): {"name": name, "uid": uid}}
-        return claim | (self._node_of(found) if kind == "Pod" else {})
-
-    def _node_of(self, pod: KubeObject) -> Claims:
-        name = pod["spec"].get("nodeName")
-        if not name:
-            return {}
-        node = self._find("nodes", "", name)
-        uid = {"uid": node["metadata"]["uid"]} if node is not None else {}
-        return {"node": {"name": name, **uid}}
+        node_name = found["spec"].get("nodeName") if kind == "Pod" else None
+        if node_name:
+            node = self._find("nodes", "", node_name)
+            node_uid = {"uid": node["metadata"]["uid"]} if node is not None else {}
+            claim["node"] = {"name": node_name, **node_uid}
+        return claim
 
 
 def _check_names(said: Mapping[str, Any], home: Mapping[str, str]) -> None:
@@ -252,29 +269,8 @@ def _check_names(said: Mapping[str, Any], home: Mapping[str, str]) -> None:
         raise api_errors.conflict(_GROUP, _KIND, home["name"], why)
 
 
-def _check_duration(seconds: int) -> None:
-    errors: list[FieldError] = []
-    if seconds < _SHORTEST:
-        errors = [_bad_duration(seconds, "may not specify a duration less than 10 minutes")]
-    elif seconds > _LONGEST:
-        errors = [_bad_duration(seconds, "may not specify a duration larger than 2^32 seconds")]
-    if errors:
-        raise api_errors.invalid(_GROUP, _KIND, "", errors)
-
-
 def _bad_duration(seconds: int, text: str) -> FieldError:
     return field_errors.invalid("spec.expirationSeconds", seconds, text)
-
-
-def _asker(claims: Claims) -> UserInfo:
-    about = claims["kubernetes.io"]
-    namespace = about["namespace"]
-    extra = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)} if claims.get("jti") else {}
-    for part in ("pod", "node"):
-        for key, value in about.get(part, {}).items():
-            extra[f"{_EXTRA}{part}-{key}"] = (value,)
-    groups = (*account_groups(namespace), "system:authenticated")
-    return UserInfo(claims["sub"], groups, about["serviceaccount"]["uid"], extra)
 
 
 def account_groups(namespace: str) -> tuple[str, str]:
@@ -292,17 +288,4 @@ def _moment(seconds: float) -> datetime:
 
 
 def _listed(texts: Iterable[str]) -> str:
-    return f"[{' '.join(map(quoted, texts))}]"
-
-
-def _unverified_claims(token: str) -> Claims | None:
-    """Return what stands in a token, whoever signed it; `None` if it is no token."""
-    match token.split("."):
-        case [_, content, _]:
-            try:
-                found = orjson.loads(urlsafe_b64decode(content + "=" * (-len(content) % 4)))
-            except ValueError:
-                return None
-            return found if isinstance(found, dict) else None
-        case _:
-            return None
+    return f"[{' '.join(map(quote, texts))}]"

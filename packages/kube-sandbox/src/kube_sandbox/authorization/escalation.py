@@ -14,18 +14,11 @@ pkg/registry/rbac/clusterrole/policybased/storage.go Storage.Create.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kube_objects.go_text import quote
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.authorization.rbac import (
-    MASTERS,
-    RBAC,
-    Attributes,
-    RBACAuthorizer,
-    Rule,
-    covers_path,
-)
-from kube_sandbox.endpoints.request_info import UserInfo
-from kube_sandbox.registry.field_errors import quoted
+from kube_sandbox.authentication.user_info import MASTERS, UserInfo
+from kube_sandbox.authorization.rbac import RBAC, Attributes, RBACAuthorizer, Rule, covers_path
 
 ROLES = frozenset(("roles", "clusterroles"))
 BINDINGS = frozenset(("rolebindings", "clusterrolebindings"))
@@ -47,67 +40,65 @@ _RULE_FIELD_NAMES = (
 
 def check_grant(
     access: RBACAuthorizer,
-    asker: UserInfo,
+    user: UserInfo,
     plural: str,
     new: KubeObject,
     old: KubeObject | None = None,
 ) -> None:
-    """Refuse a role or binding that would grant more than its author has; `old` is before."""
-    if MASTERS in asker.groups or (old is not None and _is_maintenance(new, old)):
+    """Reject a role or binding that would grant more than its author has; `old` is before."""
+    if MASTERS in user.groups or (old is not None and _without_upkeep(new) == _without_upkeep(old)):
         return
     if plural in ROLES:
-        _check_role(access, asker, plural, new, old)
+        metadata = new["metadata"]
+        namespace = metadata.get("namespace", "")
+        name = metadata["name"] if old is not None else ""
+        escalating = Attributes("escalate", RBAC, plural, namespace=namespace, name=name)
+        if access.decide(user, escalating).allowed:
+            return
+        missing = _missing(access, user, namespace, new.get("rules") or ())
+        if missing:
+            raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
+        is_gathering = any(_selectors(each) for each in (new, old or {}))
+        if is_gathering and _missing(access, user, namespace, _EVERYTHING):
+            why = "must have cluster-admin privileges to use the aggregationRule"
+            raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), why)
     elif plural in BINDINGS:
-        _check_binding(access, asker, plural, new)
+        metadata, role = new["metadata"], new["roleRef"]
+        namespace = metadata.get("namespace", "")
+        roles = f"{role['kind'].lower()}s"
+        binding = Attributes(
+            "bind", role.get("apiGroup", ""), roles, namespace=namespace, name=role["name"]
+        )
+        if roles in ROLES and access.decide(user, binding).allowed:
+            return
+        rules = access.role_rules(role, namespace)
+        if rules is None:
+            raise api_errors.not_found(RBAC, plural, role["name"])
+        missing = _missing(access, user, namespace, rules)
+        if missing:
+            raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
 
 
-def _check_role(
-    access: RBACAuthorizer, asker: UserInfo, plural: str, new: KubeObject, old: KubeObject | None
-) -> None:
-    metadata = new["metadata"]
-    namespace = metadata.get("namespace", "")
-    name = metadata["name"] if old is not None else ""
-    escalating = Attributes("escalate", RBAC, plural, namespace=namespace, name=name)
-    if access.decide(asker, escalating).allowed:
-        return
-    missing = _missing(access, asker, namespace, new.get("rules") or ())
-    if missing:
-        raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
-    is_gathering = any(_selectors(each) for each in (new, old or {}))
-    if is_gathering and _missing(access, asker, namespace, _EVERYTHING):
-        why = "must have cluster-admin privileges to use the aggregationRule"
-        raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), why)
-
-
-def _check_binding(access: RBACAuthorizer, asker: UserInfo, plural: str, new: KubeObject) -> None:
-    metadata, role = new["metadata"], new["roleRef"]
-    namespace = metadata.get("namespace", "")
-    roles = f"{role['kind'].lower()}s"
-    binding = Attributes(
-        "bind", role.get("apiGroup", ""), roles, namespace=namespace, name=role["name"]
-    )
-    if roles in ROLES and access.decide(asker, binding).allowed:
-        return
-    rules = access.role_rules(role, namespace)
-    if rules is None:
-        raise api_errors.not_found(RBAC, plural, role["name"])
-    missing = _missing(access, asker, namespace, rules)
-    if missing:
-        raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
-
-
-def _missing(access: RBACAuthorizer, asker: UserInfo, namespace: str, rules: Iterable[Rule]) -> str:
-    """Tell which rules somebody does not hold; empty if they hold all."""
-    held, errors = access.rules(asker, namespace)
+def _missing(access: RBACAuthorizer, user: UserInfo, namespace: str, rules: Iterable[Rule]) -> str:
+    """Return which rules somebody does not hold; empty if they hold all."""
+    held, errors = access.rules(user, namespace)
     wanted = (single for rule in rules for single in _single_rules(rule))
     lacking = [each for each in wanted if not any(_covers(own, each) for own in held)]
     if not lacking:
         return ""
-    told = "\n".join(sorted({_format_rule(each) for each in _compact_rules(lacking)}))
-    groups = _texts(asker.groups)
+    # Join single rules that differ by verb only.
+    found: dict[object, Rule] = {}
+    for rule in lacking:
+        parts = tuple(tuple(rule.get(key, ())) for key, _ in _RULE_FIELD_NAMES[:-1])
+        key = (*parts, *rule["verbs"]) if "nonResourceURLs" in rule else parts
+        known = found.get(key)
+        verbs = [*known["verbs"], *rule["verbs"]] if known is not None else rule["verbs"]
+        found[key] = {**rule, "verbs": verbs}
+    message = "\n".join(sorted({_format_rule(each) for each in found.values()}))
+    groups = _texts(user.groups)
     text = (
-        f"user {quoted(asker.user)} (groups={groups}) is attempting to grant RBAC permissions "
-        f"not currently held:\n{told}"
+        f"user {quote(user.user)} (groups={groups}) is attempting to grant RBAC permissions "
+        f"not currently held:\n{message}"
     )
     return f"{text}; resolution errors: [{' '.join(errors)}]" if errors else text
 
@@ -134,7 +125,10 @@ def _covers(own: Rule, single: Rule) -> bool:
         and _has_all(own.get("apiGroups"), single.get("apiGroups"))
         and all(_has_resource(own, each) for each in single.get("resources") or ())
         and (not names or (bool(wanted) and set(wanted) <= set(names)))
-        and all(_has_path(own, each) for each in single.get("nonResourceURLs") or ())
+        and all(
+            any(covers_path(allowed, path) for allowed in own.get("nonResourceURLs") or ())
+            for path in single.get("nonResourceURLs") or ()
+        )
     )
 
 
@@ -148,38 +142,18 @@ def _has_resource(own: Rule, resource: str) -> bool:
     return "*" in resources or resource in resources or bool(slash and f"*/{part}" in resources)
 
 
-def _has_path(own: Rule, path: str) -> bool:
-    return any(covers_path(each, path) for each in own.get("nonResourceURLs") or ())
-
-
-def _compact_rules(rules: Iterable[Rule]) -> list[Rule]:
-    """Join single rules that differ by verb only; paths stay apart."""
-    found: dict[object, Rule] = {}
-    for rule in rules:
-        parts = tuple(tuple(rule.get(key, ())) for key, _ in _RULE_FIELD_NAMES[:-1])
-        key = (*parts, *rule["verbs"]) if "nonResourceURLs" in rule else parts
-        known = found.get(key)
-        verbs = [*known["verbs"], *rule["verbs"]] if known is not None else rule["verbs"]
-        found[key] = {**rule, "verbs": verbs}
-    return list(found.values())
-
-
 def _format_rule(rule: Rule) -> str:
     parts = (f"{name}:{_texts(rule[key])}" for key, name in _RULE_FIELD_NAMES if rule.get(key))
     return "{" + ", ".join(parts) + "}"
 
 
 def _texts(texts: Iterable[str]) -> str:
-    return f"[{' '.join(map(quoted, texts))}]"
+    return f"[{' '.join(map(quote, texts))}]"
 
 
 def _selectors(role: Mapping[str, object]) -> bool:
     rule = role.get("aggregationRule")
     return isinstance(rule, dict) and bool(rule.get("clusterRoleSelectors"))
-
-
-def _is_maintenance(new: KubeObject, old: KubeObject) -> bool:
-    return _without_upkeep(new) == _without_upkeep(old)
 
 
 def _without_upkeep(obj: KubeObject) -> KubeObject:

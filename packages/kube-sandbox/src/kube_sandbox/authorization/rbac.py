@@ -15,20 +15,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from kube_objects.go_text import quote
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.request_info import Request, UserInfo
-from kube_sandbox.registry.field_errors import quoted
+from kube_sandbox.authentication.user_info import MASTERS, UserInfo
 
 Rule = Mapping[str, Any]
 _Grant = tuple[str | StatusError, Rule]
 
 RBAC = "rbac.authorization.k8s.io"
-MASTERS = "system:masters"
 _CACHE_SIZE = 1024  # askers in a namespace
-_WITHOUT_NAME = frozenset(("list", "watch", "deletecollection"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +40,6 @@ class Attributes:
     namespace: str = ""
     name: str = ""
     path: str = ""  # if it is not about a resource
-
-    @classmethod
-    def of(cls, request: Request) -> "Attributes":
-        """Return what a request for a resource asks for."""
-        target = request.target
-        name, namespace = target.name, target.namespace
-        if not name and request.verb in _WITHOUT_NAME:
-            name = _selected_name(request.query.get("fieldSelector"))
-        if (target.group, target.plural) == ("", "namespaces"):
-            namespace = target.name  # a namespace is thought to be in itself
-        return cls(request.verb, target.group, target.plural, target.subresource, namespace, name)
 
     @property
     def parted_resource(self) -> str:
@@ -79,28 +66,28 @@ class RBACAuthorizer:
         """Look at the objects anew: one of the group has changed."""
         self._policy = None
 
-    def decide(self, asker: UserInfo, attributes: Attributes) -> Decision:
-        """Say whether something is allowed."""
-        if MASTERS in asker.groups:
+    def decide(self, user: UserInfo, attributes: Attributes) -> Decision:
+        """Return whether something is allowed."""
+        if MASTERS in user.groups:
             return Decision(True)
         errors = []
-        for source, rule in self._policy_now().granted(asker, attributes.namespace):
+        for source, rule in self._policy_now().granted(user, attributes.namespace):
             if isinstance(source, StatusError):
                 errors.append(source.message)
             elif _allows(rule, attributes):
                 return Decision(True, f"RBAC: allowed by {source}")
         return Decision(False, f"RBAC: {aggregate(errors)}" if errors else "")
 
-    def check(self, asker: UserInfo, attributes: Attributes) -> None:
-        """Refuse what is not allowed."""
-        decision = self.decide(asker, attributes)
+    def check(self, user: UserInfo, attributes: Attributes) -> None:
+        """Reject what is not allowed."""
+        decision = self.decide(user, attributes)
         if not decision.allowed:
-            raise forbidden(asker, attributes, decision.reason)
+            raise forbidden(user, attributes, decision.reason)
 
-    def rules(self, asker: UserInfo, namespace: str) -> tuple[list[Rule], list[str]]:
+    def rules(self, user: UserInfo, namespace: str) -> tuple[list[Rule], list[str]]:
         """Return all that is granted to somebody in a namespace, and which roles are missing."""
         rules, errors = [], []
-        for source, rule in self._policy_now().granted(asker, namespace):
+        for source, rule in self._policy_now().granted(user, namespace):
             if isinstance(source, StatusError):
                 errors.append(source.message)
             else:
@@ -128,28 +115,48 @@ class _Policy:
         self._granted: dict[tuple[str, tuple[str, ...], str], list[_Grant]] = {}
         for kind in ("clusterrolebindings", "rolebindings"):
             for binding in self._objects(f"{kind}.{RBAC}"):
-                self._add(binding)
+                number = len(self._bindings)
+                self._bindings.append(binding)
+                namespace = binding["metadata"].get("namespace", "")
+                for subject in binding.get("subjects") or ():
+                    key = (namespace, *_subject_key(subject, namespace))
+                    self._named.setdefault(key, []).append(number)
 
-    def granted(self, asker: UserInfo, namespace: str) -> Sequence[_Grant]:
+    def granted(self, user: UserInfo, namespace: str) -> Sequence[_Grant]:
         """Return every rule with the binding it comes from, or what is missing."""
-        key = (asker.user, asker.groups, namespace)
+        key = (user.user, user.groups, namespace)
         if key not in self._granted:
             if len(self._granted) >= _CACHE_SIZE:
                 self._granted.clear()
-            self._granted[key] = list(self._grants(asker, namespace))
+            self._granted[key] = list(self._grants(user, namespace))
         return self._granted[key]
 
-    def _grants(self, asker: UserInfo, namespace: str) -> Iterator[_Grant]:
+    def _grants(self, user: UserInfo, namespace: str) -> Iterator[_Grant]:
         for place in ("", namespace) if namespace else ("",):
-            subjects = [("User", asker.user), *(("Group", group) for group in asker.groups)]
+            subjects = [("User", user.user), *(("Group", group) for group in user.groups)]
             found = {n for each in subjects for n in self._named.get((place, *each), ())}
             for number in sorted(found):
                 binding = self._bindings[number]
                 rules = self.role(binding["roleRef"], place)
                 if rules is None:
-                    yield _missing_role(binding["roleRef"]), {}
+                    role = binding["roleRef"]
+                    yield api_errors.not_found(RBAC, role["kind"].lower(), role["name"]), {}
                     continue
-                source = _describe(binding, asker, place)
+                # Which binding grants something, and to whom.
+                metadata, role = binding["metadata"], binding["roleRef"]
+                keys = {("User", user.user), *(("Group", group) for group in user.groups)}
+                subject = next(
+                    each for each in binding["subjects"] if _subject_key(each, place) in keys
+                )
+                name = subject["name"]
+                if subject["kind"] == "ServiceAccount":
+                    name = f"{name}/{subject.get('namespace') or place}"
+                is_local = "namespace" in metadata
+                bound = metadata["name"]
+                bound = f"{bound}/{metadata['namespace']}" if is_local else bound
+                kind = "RoleBinding" if is_local else "ClusterRoleBinding"
+                what = f"{role['kind']} {quote(role['name'])}"
+                source = f"{kind} {quote(bound)} of {what} to {subject['kind']} {quote(name)}"
                 for rule in rules:
                     yield source, rule
 
@@ -171,26 +178,18 @@ class _Policy:
             for each in self._objects(f"roles.{RBAC}")
         }
 
-    def _add(self, binding: KubeObject) -> None:
-        number = len(self._bindings)
-        self._bindings.append(binding)
-        namespace = binding["metadata"].get("namespace", "")
-        for subject in binding.get("subjects") or ():
-            key = (namespace, *_subject_key(subject, namespace))
-            self._named.setdefault(key, []).append(number)
 
-
-def forbidden(asker: UserInfo, attributes: Attributes, reason: str) -> StatusError:
-    """Say that somebody may not do something."""
-    who = f"User {quoted(asker.user)} cannot {attributes.verb}"
+def forbidden(user: UserInfo, attributes: Attributes, reason: str) -> StatusError:
+    """Return the error that somebody may not do something."""
+    who = f"User {quote(user.user)} cannot {attributes.verb}"
     if not attributes.resource:
-        text = f"{who} path {quoted(attributes.path)}"
+        text = f"{who} path {quote(attributes.path)}"
     else:
         scope = "at the cluster scope"
         if attributes.namespace:
-            scope = f"in the namespace {quoted(attributes.namespace)}"
-        what = f"resource {quoted(attributes.parted_resource)}"
-        text = f"{who} {what} in API group {quoted(attributes.group)} {scope}"
+            scope = f"in the namespace {quote(attributes.namespace)}"
+        what = f"resource {quote(attributes.parted_resource)}"
+        text = f"{who} {what} in API group {quote(attributes.group)} {scope}"
     # Nobody shall take it for HTML.
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = f"{text}: {reason}" if reason else text
@@ -227,7 +226,11 @@ def _allows(rule: Rule, wanted: Attributes) -> bool:
     names = rule.get("resourceNames")
     return (
         _rule_contains(rule.get("apiGroups"), wanted.group)
-        and any(_matches(each, wanted) for each in rule.get("resources") or ())
+        and any(
+            allowed in ("*", wanted.parted_resource)
+            or (bool(wanted.subresource) and allowed == f"*/{wanted.subresource}")
+            for allowed in rule.get("resources") or ()
+        )
         and (not names or wanted.name in names)
     )
 
@@ -236,14 +239,8 @@ def _rule_contains(allowed: Iterable[str] | None, wanted: str) -> bool:
     return any(each in ("*", wanted) for each in allowed or ())
 
 
-def _matches(allowed: str, wanted: Attributes) -> bool:
-    if allowed in ("*", wanted.parted_resource):
-        return True
-    return bool(wanted.subresource) and allowed == f"*/{wanted.subresource}"
-
-
 def covers_path(allowed: str, path: str) -> bool:
-    """Say whether a path, or all that begin as it does, are among those allowed."""
+    """Return whether a path, or all that begin as it does, are among those allowed."""
     return allowed == path or (allowed.endswith("*") and path.startswith(allowed.rstrip("*")))
 
 
@@ -253,31 +250,3 @@ def _subject_key(subject: Mapping[str, str], namespace: str) -> tuple[str, str]:
         return subject["kind"], subject["name"]
     home = subject.get("namespace") or namespace
     return "User", f"system:serviceaccount:{home}:{subject['name']}"
-
-
-def _describe(binding: KubeObject, asker: UserInfo, namespace: str) -> str:
-    """Tell which binding grants something, and to whom."""
-    metadata, role = binding["metadata"], binding["roleRef"]
-    keys = {("User", asker.user), *(("Group", group) for group in asker.groups)}
-    subject = next(each for each in binding["subjects"] if _subject_key(each, namespace) in keys)
-    name = subject["name"]
-    if subject["kind"] == "ServiceAccount":
-        name = f"{name}/{subject.get('namespace') or namespace}"
-    is_local = "namespace" in metadata
-    place = f"{metadata['name']}/{metadata['namespace']}" if is_local else metadata["name"]
-    kind = "RoleBinding" if is_local else "ClusterRoleBinding"
-    what = f"{role['kind']} {quoted(role['name'])}"
-    return f"{kind} {quoted(place)} of {what} to {subject['kind']} {quoted(name)}"
-
-
-def _missing_role(role: Mapping[str, Any]) -> StatusError:
-    return api_errors.not_found(RBAC, role["kind"].lower(), role["name"])
-
-
-def _selected_name(selector: str) -> str:
-    """Return the one name that a field selector lets through."""
-    for term in selector.split(","):
-        field, _, value = term.partition("=")
-        if field.strip() == "metadata.name":
-            return value.lstrip("=")
-    return ""

@@ -19,13 +19,14 @@ from kube_objects.refs import KubeObject
 from kube_objects.times import format_time
 from kube_sandbox import api_errors
 from kube_sandbox.authentication.authenticator import Authenticator
-from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer, Rule, aggregate
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.authentication.user_info import UserInfo
+from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer, aggregate
 from kube_sandbox.registry import field_errors
 from kube_sandbox.registry.field_errors import FieldError
 
 AUTHORIZATION = "authorization.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
+_RESOURCE_RULE_PARTS = ("verbs", "apiGroups", "resources", "resourceNames")
 
 
 class Reviews:
@@ -45,28 +46,42 @@ class Reviews:
         self._identities = identities
 
     def answer(
-        self, kind: str, body: KubeObject, namespace: str, asker: UserInfo, now: datetime
+        self, kind: str, body: KubeObject, namespace: str, user: UserInfo, now: datetime
     ) -> KubeObject:
         """Answer a review of one of the kinds; `namespace` is that of the request."""
         match kind.partition(".")[0]:
             case "subjectaccessreviews":
-                return self._subject_access(body)
+                spec = _spec(body)
+                errors = [*_attribute_errors(spec), *_subject_errors(spec), *_metadata_errors(body)]
+                _refuse(errors)
+                return self._decided("SubjectAccessReview", body, _subject(spec))
             case "localsubjectaccessreviews":
                 return self._local_subject_access(body, namespace)
             case "selfsubjectaccessreviews":
-                return self._self_subject_access(body, asker)
+                _refuse([*_attribute_errors(_spec(body)), *_metadata_errors(body)])
+                return self._decided("SelfSubjectAccessReview", body, user)
             case "selfsubjectrulesreviews":
-                return self._self_subject_rules(body, asker)
+                return self._self_subject_rules(body, user)
             case "selfsubjectreviews":
-                return self_subject(asker, now)
+                return self_subject(user, now)
             case _:
-                return self._token(body, now)
-
-    def _subject_access(self, body: KubeObject) -> KubeObject:
-        spec = _spec(body)
-        errors = [*_attribute_errors(spec), *_subject_errors(spec), *_metadata_errors(body)]
-        _refuse(errors)
-        return self._decided("SubjectAccessReview", body, _subject(spec))
+                spec = _spec(body)
+                if not spec.get("token"):
+                    raise api_errors.bad_request(
+                        "token is required for TokenReview in authentication"
+                    )
+                verdict = self._identities.verdict(spec["token"], now, spec.get("audiences") or ())
+                if verdict.asker is None:
+                    status: KubeObject = {"user": {}, "error": verdict.error}
+                else:
+                    status = {
+                        "authenticated": True,
+                        "user": _user(verdict.asker),
+                        "audiences": list(verdict.audiences),
+                    }
+                return _review(
+                    AUTHENTICATION, "TokenReview", body, {"spec": spec, "status": status}
+                )
 
     def _local_subject_access(self, body: KubeObject, namespace: str) -> KubeObject:
         spec = _spec(body)
@@ -79,21 +94,32 @@ class Reviews:
         body = {**body, "metadata": {"namespace": namespace, **metadata}}
         errors = [*_attribute_errors(spec), *_subject_errors(spec)]
         errors += _metadata_errors(body, "must be empty except for namespace")
-        errors += _local_review_errors(spec, namespace)
+        resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+        if resource is not None and resource.get("namespace", "") != namespace:
+            path = "spec.resourceAttributes.namespace"
+            message = resource.get("namespace", "")
+            errors.append(field_errors.invalid(path, message, "must match metadata.namespace"))
+        if other is not None:
+            text = "disallowed on this kind of request"
+            errors.append(
+                field_errors.invalid(
+                    "spec.nonResourceAttributes", _internal_attributes(other), text
+                )
+            )
         _refuse(errors)
         return self._decided("LocalSubjectAccessReview", body, _subject(spec))
 
-    def _self_subject_access(self, body: KubeObject, asker: UserInfo) -> KubeObject:
-        _refuse([*_attribute_errors(_spec(body)), *_metadata_errors(body)])
-        return self._decided("SelfSubjectAccessReview", body, asker)
-
-    def _self_subject_rules(self, body: KubeObject, asker: UserInfo) -> KubeObject:
+    def _self_subject_rules(self, body: KubeObject, user: UserInfo) -> KubeObject:
         namespace = _spec(body).get("namespace", "")
         if not namespace:
             raise api_errors.bad_request("no namespace on request")
-        rules, errors = self._access.rules(asker, namespace)
+        rules, errors = self._access.rules(user, namespace)
         status: KubeObject = {
-            "resourceRules": [_resource_rule(each) for each in rules if each.get("resources")],
+            "resourceRules": [
+                {part: rule[part] for part in _RESOURCE_RULE_PARTS if rule.get(part)}
+                for rule in rules
+                if rule.get("resources")
+            ],
             "nonResourceRules": [
                 {"verbs": each["verbs"], "nonResourceURLs": each["nonResourceURLs"]}
                 for each in rules
@@ -105,35 +131,27 @@ class Reviews:
             status["evaluationError"] = aggregate(errors)
         return _review(AUTHORIZATION, "SelfSubjectRulesReview", {}, {"spec": {}, "status": status})
 
-    def _token(self, body: KubeObject, now: datetime) -> KubeObject:
+    def _decided(self, kind: str, body: KubeObject, user: UserInfo) -> KubeObject:
         spec = _spec(body)
-        if not spec.get("token"):
-            raise api_errors.bad_request("token is required for TokenReview in authentication")
-        verdict = self._identities.verdict(spec["token"], now, spec.get("audiences") or ())
-        if verdict.asker is None:
-            status: KubeObject = {"user": {}, "error": verdict.error}
+        about = spec.get("resourceAttributes")
+        if about is None:
+            about = spec["nonResourceAttributes"]
+            attributes: Attributes = Attributes(about.get("verb", ""), path=about.get("path", ""))
         else:
-            status = {
-                "authenticated": True,
-                "user": _user(verdict.asker),
-                "audiences": list(verdict.audiences),
-            }
-        return _review(AUTHENTICATION, "TokenReview", body, {"spec": spec, "status": status})
-
-    def _decided(self, kind: str, body: KubeObject, asker: UserInfo) -> KubeObject:
-        spec = _spec(body)
-        decision = self._access.decide(asker, _attributes(spec))
+            parts = ("verb", "group", "resource", "subresource", "namespace", "name")
+            attributes = Attributes(*(about.get(part, "") for part in parts))
+        decision = self._access.decide(user, attributes)
         status: KubeObject = {"allowed": decision.allowed}
         if decision.reason:
             status["reason"] = decision.reason
         return _review(AUTHORIZATION, kind, body, {"spec": spec, "status": status})
 
 
-def self_subject(asker: UserInfo, now: datetime) -> KubeObject:
+def self_subject(user: UserInfo, now: datetime) -> KubeObject:
     """Tell somebody who they are."""
     body = {"metadata": {"creationTimestamp": format_time(now)}}
-    told = {"status": {"userInfo": _user(asker)}}
-    return _review(AUTHENTICATION, "SelfSubjectReview", body, told)
+    message = {"status": {"userInfo": _user(user)}}
+    return _review(AUTHENTICATION, "SelfSubjectReview", body, message)
 
 
 def _review(group: str, kind: str, body: KubeObject, content: KubeObject) -> KubeObject:
@@ -145,34 +163,20 @@ def _spec(body: KubeObject) -> dict[str, Any]:
     return body.get("spec") or {}
 
 
-def _user(asker: UserInfo) -> KubeObject:
-    told: KubeObject = {
-        "username": asker.user,
-        "uid": asker.uid,
-        "groups": list(asker.groups),
-        "extra": {key: list(values) for key, values in asker.extra.items()},
+def _user(user: UserInfo) -> KubeObject:
+    message: KubeObject = {
+        "username": user.user,
+        "uid": user.uid,
+        "groups": list(user.groups),
+        "extra": {key: list(values) for key, values in user.extra.items()},
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in message.items() if value}
 
 
 def _subject(spec: Mapping[str, Any]) -> UserInfo:
     extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
     groups = tuple(spec.get("groups") or ())
     return UserInfo(spec.get("user", ""), groups, spec.get("uid", ""), extra)
-
-
-def _attributes(spec: Mapping[str, Any]) -> Attributes:
-    about = spec.get("resourceAttributes")
-    if about is None:
-        about = spec["nonResourceAttributes"]
-        return Attributes(about.get("verb", ""), path=about.get("path", ""))
-    parts = ("verb", "group", "resource", "subresource", "namespace", "name")
-    return Attributes(*(about.get(part, "") for part in parts))
-
-
-def _resource_rule(rule: Rule) -> KubeObject:
-    parts = ("verbs", "apiGroups", "resources", "resourceNames")
-    return {part: rule[part] for part in parts if rule.get(part)}
 
 
 def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:
@@ -201,21 +205,6 @@ def _metadata_errors(body: KubeObject, text: str = "must be empty") -> list[Fiel
     if metadata.keys() <= allowed:
         return []
     return [field_errors.invalid("metadata", metadata, text)]
-
-
-def _local_review_errors(spec: Mapping[str, Any], namespace: str) -> list[FieldError]:
-    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    errors = []
-    if resource is not None and resource.get("namespace", "") != namespace:
-        path = "spec.resourceAttributes.namespace"
-        told = resource.get("namespace", "")
-        errors.append(field_errors.invalid(path, told, "must match metadata.namespace"))
-    if other is not None:
-        text = "disallowed on this kind of request"
-        errors.append(
-            field_errors.invalid("spec.nonResourceAttributes", _internal_attributes(other), text)
-        )
-    return errors
 
 
 def _internal_attributes(attributes: Mapping[str, str]) -> KubeObject:

@@ -10,16 +10,16 @@ from kube_objects.refs import Kind, KubeObject
 from kube_objects.times import format_time
 from kube_sandbox import api_errors
 from kube_sandbox.admission.plugins.node_taints_and_topology import topology
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.controllers.client_interface import Target
 from kube_sandbox.controllers.garbage_collector import Place
 from kube_sandbox.endpoints.decoding import BodyDecoder
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.options import DeleteOptions, WriteOptions
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.endpoints.stored_objects import StoredObjects
 from kube_sandbox.endpoints.write import Writer
 from kube_sandbox.endpoints.write_request import WriteRequest
 from kube_sandbox.registry.kinds import Registry, Served
-from kube_sandbox.storage.stored_objects import StoredObjects
 
 _CONTROLLERS = UserInfo(
     "system:kube-controller-manager", ("system:masters", "system:authenticated")
@@ -54,10 +54,16 @@ class StoreClient:
     def _by_bucket(self) -> dict[str, Served]:
         if self._generation != self._registry.generation:
             self._generation = self._registry.generation
-            self._known = {each.bucket: each for each in self._registry if _is_stored(each)}
+            # Events are served in two groups, and are stored as the core one has them.
+            self._known = {
+                each.bucket: each
+                for each in self._registry
+                if each.storage_group in (None, each.kind.group)
+                and each.storage_version in ("", each.kind.version)
+            }
         return self._known
 
-    def _errand(
+    def _write_request(
         self, by: str, bucket: str, metadata: dict[str, Any], subresource: str = ""
     ) -> WriteRequest:
         served = self._by_bucket().get(bucket)
@@ -70,8 +76,8 @@ class StoreClient:
 
     def create(self, by: str, bucket: str, obj: KubeObject) -> None:
         """Create an object."""
-        errand = self._errand(by, bucket, obj["metadata"])
-        self._writer.create(errand, self._bodies.normal(errand.served, obj, obj))
+        write_request = self._write_request(by, bucket, obj["metadata"])
+        self._writer.create(write_request, self._bodies.normal(write_request.served, obj, obj))
 
     def replace(self, by: str, bucket: str, obj: KubeObject) -> None:
         """Replace an object, whatever its version; its uid must be the same."""
@@ -85,13 +91,13 @@ class StoreClient:
             status = {"status": live["status"]} if "status" in live else {}
             return {**obj, "metadata": metadata, **status}
 
-        self._writer.patch(self._errand(by, bucket, obj["metadata"]), changed)
+        self._writer.patch(self._write_request(by, bucket, obj["metadata"]), changed)
 
     def apply(self, by: str, bucket: str, obj: KubeObject) -> None:
         """Have these fields of an object, by force."""
-        errand = self._errand(by, bucket, obj["metadata"])
-        errand.options = _FORCED
-        self._writer.apply(errand, obj)
+        write_request = self._write_request(by, bucket, obj["metadata"])
+        write_request.options = _FORCED
+        self._writer.apply(write_request, obj)
 
     def set_status(self, by: str, bucket: str, obj: KubeObject) -> None:
         """Give the object that is there the status and annotations of this one, nothing else."""
@@ -102,12 +108,12 @@ class StoreClient:
             given = {"annotations": annotations} if annotations else {}
             return {**live, "metadata": {**live["metadata"], **given}, "status": obj["status"]}
 
-        self._writer.patch(self._errand(by, bucket, obj["metadata"], "status"), changed)
+        self._writer.patch(self._write_request(by, bucket, obj["metadata"], "status"), changed)
 
     def bind(self, pod: KubeObject, node: str) -> None:
         """Place a pod on a node; nobody is recorded to have done it."""
-        errand = self._errand("", "pods", pod["metadata"])
-        live = self._live(errand)
+        write_request = self._write_request("", "pods", pod["metadata"])
+        live = self._live(write_request)
         _check_uid("pods", pod, live)
         bound = StoredObjects.copy(live)
         bound["spec"]["nodeName"] = node
@@ -120,15 +126,17 @@ class StoreClient:
             "type": "PodScheduled",
             "status": "True",
             "lastProbeTime": None,
-            "lastTransitionTime": format_time(errand.now),
+            "lastTransitionTime": format_time(write_request.now),
         }
         status["conditions"] = [*others, scheduled]
-        self._writer.stored.save(errand.served, bound, live, dry_run=False)
+        self._writer.stored.save(write_request.served, bound, live, dry_run=False)
 
-    def _live(self, errand: WriteRequest) -> KubeObject:
-        live = self._writer.stored.find(errand.served, errand.namespace, errand.name)
+    def _live(self, write_request: WriteRequest) -> KubeObject:
+        live = self._writer.stored.find(
+            write_request.served, write_request.namespace, write_request.name
+        )
         if live is None:
-            raise errand.not_found()
+            raise write_request.not_found()
         return live
 
     def delete(self, bucket: str, target: Target) -> None:
@@ -141,20 +149,14 @@ class StoreClient:
 
     def finalize(self, namespace: KubeObject, finalizers: tuple[str, ...]) -> None:
         """Set the finalizers of a Namespace's spec; without any it is gone."""
-        errand = self._errand("", "namespaces", namespace["metadata"])
-        live = self._live(errand)
+        write_request = self._write_request("", "namespaces", namespace["metadata"])
+        live = self._live(write_request)
         changed = StoredObjects.copy(live)
         changed["spec"] = {"finalizers": list(finalizers)} if finalizers else {}
         stored = self._writer.stored
-        saved = stored.save(errand.served, changed, live, dry_run=False)
+        saved = stored.save(write_request.served, changed, live, dry_run=False)
         if not finalizers and not saved["metadata"].get("finalizers"):
-            stored.remove(errand.served, saved, dry_run=False)
-
-
-def _is_stored(served: Served) -> bool:
-    # Events are served in two groups, and are stored as the core one has them.
-    is_own = served.storage_group in (None, served.kind.group)
-    return is_own and served.storage_version in ("", served.kind.version)
+            stored.remove(write_request.served, saved, dry_run=False)
 
 
 def _check_uid(bucket: str, obj: KubeObject, live: KubeObject) -> None:

@@ -22,15 +22,14 @@ from kube_sandbox.api_errors import StatusError
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
 from kube_sandbox.apiextensions.customresourcedefinition import conditions
 from kube_sandbox.apiextensions.served_kinds import is_terminating, served_of
-from kube_sandbox.authorization.rbac import MASTERS
+from kube_sandbox.authentication.user_info import MASTERS, UserInfo
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.options import DeleteOptions, WriteOptions
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.endpoints.stored_objects import dumped
 from kube_sandbox.endpoints.write import Writer
 from kube_sandbox.endpoints.write_request import WriteRequest
 from kube_sandbox.registry.kinds import Registry, Served
 from kube_sandbox.storage.records import Change, ChangeType, Record
-from kube_sandbox.storage.stored_objects import dumped
 
 BUCKET = "customresourcedefinitions.apiextensions.k8s.io"
 _DELETION = DeleteOptions()
@@ -83,9 +82,38 @@ class CRDController:
         """Bring a definition one step on; a step that is written calls for the next."""
         crd = self._stored.look(BUCKET, "", name)
         if crd is None:
-            self._retire(name)
+            plural, _, group = name.partition(".")
+            self._registry.remove(group, plural)
+            self._shown.pop(name, None)
+            self._ending.discard(name)
+            self.changed(name)
         elif "deletionTimestamp" in crd["metadata"]:
-            self._end(crd)
+            # Delete the objects of a definition that goes.
+            end_crd: KubeObject = crd
+            end_name, now = end_crd["metadata"]["name"], self._clock()
+            if conditions.FINALIZER not in (end_crd["metadata"].get("finalizers") or ()):
+                self._serve(end_crd)  # somebody else holds it, and objects may come again
+                return
+            if end_name not in self._ending:
+                self._ending.add(end_name)
+                self._write(conditions.terminating(end_crd, now))
+                end_crd = self._stored.look(BUCKET, "", end_name) or end_crd
+                self._serve(end_crd)
+                end_plural, _, end_group = end_name.partition(".")
+                served = next(
+                    (
+                        e
+                        for e in self._registry
+                        if (e.kind.group, e.plural) == (end_group, end_plural)
+                    ),
+                    None,
+                )
+                if served is not None:
+                    for record in self._stored.store.list(end_name):
+                        self._deleter.delete(served, record.namespace, record.name, _DELETION, now)
+            if not self._stored.store.count(end_name):
+                self._ending.discard(end_name)
+                self._write(conditions.terminated(end_crd, now))
         else:
             # Read only if it comes to that: a definition whose names are accepted asks nobody.
             others = (orjson.loads(each.value) for each in self._stored.store.list(BUCKET))
@@ -127,45 +155,12 @@ class CRDController:
 
         store.show(served.bucket, value)
 
-    def _retire(self, name: str) -> None:
-        plural, _, group = name.partition(".")
-        self._registry.remove(group, plural)
-        self._shown.pop(name, None)
-        self._ending.discard(name)
-        self.changed(name)
-
     # Ending
-
-    def _end(self, crd: KubeObject) -> None:
-        """Delete the objects of a definition that goes; it goes with the last of them."""
-        name, now = crd["metadata"]["name"], self._clock()
-        if conditions.FINALIZER not in (crd["metadata"].get("finalizers") or ()):
-            self._serve(crd)  # somebody else holds it, and objects may come again
-            return
-        if name not in self._ending:
-            self._ending.add(name)
-            self._write(conditions.terminating(crd, now))
-            crd = self._stored.look(BUCKET, "", name) or crd
-            self._serve(crd)
-            self._delete_objects(name, now)
-        if not self._stored.store.count(name):
-            self._ending.discard(name)
-            self._write(conditions.terminated(crd, now))
-
-    def _delete_objects(self, name: str, now: datetime) -> None:
-        plural, _, group = name.partition(".")
-        served = next(
-            (e for e in self._registry if (e.kind.group, e.plural) == (group, plural)), None
-        )
-        if served is None:
-            return
-        for record in self._stored.store.list(name):
-            self._deleter.delete(served, record.namespace, record.name, _DELETION, now)
 
     def _write(self, crd: KubeObject) -> None:
         served = self._registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert served is not None, "the kind of definitions is always served"
-        errand = WriteRequest(
+        write_request = WriteRequest(
             served,
             "",
             crd["metadata"]["name"],
@@ -176,7 +171,7 @@ class CRDController:
             self._clock(),
         )
         try:
-            self._writer.update(errand, self._stored.copy(crd))
+            self._writer.update(write_request, self._stored.copy(crd))
         except StatusError as error:
             if error.code not in (404, 409):  # somebody was quicker; their write calls again
                 raise

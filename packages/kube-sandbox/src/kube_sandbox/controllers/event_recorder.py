@@ -66,7 +66,7 @@ _REFUSED: Mapping[str, tuple[str, str, Mapping[str, tuple[str, ...]]]] = {
 
 
 def refusal_events(bucket: str, owner: KubeObject, step: Create, error: str) -> list[EventContent]:
-    """Return what a controller says when an object that it wants to make is refused."""
+    """Return what a controller says when an object that it wants to make is rejected."""
     if bucket not in _REFUSED:
         return []
     component, reason, words = _REFUSED[bucket]
@@ -87,22 +87,22 @@ class EventRecorder:
     def event(self, about: KubeObject, notice: EventContent, now: datetime) -> KubeObject:
         """Return the Event to write, new or once more."""
         key = (about["metadata"]["uid"], notice.reason)
-        told = self._told.setdefault(key, {})
+        message = self._told.setdefault(key, {})
         if len(self._told) > _CACHE_SIZE:
             del self._told[next(iter(self._told))]
         words, known = notice.message, notice.message
-        if words not in told and len(told) >= _DIFFERENT:
+        if words not in message and len(message) >= _DIFFERENT:
             words, known = _COMBINED + words, _COMBINED
-        before = told.get(known)
+        before = message.get(known)
         if before is None:
             made = event(about, EventContent(notice.component, notice.reason, words), now)
             # Several may be told at one moment: each has a name of its own.
-            made["metadata"]["name"] += f"{len(told):x}"
+            made["metadata"]["name"] += f"{len(message):x}"
         else:
             count = before["count"] + 1
             time = format_time(now)
             made = {**before, "count": count, "message": words, "lastTimestamp": time}
-        told[known] = made
+        message[known] = made
         return made
 
 

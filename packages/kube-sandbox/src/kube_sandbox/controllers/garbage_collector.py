@@ -16,7 +16,7 @@ GarbageCollector.orphanDependents; pkg/controller/garbagecollector/graph_builder
 GraphBuilder.processGraphChanges.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -70,12 +70,12 @@ class Node:
 
     @property
     def is_waiting(self) -> bool:
-        """Say whether it is being deleted and waits for its dependents."""
+        """Return whether it is being deleted and waits for its dependents."""
         return self.is_deleting and FOREGROUND in self.finalizers
 
     @property
     def is_orphaning(self) -> bool:
-        """Say whether it is being deleted and leaves its dependents behind."""
+        """Return whether it is being deleted and leaves its dependents behind."""
         return self.is_deleting and ORPHAN in self.finalizers
 
 
@@ -176,23 +176,22 @@ class Graph:
         before = self._nodes.get(node.uid)
         self._nodes[node.uid] = node
         self._named[(node.bucket, node.namespace, node.name)] = node.uid
-        found = [] if before == node else self._link(node, before)
+        if before == node:
+            found = []
+        else:
+            former = {each.uid: each for each in before.owners} if before else {}
+            current = {each.uid: each for each in node.owners}
+            for uid in former.keys() - current.keys():
+                self._unlink(uid, node.uid)
+            for uid in current:
+                self._dependents.setdefault(uid, {})[node.uid] = None
+            # An owner that waits may now go on: it was let go, or is no longer held up.
+            freed = [uid for uid, each in former.items() if each != current.get(uid)]
+            found = [*freed, *([node.uid] if node.owners or node.is_deleting else [])]
+            if node.is_waiting:
+                found += self._dependents.get(node.uid, ())
+                found += current
         return list(dict.fromkeys(found))
-
-    def _link(self, node: Node, before: Node | None) -> list[str]:
-        former = {each.uid: each for each in before.owners} if before else {}
-        current = {each.uid: each for each in node.owners}
-        for uid in former.keys() - current.keys():
-            self._unlink(uid, node.uid)
-        for uid in current:
-            self._dependents.setdefault(uid, {})[node.uid] = None
-        # An owner that waits may now go on: it was let go, or is no longer held up.
-        freed = [uid for uid, each in former.items() if each != current.get(uid)]
-        looked = [*freed, *([node.uid] if node.owners or node.is_deleting else [])]
-        if node.is_waiting:
-            looked += self._dependents.get(node.uid, ())
-            looked += current
-        return looked
 
     def _unlink(self, owner: str, dependent: str) -> None:
         held = self._dependents.get(owner, {})
@@ -231,9 +230,25 @@ class Graph:
         if node is None:
             return []
         if node.is_orphaning:
-            return self._orphan(node)
+            # Let the dependents go, then the object.
+            steps: list[Step] = [
+                StripOwners(each, frozenset((node.uid,))) for each in self._dependents_of(node)
+            ]
+            return [*steps, RemoveFinalizer(node, ORPHAN)]
         if node.is_waiting:
-            return self._wait(node)
+            # Go once nothing is left that holds the object up.
+            blocking = [
+                each
+                for each in self._dependents_of(node)
+                if any(owner.uid == node.uid and owner.blocks for owner in each.owners)
+            ]
+            if not blocking:
+                return [RemoveFinalizer(node, FOREGROUND)]
+            wait: list[Step] = []
+            for each in blocking:
+                if not each.is_deleting and each.uid != node.uid:
+                    wait += self._judge(each)
+            return wait
         if node.is_deleting or not node.owners:
             return []
         return self._judge(node)
@@ -244,35 +259,33 @@ class Graph:
 
     @staticmethod
     def _is_held(owner: Node, dependent: Node) -> bool:
-        """Say whether a reference can mean the owner, which may be in another namespace."""
+        """Return whether a reference can mean the owner, which may be in another namespace."""
         return not owner.namespace or owner.namespace == dependent.namespace
-
-    def _orphan(self, node: Node) -> list[Step]:
-        """Let the dependents go, then the object."""
-        steps: list[Step] = [
-            StripOwners(each, frozenset((node.uid,))) for each in self._dependents_of(node)
-        ]
-        return [*steps, RemoveFinalizer(node, ORPHAN)]
-
-    def _wait(self, node: Node) -> list[Step]:
-        """Go once nothing is left that holds the object up."""
-        blocking = [
-            each
-            for each in self._dependents_of(node)
-            if any(owner.uid == node.uid and owner.blocks for owner in each.owners)
-        ]
-        if not blocking:
-            return [RemoveFinalizer(node, FOREGROUND)]
-        steps: list[Step] = []
-        for each in blocking:
-            if not each.is_deleting and each.uid != node.uid:
-                steps += self._judge(each)
-        return steps
 
     def _judge(self, node: Node) -> list[Step]:
         """Keep, strip or delete an object, by its owners."""
-        complaints: list[Step] = list(self._complaints(node))
-        owners = self._told_apart(node)
+        complaints: list[Step] = []
+        for owner in node.owners:
+            there = self._nodes.get(owner.uid)
+            if there is not None and not self._is_held(there, node):
+                complaints.append(ReportInvalidOwner(node, owner))
+        sorts: dict[str, list[Owner]] = {"solid": [], "dangling": [], "waiting": []}
+        for owner in node.owners:
+            place = self._places(owner.api_version, owner.kind)
+            if place is None or (place.is_namespaced and not node.namespace):
+                owners: _ClassifiedOwners | None = None
+                break
+            namespace = node.namespace if place.is_namespaced else ""
+            uid = self._named.get((place.bucket, namespace, owner.name))
+            found = self._nodes[uid] if uid == owner.uid and uid is not None else None
+            if found is None:
+                sorts["dangling"].append(owner)
+            else:
+                sorts["waiting" if found.is_waiting else "solid"].append(owner)
+        else:
+            owners = _ClassifiedOwners(
+                *(tuple(sorts[each]) for each in ("solid", "dangling", "waiting"))
+            )
         if owners is None:
             return complaints
         gone = frozenset(each.uid for each in (*owners.dangling, *owners.waiting))
@@ -284,33 +297,9 @@ class Graph:
             if any(each.is_waiting for each in self._dependents_of(node)):
                 unblock.append(UnblockOwnerDeletion(node))
             return [*complaints, *unblock, DeleteObject(node, "Foreground")]
-        return [*complaints, DeleteObject(node, _propagation(node))]
-
-    def _complaints(self, node: Node) -> Iterable[ReportInvalidOwner]:
-        for owner in node.owners:
-            there = self._nodes.get(owner.uid)
-            if there is not None and not self._is_held(there, node):
-                yield ReportInvalidOwner(node, owner)
-
-    def _told_apart(self, node: Node) -> _ClassifiedOwners | None:
-        """Tell the owners apart; `None` if of one of them nothing can be known."""
-        sorts: dict[str, list[Owner]] = {"solid": [], "dangling": [], "waiting": []}
-        for owner in node.owners:
-            place = self._places(owner.api_version, owner.kind)
-            if place is None or (place.is_namespaced and not node.namespace):
-                return None
-            namespace = node.namespace if place.is_namespaced else ""
-            uid = self._named.get((place.bucket, namespace, owner.name))
-            found = self._nodes[uid] if uid == owner.uid and uid is not None else None
-            if found is None:
-                sorts["dangling"].append(owner)
-            else:
-                sorts["waiting" if found.is_waiting else "solid"].append(owner)
-        return _ClassifiedOwners(*(tuple(sorts[each]) for each in ("solid", "dangling", "waiting")))
-
-
-def _propagation(node: Node) -> Propagation:
-    """Return how an object asks for its own dependents to be treated."""
-    if ORPHAN in node.finalizers:
-        return "Orphan"
-    return "Foreground" if FOREGROUND in node.finalizers else "Background"
+        # How an object asks for its own dependents to be treated.
+        if ORPHAN in node.finalizers:
+            propagation: Propagation = "Orphan"
+        else:
+            propagation = "Foreground" if FOREGROUND in node.finalizers else "Background"
+        return [*complaints, DeleteObject(node, propagation)]

@@ -33,10 +33,8 @@ from kube_sandbox.controllers.workloads import (
 )
 from kube_sandbox.controllers.workloads.indexes import RelatedIndexes
 from kube_sandbox.controllers.workloads.plan_steps import (
-    Controller,
     Plan,
     PlanContext,
-    RelatedObjects,
     Settings,
 )
 from kube_sandbox.controllers.workloads.registry import controllers, standing_controllers
@@ -137,23 +135,25 @@ class ControllerManager:
             self._agenda.wake(each)
         owner = plan_steps.controller_of(obj)
         place = self._duties.places(owner["apiVersion"], owner["kind"]) if owner else None
-        if owner and place and bucket in self._owned_by(place.bucket):
-            self._agenda.wake((place.bucket, record.namespace, owner["name"]))
+        if owner and place:
+            found = self._controllers.get(place.bucket)
+            if bucket in (found.owns if found else ()):
+                self._agenda.wake((place.bucket, record.namespace, owner["name"]))
 
     def _wake_quotas(self, namespace: str) -> None:
         """Have the quotas of a namespace counted, or all; most namespaces have none."""
         for each in self._store.list(resource_quotas.BUCKET, namespace):
             self._agenda.wake((resource_quotas.BUCKET, each.namespace, each.name))
 
-    def _owned_by(self, bucket: str) -> tuple[str, ...]:
-        found = self._controllers.get(bucket)
-        return found.owns if found else ()
-
     async def serve(self, clock: Callable[[], datetime]) -> None:
         """Do what is due, until cancelled."""
         while True:
             self._wake.clear()
-            wait = self._attempt(clock())
+            wait: float | None = 0.0
+            try:
+                wait = self.run(clock())
+            except Exception:
+                log.exception("a controller failed")
             if wait == 0.0:
                 await asyncio.sleep(0)
                 continue
@@ -162,14 +162,6 @@ class ControllerManager:
             except TimeoutError:
                 continue
 
-    def _attempt(self, now: datetime) -> float | None:
-        """Do what is due; what fails for a fault of ours is told and left, and the rest goes on."""
-        try:
-            return self.run(now)
-        except Exception:
-            log.exception("a controller failed")
-            return 0.0
-
     def run(self, now: datetime) -> float | None:
         """Do what is due, or a part of it; return in how many seconds there is more."""
         self._agenda.move_due(now)
@@ -177,7 +169,14 @@ class ControllerManager:
         while (self._litter or self._agenda) and done < _STEPS_PER_SLICE:
             done += 1
             if self._litter:
-                self._collect(_first(self._litter), now)
+                queue = self._litter
+                found = next(iter(queue))
+                del queue[found]
+                for step in self._graph.steps(found):
+                    try:
+                        self._clear(step, now)
+                    except StatusError as error:
+                        _log_refusal(error, step.node.bucket, step.node.name)
             else:
                 self._look_after(self._agenda.take(), now)
         if self._litter or self._agenda:
@@ -186,13 +185,6 @@ class ControllerManager:
 
     # Garbage
 
-    def _collect(self, uid: str, now: datetime) -> None:
-        for step in self._graph.steps(uid):
-            try:
-                self._clear(step, now)
-            except StatusError as error:
-                _log_refusal(error, step.node.bucket, step.node.name)
-
     def _clear(self, step: garbage_collector.Step, now: datetime) -> None:
         node = step.node
         match step:
@@ -200,23 +192,22 @@ class ControllerManager:
                 target = Target(node.namespace, node.name, node.uid, step.propagation)
                 self._actor.delete(node.bucket, target)
             case garbage_collector.ReportInvalidOwner():
-                if (told := (node.uid, step.owner.uid)) not in self._complaints:
-                    self._complaints.add(told)
-                    self._complain(step, now)
+                if (message := (node.uid, step.owner.uid)) not in self._complaints:
+                    self._complaints.add(message)
+                    node = step.node
+                    place = {"namespace": node.namespace} if node.namespace else {}
+                    about = {
+                        "kind": node.kind,
+                        "apiVersion": node.api_version,
+                        "metadata": {**place, "name": node.name, "uid": node.uid},
+                    }
+                    self._warn(
+                        about,
+                        EventContent(GARBAGE_COLLECTOR, "OwnerRefInvalidNamespace", step.message),
+                        now,
+                    )
             case _:
                 self._strip(step, node)
-
-    def _complain(self, step: garbage_collector.ReportInvalidOwner, now: datetime) -> None:
-        node = step.node
-        place = {"namespace": node.namespace} if node.namespace else {}
-        about = {
-            "kind": node.kind,
-            "apiVersion": node.api_version,
-            "metadata": {**place, "name": node.name, "uid": node.uid},
-        }
-        self._warn(
-            about, EventContent(GARBAGE_COLLECTOR, "OwnerRefInvalidNamespace", step.message), now
-        )
 
     def _strip(
         self,
@@ -265,14 +256,42 @@ class ControllerManager:
         if obj is None:
             return Plan()
         if key[0] == "namespaces":
-            return self._plan_namespace(obj, moment)
+            name = obj["metadata"]["name"]
+            if plan_steps.is_deleting(obj):
+                content = {each: self._list(each, name) for each in self._duties.namespaced()}
+                return namespace_steps.plan(obj, content, moment)
+            if not self._duties.authority:
+                return Plan()
+            initial = {
+                each[0]: self._found([(each[0], name, each[1])])
+                for each in namespace_steps.INITIAL_OBJECTS
+            }
+            missing = namespace_steps.missing_initial_objects(obj, initial, self._duties.authority)
+            return Plan(missing)
         controller = self._controllers[key[0]]
         if not controller.minds(obj):
             return Plan()
-        found = self._adoptions.seen(key)
-        orphans = {bucket: self._found(keys) for bucket, keys in found.items()}
+        adoptable = self._adoptions.seen(key)
+        orphans = {bucket: self._found(keys) for bucket, keys in adoptable.items()}
+        owned: dict[str, list[KubeObject]] = {each: [] for each in controller.owns}
+        for node in self._graph.dependents(obj["metadata"]["uid"]):
+            dependent = self._find((node.bucket, node.namespace, node.name))
+            if dependent is not None and node.bucket in owned:
+                owned[node.bucket].append(dependent)
+        mine = {bucket: plan_steps.owned_by(obj, objects) for bucket, objects in owned.items()}
+        metadata = obj["metadata"]
+        namespace = metadata.get("namespace", "")
+        related = self._related.seen((controller.bucket, namespace, metadata["name"]))
+        more = controller.looks(obj, self._duties.namespaced()) if controller.looks else ()
         seen, first = adoption.adopt_or_release(
-            controller, obj, self._seen(controller, obj), orphans
+            controller,
+            obj,
+            {
+                **mine,
+                **{each: self._found(keys) for each, keys in related.items()},
+                **{each: self._list(each, namespace) for each in more},
+            },
+            orphans,
         )
         plan = controller.plan(obj, seen, moment)
         return replace(plan, steps=(*first, *plan.steps)) if first else plan
@@ -285,7 +304,7 @@ class ControllerManager:
         error: StatusError,
         now: datetime,
     ) -> None:
-        """Say that an object cannot be made: in events, and in the status of its owner."""
+        """Record a rejected write: in Events, and in the status of the owner."""
         causes = error.details.get("causes") or ()
         if any(each.get("reason") == "NamespaceTerminating" for each in causes):
             return
@@ -309,68 +328,35 @@ class ControllerManager:
         except StatusError as error:
             _log_refusal(error, "events", metadata["name"])
 
-    def _plan_namespace(self, obj: KubeObject, moment: PlanContext) -> Plan:
-        name = obj["metadata"]["name"]
-        if plan_steps.is_deleting(obj):
-            seen = {each: self._list(each, name) for each in self._duties.namespaced()}
-            return namespace_steps.plan(obj, seen, moment)
-        if not self._duties.authority:
-            return Plan()
-        seen = {
-            each[0]: self._found([(each[0], name, each[1])])
-            for each in namespace_steps.INITIAL_OBJECTS
-        }
-        return Plan(namespace_steps.missing_initial_objects(obj, seen, self._duties.authority))
-
-    def _seen(self, controller: Controller, obj: KubeObject) -> RelatedObjects:
-        owned: dict[str, list[KubeObject]] = {each: [] for each in controller.owns}
-        for node in self._graph.dependents(obj["metadata"]["uid"]):
-            found = self._find((node.bucket, node.namespace, node.name))
-            if found is not None and node.bucket in owned:
-                owned[node.bucket].append(found)
-        mine = {bucket: plan_steps.owned_by(obj, found) for bucket, found in owned.items()}
-        metadata = obj["metadata"]
-        namespace = metadata.get("namespace", "")
-        related = self._related.seen((controller.bucket, namespace, metadata["name"]))
-        more = controller.looks(obj, self._duties.namespaced()) if controller.looks else ()
-        return {
-            **mine,
-            **{each: self._found(keys) for each, keys in related.items()},
-            **{each: self._list(each, namespace) for each in more},
-        }
-
     def _carry_out(self, manager: str, step: plan_steps.Step) -> StatusError | None:
         """Do a step; return why those that follow it cannot be done now."""
         try:
-            self._do(manager, step)
+            # Plans share parts of objects; the verbs change what they are given.
+            obj: KubeObject = orjson.loads(orjson.dumps(step.obj))
+            metadata = obj["metadata"]
+            match step:
+                case plan_steps.Create():
+                    self._actor.create(manager, step.bucket, obj)
+                case plan_steps.Update():
+                    self._actor.replace(manager, step.bucket, obj)
+                case plan_steps.Apply():
+                    self._actor.apply(manager, step.bucket, obj)
+                case plan_steps.SetStatus():
+                    self._actor.set_status(manager, step.bucket, obj)
+                case plan_steps.Bind():
+                    self._actor.bind(obj, step.node)
+                case plan_steps.Finalize():
+                    self._actor.finalize(obj, step.finalizers)
+                case plan_steps.Remove():
+                    namespace, name = metadata.get("namespace", ""), metadata["name"]
+                    target = Target(namespace, name, metadata["uid"], step.propagation, step.grace)
+                    self._actor.delete(step.bucket, target)
         except StatusError as error:
             if error.code in _PASSED:
                 return None
             _log_refusal(error, getattr(step, "bucket", ""), step.obj["metadata"].get("name", ""))
             return error
         return None
-
-    def _do(self, manager: str, step: plan_steps.Step) -> None:
-        # Plans share parts of objects; the verbs change what they are given.
-        obj: KubeObject = orjson.loads(orjson.dumps(step.obj))
-        metadata = obj["metadata"]
-        match step:
-            case plan_steps.Create():
-                self._actor.create(manager, step.bucket, obj)
-            case plan_steps.Update():
-                self._actor.replace(manager, step.bucket, obj)
-            case plan_steps.Apply():
-                self._actor.apply(manager, step.bucket, obj)
-            case plan_steps.SetStatus():
-                self._actor.set_status(manager, step.bucket, obj)
-            case plan_steps.Bind():
-                self._actor.bind(obj, step.node)
-            case plan_steps.Finalize():
-                self._actor.finalize(obj, step.finalizers)
-            case plan_steps.Remove():
-                namespace, name = metadata.get("namespace", ""), metadata["name"]
-                target = Target(namespace, name, metadata["uid"], step.propagation, step.grace)
-                self._actor.delete(step.bucket, target)
 
     # Reading
 
@@ -384,12 +370,6 @@ class ControllerManager:
 
     def _list(self, bucket: str, namespace: str) -> list[KubeObject]:
         return [orjson.loads(each.value) for each in self._store.list(bucket, namespace)]
-
-
-def _first(queue: dict[T, None]) -> T:
-    found = next(iter(queue))
-    del queue[found]
-    return found
 
 
 def _set(metadata: dict[str, Any], name: str, values: list[Any]) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError
@@ -68,7 +67,16 @@ class TokenSecretController:
         metadata = secret["metadata"]
         if secret.get("type") != _TYPE or "deletionTimestamp" in metadata:
             return
-        account = self._account(metadata)
+        # The account a Secret is for, if it is there, and still the same.
+        said = metadata.get("annotations") or {}
+        account: KubeObject | None = self.around.find(
+            ACCOUNTS, metadata["namespace"], said.get(_NAME, "")
+        )
+        if (
+            account is None
+            or said.get(_UID, account["metadata"]["uid"]) != account["metadata"]["uid"]
+        ):
+            account = None
         # Somebody may have been faster.
         with suppress(StatusError):
             if account is None:
@@ -78,14 +86,6 @@ class TokenSecretController:
                 annotations = {**metadata["annotations"], _UID: account["metadata"]["uid"]}
                 marked = {**metadata, "annotations": annotations}
                 self.actor.replace(_MANAGER, SECRETS, {**secret, "metadata": marked, "data": data})
-
-    def _account(self, metadata: dict[str, Any]) -> KubeObject | None:
-        """Return the account a Secret is for, if it is there, and still the same."""
-        said = metadata.get("annotations") or {}
-        found = self.around.find(ACCOUNTS, metadata["namespace"], said.get(_NAME, ""))
-        if found is None or said.get(_UID, found["metadata"]["uid"]) != found["metadata"]["uid"]:
-            return None
-        return found
 
     def _data(self, secret: KubeObject, account: KubeObject) -> dict[str, str]:
         before = secret.get("data") or {}

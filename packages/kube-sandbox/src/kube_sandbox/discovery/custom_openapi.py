@@ -129,7 +129,7 @@ def model_name(kind: Kind) -> str:
 
 def _schemas(served: Served, common: SharedDefinitions, selectable: Iterable[str]) -> Json:
     kind = served.kind
-    told = {"group": kind.group, "version": kind.version}
+    message = {"group": kind.group, "version": kind.version}
     fields = [{"fieldPath": each.removeprefix(".")} for each in selectable]
     more = {"x-kubernetes-selectable-fields": fields} if fields else {}
     schema = published(served.schema, common.embedded)
@@ -138,7 +138,7 @@ def _schemas(served: Served, common: SharedDefinitions, selectable: Iterable[str
         schema["properties"] = {**schema.get("properties", {}), **common.fields}
     else:
         schema = {"type": "object"}
-    schema["x-kubernetes-group-version-kind"] = [told | {"kind": kind.kind}]
+    schema["x-kubernetes-group-version-kind"] = [message | {"kind": kind.kind}]
     items = {
         "description": f"List of {served.plural}. More info: https://git.k8s.io/community/"
         "contributors/devel/sig-architecture/api-conventions.md",
@@ -151,7 +151,7 @@ def _schemas(served: Served, common: SharedDefinitions, selectable: Iterable[str
         "type": "object",
         "required": ["items"],
         "properties": names | {"items": items, "metadata": common.list},
-        "x-kubernetes-group-version-kind": [told | {"kind": served.list_name}],
+        "x-kubernetes-group-version-kind": [message | {"kind": served.list_name}],
     }
     list_kind = Kind(kind.group, kind.version, served.list_name)
     return {model_name(kind): schema | more, model_name(list_kind): of_list | more}
@@ -169,7 +169,15 @@ def published(schema: Schema, embedded: Mapping[str, Json]) -> Schema:
         if part is not None and part is not False:
             found[key] = published(part, embedded) if isinstance(part, dict) else part
     if schema.get("x-kubernetes-int-or-string") is True:
-        found |= _both_types(found)
+        # Spell out that a number or a text may stand here, unless the schema does.
+        conditions = found.get("allOf", [])
+        if any(each.get("anyOf") == _INT_OR_STRING for each in (found, *conditions[:1])):
+            both_types: Schema = {}
+        elif "anyOf" not in found:
+            both_types = {"anyOf": _INT_OR_STRING}
+        else:
+            both_types = {"allOf": [{"anyOf": _INT_OR_STRING}, *conditions]}
+        found |= both_types
     if schema.get("x-kubernetes-embedded-resource") is True:
         found["properties"] = {**found.get("properties", {}), **embedded}
         required = found.get("required", [])
@@ -207,16 +215,6 @@ def _condition(schema: Schema) -> Schema:
     return found
 
 
-def _both_types(schema: Schema) -> Schema:
-    """Spell out that a number or a text may stand here, unless the schema does."""
-    conditions = schema.get("allOf", [])
-    if any(each.get("anyOf") == _INT_OR_STRING for each in (schema, *conditions[:1])):
-        return {}
-    if "anyOf" not in schema:
-        return {"anyOf": _INT_OR_STRING}
-    return {"allOf": [{"anyOf": _INT_OR_STRING}, *conditions]}
-
-
 class _Paths:
     """The operations of one kind."""
 
@@ -232,7 +230,9 @@ class _Paths:
         root = f"/apis/{kind.group}/{kind.version}"
         found: Json = {}
         if served.namespaced:
-            found[f"{root}/{served.plural}"] = self._everywhere()
+            listing = self._operation("list", "list", "", f"{self._kind.kind}ForAllNamespaces")
+            names = sorted((*listing.pop("parameters"), self._parameter("pretty")), key=_by_name)
+            found[f"{root}/{served.plural}"] = {"get": listing, "parameters": names}
             root += "/namespaces/{namespace}"
         root = f"{root}/{served.plural}"
         found[root] = self._path(_COLLECTION, named=False)
@@ -240,11 +240,6 @@ class _Paths:
         for part in served.subresources:
             found[f"{root}/{{name}}/{part}"] = self._path(_PART, part)
         return found
-
-    def _everywhere(self) -> Json:
-        listing = self._operation("list", "list", "", f"{self._kind.kind}ForAllNamespaces")
-        names = sorted((*listing.pop("parameters"), self._parameter("pretty")), key=_by_name)
-        return {"get": listing, "parameters": names}
 
     def _path(
         self, operations: Iterable[tuple[str, str, str]], part: str = "", *, named: bool = True
@@ -271,7 +266,15 @@ class _Paths:
             "operationId": f"{prefix}{place}{rest}{noun}",
             "parameters": [self._parameter(name, action) for name in _PARAMETERS[action]],
         }
-        body = self._body(action, part)
+        match action:
+            case "post" | "put":
+                body: Json = {"content": _content(self._answer(action, part)), "required": True}
+            case "patch":
+                body = {"content": _content(f"{_META}Patch", _PATCHES), "required": True}
+            case "delete":
+                body = {"content": _content(f"{_META}DeleteOptions")}
+            case _:
+                body = {}
         responses = {
             str(code): {"description": text, "content": _content(self._answer(action, part))}
             for code, text in _RESPONSES.get(action, (_OK,))
@@ -298,7 +301,11 @@ class _Paths:
             case "deletecollection":
                 return f"delete collection of {kind}"
             case "create" | "delete":
-                return f"{verb}{of_part}{_article(kind)}{kind}"
+                if kind.endswith("s") and not kind.endswith("ss"):
+                    article = " "  # a plural has none
+                else:
+                    article = " an " if kind[0].lower() in "aeiou" else " a "
+                return f"{verb}{of_part}{article}{kind}"
             case _:
                 return f"{verb}{of_part} the specified {kind}"
 
@@ -310,17 +317,6 @@ class _Paths:
             return _SCALE
         kind = self._served.list_name if action == "list" else self._kind.kind
         return model_name(Kind(self._kind.group, self._kind.version, kind))
-
-    def _body(self, action: str, part: str) -> Json:
-        match action:
-            case "post" | "put":
-                return {"content": _content(self._answer(action, part)), "required": True}
-            case "patch":
-                return {"content": _content(f"{_META}Patch", _PATCHES), "required": True}
-            case "delete":
-                return {"content": _content(f"{_META}DeleteOptions")}
-            case _:
-                return {}
 
     def _parameter(self, name: str, action: str = "") -> Json:
         parameters = self._common.parameters
@@ -337,12 +333,6 @@ def _by_name(parameter: Json) -> str:
 
 def _content(component: str, media_types: Iterable[str] = _MEDIA_TYPES) -> Json:
     return {each: {"schema": {"$ref": _REF + component}} for each in media_types}
-
-
-def _article(noun: str) -> str:
-    if noun.endswith("s") and not noun.endswith("ss"):
-        return " "  # a plural has none
-    return " an " if noun[0].lower() in "aeiou" else " a "
 
 
 def _camel(text: str, *, capital: bool = False) -> str:

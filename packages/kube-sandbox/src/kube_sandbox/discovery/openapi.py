@@ -63,7 +63,7 @@ class OpenAPIDocuments:
         kinds = self._custom().get(path)
         if path == _COMMON or (kinds is None and path not in _index()):
             return None
-        if not _is_json_wanted(accept):
+        if not any(clause.partition(";")[0].strip() in _WANTED for clause in accept.split(",")):
             return Document(code=406, headers={"Cache-Control": _UNCACHED, "Vary": "Accept"})
         found = _index()[path]["hash"] if kinds is None else self._hash(path, kinds)
         headers = {"ETag": f'"{found}"', "Vary": "Accept", "Cache-Control": _UNCACHED}
@@ -71,7 +71,11 @@ class OpenAPIDocuments:
             place = {"Location": _url(path, found), "Content-Type": _JSON}
             return Document(code=301, headers=headers | place)
         if wanted:
-            headers |= {"Cache-Control": "public, immutable", "Expires": _one_year_later(now)}
+            day = now.replace(year=now.year + 1) if (now.month, now.day) != (2, 29) else now
+            headers |= {
+                "Cache-Control": "public, immutable",
+                "Expires": day.strftime("%a, %d %b %Y %H:%M:%S UTC"),
+            }
         if etag == headers["ETag"]:
             return Document(code=304, headers=headers)
         text = _builtin(path) if kinds is None else self._text(kinds)
@@ -131,12 +135,3 @@ def _file(name: str) -> bytes:
 
 def _url(path: str, digest: str) -> str:
     return f"/openapi/v3/{path}?hash={digest}"
-
-
-def _is_json_wanted(accept: str) -> bool:
-    return any(clause.partition(";")[0].strip() in _WANTED for clause in accept.split(","))
-
-
-def _one_year_later(now: datetime) -> str:
-    day = now.replace(year=now.year + 1) if (now.month, now.day) != (2, 29) else now
-    return day.strftime("%a, %d %b %Y %H:%M:%S UTC")

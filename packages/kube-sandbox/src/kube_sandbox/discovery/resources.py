@@ -23,7 +23,7 @@ import orjson
 from kube_objects.refs import Kind
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.registry.builtin_resources import builtin_groups, storage_hash
-from kube_sandbox.registry.kinds import Registry, Served, Subresource
+from kube_sandbox.registry.kinds import Registry, Served
 
 Json = dict[str, Any]
 
@@ -89,7 +89,18 @@ class Discovery:
             self._generation = self._registry.generation
         key = (path, aggregated)
         if key not in self._made:
-            content = self._aggregated(path) if aggregated else self._content(path)
+            if aggregated:
+                named = self._groups() if path == "/apis" else [("", ["v1"])]
+                items = [
+                    {
+                        "metadata": {"name": group} if group else {},
+                        "versions": [self._aggregated_version(group, each) for each in versions],
+                    }
+                    for group, versions in named
+                ]
+                content: Json | None = {"metadata": {}, "items": items}
+            else:
+                content = self._content(path)
             if content is None:
                 return None
             self._made[key] = _aggregated_document(content) if aggregated else _plain(content)
@@ -115,19 +126,30 @@ class Discovery:
                 return _resource_list(self._of_version(group, version))
         return None
 
-    def _aggregated(self, path: str) -> Json:
-        named = self._groups() if path == "/apis" else [("", ["v1"])]
-        items = [
-            {
-                "metadata": {"name": group} if group else {},
-                "versions": [self._aggregated_version(group, each) for each in versions],
-            }
-            for group, versions in named
-        ]
-        return {"metadata": {}, "items": items}
-
     def _aggregated_version(self, group: str, version: str) -> Json:
-        resources = [_aggregated_resource(each) for each in self._of_version(group, version)]
+        resources: list[Json] = []
+        for each in self._of_version(group, version):
+            entry: Json = {
+                "resource": each.plural,
+                "responseKind": _response_kind(each, each.kind),
+                "scope": "Namespaced" if each.namespaced else "Cluster",
+                "singularResource": each.singular,
+                "verbs": _verbs(each),
+                "shortNames": each.short_names,
+                "categories": each.categories,
+                "subresources": [
+                    {
+                        "subresource": part.name,
+                        "responseKind": _response_kind(each, part.kind),
+                        "verbs": part.verbs,
+                    }
+                    for part in each.subresources.values()
+                ],
+            }
+            optional = ("shortNames", "categories", "subresources")
+            resources.append(
+                {key: value for key, value in entry.items() if value or key not in optional}
+            )
         return {"version": version, "resources": resources, "freshness": "Current"}
 
     def _of_version(self, group: str, version: str) -> list[Served]:
@@ -164,8 +186,8 @@ class Discovery:
 
 
 def _group(name: str, versions: Iterable[str]) -> Json:
-    told = [{"groupVersion": f"{name}/{each}", "version": each} for each in versions]
-    return {"name": name, "versions": told, "preferredVersion": told[0]}
+    message = [{"groupVersion": f"{name}/{each}", "version": each} for each in versions]
+    return {"name": name, "versions": message, "preferredVersion": message[0]}
 
 
 def _resource_list(served: list[Served]) -> Json | None:
@@ -193,7 +215,7 @@ def _entries(served: Served) -> Iterator[Json]:
     optional = ("shortNames", "categories", "storageVersionHash")
     yield {key: value for key, value in entry.items() if value or key not in optional}
     for part in served.subresources.values():
-        is_other = _is_of_another_group(served, part)
+        is_other = (part.kind.group, part.kind.version) != _own_version(served)
         yield {
             "name": f"{served.plural}/{part.name}",
             "singularName": "",
@@ -204,37 +226,11 @@ def _entries(served: Served) -> Iterator[Json]:
         }
 
 
-def _aggregated_resource(served: Served) -> Json:
-    entry: Json = {
-        "resource": served.plural,
-        "responseKind": _response_kind(served, served.kind),
-        "scope": "Namespaced" if served.namespaced else "Cluster",
-        "singularResource": served.singular,
-        "verbs": _verbs(served),
-        "shortNames": served.short_names,
-        "categories": served.categories,
-        "subresources": [
-            {
-                "subresource": part.name,
-                "responseKind": _response_kind(served, part.kind),
-                "verbs": part.verbs,
-            }
-            for part in served.subresources.values()
-        ],
-    }
-    optional = ("shortNames", "categories", "subresources")
-    return {key: value for key, value in entry.items() if value or key not in optional}
-
-
 def _response_kind(served: Served, kind: Kind) -> Json:
     """Name a kind; a built-in one of the same group and version is named without them."""
     is_told = served.is_custom or (kind.group, kind.version) != _own_version(served)
     group, version = (kind.group, kind.version) if is_told else ("", "")
     return {"group": group, "version": version, "kind": kind.kind}
-
-
-def _is_of_another_group(served: Served, part: Subresource) -> bool:
-    return (part.kind.group, part.kind.version) != _own_version(served)
 
 
 def _own_version(served: Served) -> tuple[str, str]:
@@ -267,7 +263,15 @@ def _aggregated_document(content: Json) -> Document:
 def _is_aggregated_wanted(accept: str, path: str) -> bool:
     """Say in which of the two ways to answer; raise if neither will do."""
     has_both = path in ("/api", "/apis")
-    for media_type, said in _clauses(accept or JSON):
+    # Read what is accepted, the most wanted first.
+    clauses_accept = accept or JSON
+    found = []
+    for clause in clauses_accept.split(","):
+        clauses_media_type, *parts = (each.strip() for each in clause.split(";"))
+        found.append(
+            (clauses_media_type, dict(part.split("=", 1) for part in parts if "=" in part))
+        )
+    for media_type, said in sorted(found, key=lambda clause: -_quality(clause[1])):
         if media_type not in (JSON, "application/*", "*/*"):
             continue
         wanted = said.get("as")
@@ -276,16 +280,13 @@ def _is_aggregated_wanted(accept: str, path: str) -> bool:
         kind = (said.get("g"), said.get("v"), wanted)
         if has_both and kind == ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList"):
             return True
-    raise _not_acceptable(path)
-
-
-def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
-    """Read what is accepted, the most wanted first."""
-    found = []
-    for clause in accept.split(","):
-        media_type, *parts = (each.strip() for each in clause.split(";"))
-        found.append((media_type, dict(part.split("=", 1) for part in parts if "=" in part)))
-    return sorted(found, key=lambda clause: -_quality(clause[1]))
+    message = ", ".join(_ACCEPTED)
+    # The list of groups and a group are told by another part of the API server than the rest.
+    if path.startswith("/apis") and path.count("/") < 3:
+        text = f"only the following media types are accepted: {message}"
+    else:
+        text = f"406: Not Acceptable\n\nAvailable representations: {message}"
+    raise StatusError(406, "NotAcceptable", text)
 
 
 def _quality(said: Mapping[str, str]) -> float:
@@ -293,13 +294,3 @@ def _quality(said: Mapping[str, str]) -> float:
         return float(said.get("q", "1"))
     except ValueError:
         return 0.0
-
-
-def _not_acceptable(path: str) -> StatusError:
-    told = ", ".join(_ACCEPTED)
-    # The list of groups and a group are told by another part of the API server than the rest.
-    if path.startswith("/apis") and path.count("/") < 3:
-        text = f"only the following media types are accepted: {told}"
-    else:
-        text = f"406: Not Acceptable\n\nAvailable representations: {told}"
-    return StatusError(406, "NotAcceptable", text)

@@ -15,8 +15,9 @@ from typing import Any
 import orjson
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.request_info import Query, Target, UserInfo, parse_target, verb_of
-from kube_sandbox.http.interface import HTTPRequest
+from kube_sandbox.authentication.user_info import UserInfo
+from kube_sandbox.endpoints.interface import HTTPRequest
+from kube_sandbox.endpoints.request_info import Query, parse_target, verb_of
 
 
 class AuditLog:
@@ -32,10 +33,16 @@ class AuditLog:
         self._clock = clock
         self._new_id = new_id
 
-    def note(self, call: HTTPRequest, asker: UserInfo, code: int, began: datetime) -> None:
+    def note(self, call: HTTPRequest, user: UserInfo, code: int, began: datetime) -> None:
         """Write down a request that was answered."""
         target = parse_target(call.path)
-        verb = _verb(call, target)
+        if target is None:
+            verb = call.method.lower()
+        else:
+            try:
+                verb = verb_of(call.method, target, Query.parse(call.query))
+            except StatusError:
+                verb = call.method.lower()
         event: dict[str, Any] = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
@@ -44,40 +51,27 @@ class AuditLog:
             "stage": "ResponseStarted" if verb == "watch" else "ResponseComplete",
             "requestURI": f"{call.path}?{call.query}" if call.query else call.path,
             "verb": verb,
-            "user": _user(asker),
+            "user": _user(user),
             "userAgent": call.headers.get("User-Agent", ""),
         }
         if target is not None:
-            event["objectRef"] = _ref(target)
+            found = {
+                "resource": target.plural,
+                "namespace": target.namespace,
+                "name": target.name,
+                "apiGroup": target.group,
+                "apiVersion": target.version,
+                "subresource": target.subresource,
+            }
+            event["objectRef"] = {key: value for key, value in found.items() if value}
         event["responseStatus"] = {"metadata": {}, "code": code}
         event["requestReceivedTimestamp"] = _time(began)
         event["stageTimestamp"] = _time(self._clock())
         self._write(orjson.dumps(event) + b"\n")
 
 
-def _verb(call: HTTPRequest, target: Target | None) -> str:
-    if target is None:
-        return call.method.lower()
-    try:
-        return verb_of(call.method, target, Query.parse(call.query))
-    except StatusError:
-        return call.method.lower()
-
-
-def _user(asker: UserInfo) -> dict[str, Any]:
-    found = {"username": asker.user, "uid": asker.uid, "groups": asker.groups}
-    return {key: value for key, value in found.items() if value}
-
-
-def _ref(target: Target) -> dict[str, str]:
-    found = {
-        "resource": target.plural,
-        "namespace": target.namespace,
-        "name": target.name,
-        "apiGroup": target.group,
-        "apiVersion": target.version,
-        "subresource": target.subresource,
-    }
+def _user(user: UserInfo) -> dict[str, Any]:
+    found = {"username": user.user, "uid": user.uid, "groups": user.groups}
     return {key: value for key, value in found.items() if value}
 
 

@@ -12,23 +12,30 @@ summarizeData.
 """
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from kube_objects.builtins.catalog import catalog
+from kube_objects.go_format import format_value
+from kube_objects.go_text import quote
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.yaml_scalars import json_number
 from kube_sandbox import api_errors
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
 from kube_sandbox.endpoints.go_json_errors import go_syntax_error
 from kube_sandbox.endpoints.negotiation import ACCEPTED
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.builtin.go_codec.round_trip import round_trip_of, strict_refusal
 from kube_sandbox.registry.builtin.go_codec.strict_decoding import duplicate_fields, has_duplicates
 from kube_sandbox.registry.builtin_resources import internal_type
-from kube_sandbox.registry.field_errors import invalid, quoted
-from kube_sandbox.registry.go_text import format_value
+from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.kinds import Served
+
+if TYPE_CHECKING:
+    from kube_sandbox.endpoints import yaml_bodies
+else:
+    yaml_bodies = lazy_module("kube_sandbox.endpoints.yaml_bodies")
 
 _JSON = "application/json"
 _YAML = "application/yaml"
@@ -51,15 +58,42 @@ class BodyDecoder:
         media_type = content_type.split(";", 1)[0].strip()
         if media_type and media_type not in _ACCEPTED:
             raise api_errors.unsupported_media_type(ACCEPTED)
-        obj = _parsed(served, data, is_yaml=media_type == _YAML)
+        try:
+            obj = _loaded(data, is_yaml=media_type == _YAML)
+        except api_errors.StatusError as error:
+            parsed_why = f"couldn't get version/kind; json parse error: {error.message}"
+            raise _unrecognized(served, parsed_why, data) from error
+        if obj is None:
+            obj = {}
+        elif not isinstance(obj, dict):
+            parsed_why = (
+                f"couldn't get version/kind; json parse error: json: cannot unmarshal "
+                f"{_json_kind(obj)} into Go value of type struct "
+                '{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
+                'Kind string "json:\\"kind,omitempty\\"" }'
+            )
+            raise _unrecognized(served, parsed_why, data)
         _check_kind(served, obj, data)
         obj, mistakes = _shaped(served, obj)
         if validation == "Ignore":
             mistakes = []
         elif has_duplicates(data):
-            mistakes = _duplicate_field_error(served, data, mistakes)
+            # All mistakes of a body in which a field stands twice.
+            form = None if served.is_custom else round_trip_of(served.kind)
+            if form is not None:
+                mistakes = form.strict_errors(data)
+            else:
+                mistakes = [
+                    *(f"duplicate field {quote(each)}" for each in duplicate_fields(data)),
+                    *mistakes,
+                ]
         if mistakes and validation == "Strict":
-            raise _cannot_be_handled(served, strict_refusal(mistakes))
+            why = strict_refusal(mistakes)
+            kind = served.kind
+            subject = (
+                f"{kind.kind} in version {quote(kind.version)} cannot be handled as a {kind.kind}"
+            )
+            raise api_errors.bad_request(f"{subject}: {why}")
         served.strategy.default(obj)
         return obj, mistakes
 
@@ -115,9 +149,9 @@ def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
     strategy = served.strategy
     if isinstance(strategy, CustomStrategy):
         if obj.get("kind") != served.kind.kind:
-            return obj, []  # it is refused, but not for its fields
+            return obj, []  # it is rejected, but not for its fields
         unknown = strategy.decode(obj)
-        return obj, [f"unknown field {quoted(each)}" for each in unknown]
+        return obj, [f"unknown field {quote(each)}" for each in unknown]
     form = round_trip_of(served.kind)
     if form is None:
         return obj, []
@@ -127,14 +161,6 @@ def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
     if isinstance(metadata, dict) and metadata.get("managedFields") == []:
         found.setdefault("metadata", {})["managedFields"] = []  # nobody is to own anything
     return found, unknown
-
-
-def _duplicate_field_error(served: Served, data: bytes, mistakes: list[str]) -> list[str]:
-    """Return all mistakes of a body in which a field stands twice."""
-    form = None if served.is_custom else round_trip_of(served.kind)
-    if form is not None:
-        return form.strict_errors(data)
-    return [*(f"duplicate field {quoted(each)}" for each in duplicate_fields(data)), *mistakes]
 
 
 def parse_apply(data: bytes) -> KubeObject:
@@ -168,32 +194,11 @@ def _loaded(data: bytes, *, is_yaml: bool) -> Any:
     except orjson.JSONDecodeError as error:
         if not is_yaml:
             raise api_errors.bad_request(go_syntax_error(data) or str(error)) from error
-    from kube_sandbox.endpoints import yaml_bodies  # noqa: PLC0415
-
     return yaml_bodies.parsed(data)
 
 
-def _parsed(served: Served, data: bytes, *, is_yaml: bool) -> KubeObject:
-    try:
-        found = _loaded(data, is_yaml=is_yaml)
-    except api_errors.StatusError as error:
-        why = f"couldn't get version/kind; json parse error: {error.message}"
-        raise _unrecognized(served, why, data) from error
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        why = (
-            f"couldn't get version/kind; json parse error: json: cannot unmarshal "
-            f"{_json_kind(found)} into Go value of type struct "
-            '{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
-            'Kind string "json:\\"kind,omitempty\\"" }'
-        )
-        raise _unrecognized(served, why, data)
-    return found
-
-
 def _check_kind(served: Served, obj: KubeObject, data: bytes) -> None:
-    """Refuse an object of another kind; of a built-in one it need not be said."""
+    """Reject an object of another kind; of a built-in one it need not be said."""
     kind = served.kind
     for name in ("apiVersion", "kind"):
         if not isinstance(value := obj.get(name), str | None):
@@ -204,21 +209,17 @@ def _check_kind(served: Served, obj: KubeObject, data: bytes) -> None:
     if version.count("/") > 1:
         raise _unrecognized(served, f"unexpected GroupVersion string: {version}", data)
     if served.is_custom:
-        _check_custom_kind(served, obj, data)
+        custom_version, expected = obj.get("apiVersion") or "", served.kind.api_version
+        if not obj.get("kind"):
+            shown = data.decode(errors="replace")
+            raise _unrecognized(served, f"Object 'Kind' is missing in '{shown}'", data)
+        if custom_version != expected:
+            raise _other_version(custom_version, expected)
         return
     given = Kind.of(version or kind.api_version, obj.get("kind") or kind.kind)
     if given != kind:
         raise _other_kind(served, given)
     obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
-
-
-def _check_custom_kind(served: Served, obj: KubeObject, data: bytes) -> None:
-    version, expected = obj.get("apiVersion") or "", served.kind.api_version
-    if not obj.get("kind"):
-        shown = data.decode(errors="replace")
-        raise _unrecognized(served, f"Object 'Kind' is missing in '{shown}'", data)
-    if version != expected:
-        raise _other_version(version, expected)
 
 
 def _other_version(given: str, expected: str) -> api_errors.StatusError:
@@ -233,7 +234,7 @@ def _other_kind(served: Served, given: Kind) -> api_errors.StatusError:
     is_apart = kind.group in _SEPARATE_SERVER_GROUPS and given.group != kind.group
     if is_apart or catalog.find(given) is None:
         why = (
-            f"no kind {quoted(given.kind)} is registered for version {quoted(given.api_version)} "
+            f"no kind {quote(given.kind)} is registered for version {quote(given.api_version)} "
             'in scheme "pkg/runtime/scheme.go:111"'
         )
     elif (given.group, given.kind) == (kind.group, kind.kind):
@@ -241,29 +242,25 @@ def _other_kind(served: Served, given: Kind) -> api_errors.StatusError:
     else:
         source, goal = f"{given.version}.{given.kind}", internal_type(served)
         why = f"converting ({source}) to ({goal}): unknown conversion"
-    subject = f"{given.kind} in version {quoted(given.version)}"
+    subject = f"{given.kind} in version {quote(given.version)}"
     return api_errors.bad_request(f"{subject} cannot be handled as a {kind.kind}: {why}")
-
-
-def _cannot_be_handled(served: Served, why: str) -> api_errors.StatusError:
-    kind = served.kind
-    subject = f"{kind.kind} in version {quoted(kind.version)} cannot be handled as a {kind.kind}"
-    return api_errors.bad_request(f"{subject}: {why}")
 
 
 def _unrecognized(served: Served, why: str, data: bytes) -> api_errors.StatusError:
     text = f"the object provided is unrecognized (must be of type {served.kind.kind}): {why}"
-    return api_errors.bad_request(f"{text} ({_summary(data)})")
-
-
-def _summary(data: bytes) -> str:
     if not data:
-        return "<empty>"
-    if data[:1] == b"{":
-        text = data.decode(errors="replace")
-        return f"{text[:_MAX_SHOWN_LENGTH]} ..." if len(text) > _MAX_SHOWN_LENGTH else text
-    shown = data.hex()
-    return f"{shown[:_MAX_SHOWN_LENGTH]} ..." if len(shown) > _MAX_SHOWN_LENGTH else shown
+        summary = "<empty>"
+    elif data[:1] == b"{":
+        summary_text = data.decode(errors="replace")
+        summary = (
+            f"{summary_text[:_MAX_SHOWN_LENGTH]} ..."
+            if len(summary_text) > _MAX_SHOWN_LENGTH
+            else summary_text
+        )
+    else:
+        shown = data.hex()
+        summary = f"{shown[:_MAX_SHOWN_LENGTH]} ..." if len(shown) > _MAX_SHOWN_LENGTH else shown
+    return api_errors.bad_request(f"{text} ({summary})")
 
 
 def _invalid_patch(shown: str, why: str) -> api_errors.StatusError:
@@ -286,7 +283,7 @@ def _without_directives(patch: Any) -> Any:
 
 
 def _check_patched_kind(served: Served, obj: KubeObject) -> None:
-    """Refuse a patch that makes another kind of an object."""
+    """Reject a patch that makes another kind of an object."""
     if served.is_custom:
         return
     kind = served.kind

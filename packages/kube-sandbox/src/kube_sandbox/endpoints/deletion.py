@@ -18,8 +18,8 @@ from kube_objects.times import format_time, parse_time
 from kube_sandbox import api_errors
 from kube_sandbox.admission.chain import AdmissionChain
 from kube_sandbox.endpoints.options import DeleteOptions
+from kube_sandbox.endpoints.stored_objects import StoredObjects
 from kube_sandbox.registry.kinds import Served
-from kube_sandbox.storage.stored_objects import StoredObjects
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 # Kinds whose deletion answers with the object that was.
@@ -89,7 +89,19 @@ class Deleter:
         if obj is None:
             raise api_errors.not_found(served.kind.group, served.plural, name)
         _check(served, obj, options)
-        if self._marked(served, obj, options, now):
+        # Let a kind do what it does itself.
+        mark = self._marks.get(served.bucket)
+        if mark is None:
+            marked = False
+        else:
+            if served.bucket == _NAMESPACES and "deletionTimestamp" not in obj["metadata"]:
+                _set_finalizers(obj, _finalizers(served, obj, options))
+                if options.orphan is False and FOREGROUND not in obj["metadata"].get(
+                    "finalizers", ()
+                ):
+                    obj["metadata"].setdefault("finalizers", []).append(FOREGROUND)
+            marked = mark(obj, now)
+        if marked:
             return Deleted(self._save(served, obj, options), is_gone=False)
         graceful, pending = _start_graceful_deletion(served, obj, options, now)
         if pending:
@@ -99,23 +111,16 @@ class Deleter:
             return self._end_gracefully(served, obj, options, wanted, graceful)
         if wanted:
             _set_finalizers(obj, wanted)
-            _mark_deleted(obj, now)
+            # Note that an object is to go.
+            metadata = obj["metadata"]
+            if "deletionTimestamp" not in metadata:
+                if metadata.get("generation"):
+                    metadata["generation"] += 1
+                metadata["deletionTimestamp"] = format_time(now)
+            metadata["deletionGracePeriodSeconds"] = 0
             return Deleted(self._save(served, obj, options), is_gone=False)
         gone = self._records.remove(served, obj, dry_run=options.dry_run)
         return Deleted(_answer(served, gone), is_gone=True)
-
-    def _marked(
-        self, served: Served, obj: KubeObject, options: DeleteOptions, now: datetime
-    ) -> bool:
-        """Let a kind do what it does itself; say whether that was all."""
-        mark = self._marks.get(served.bucket)
-        if mark is None:
-            return False
-        if served.bucket == _NAMESPACES and "deletionTimestamp" not in obj["metadata"]:
-            _set_finalizers(obj, _finalizers(served, obj, options))
-            if options.orphan is False and FOREGROUND not in obj["metadata"].get("finalizers", ()):
-                obj["metadata"].setdefault("finalizers", []).append(FOREGROUND)
-        return mark(obj, now)
 
     def _end_gracefully(
         self,
@@ -148,12 +153,20 @@ def _name(obj: KubeObject) -> str:
 
 
 def _check(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
-    """Refuse to delete another object than the one that is meant."""
+    """Reject to delete another object than the one that is meant."""
     metadata, kind = obj["metadata"], served.kind
     uid, version = metadata["uid"], metadata["resourceVersion"]
     group = kind.group if served.storage_group is None else served.storage_group
     if served.bucket in _CHECK_OWN_PRECONDITIONS:
-        _check_own_preconditions(served, obj, options)
+        # These kinds check preconditions themselves, with words of their own.
+        for what, wanted, actual in (
+            ("UID", options.uid, uid),
+            ("ResourceVersion", options.version, version),
+        ):
+            if wanted is not None and wanted != actual:
+                why = f"{what} in precondition: {wanted}, {what} in object meta: {actual}"
+                text = f"Precondition failed: {why}"
+                raise api_errors.conflict(kind.group, served.plural, _name(obj), text)
     if options.uid is not None and options.uid != uid:
         why = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid})."
@@ -166,19 +179,6 @@ def _check(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
             f"ResourceVersion in record ({version}). The object might have been modified"
         )
         raise api_errors.conflict(group, kind.kind, _name(obj), why)
-
-
-def _check_own_preconditions(served: Served, obj: KubeObject, options: DeleteOptions) -> None:
-    """Refuse as kinds do that look at preconditions themselves."""
-    metadata = obj["metadata"]
-    for what, wanted, actual in (
-        ("UID", options.uid, metadata["uid"]),
-        ("ResourceVersion", options.version, metadata["resourceVersion"]),
-    ):
-        if wanted is not None and wanted != actual:
-            why = f"{what} in precondition: {wanted}, {what} in object meta: {actual}"
-            text = f"Precondition failed: {why}"
-            raise api_errors.conflict(served.kind.group, served.plural, _name(obj), text)
 
 
 def warnings(served: Served, options: DeleteOptions) -> list[str]:
@@ -207,22 +207,18 @@ def _start_graceful_deletion(
         metadata["deletionTimestamp"] = format_time(until)
         metadata["deletionGracePeriodSeconds"] = wanted
         return wanted, False
-    grace = _grace(obj, wanted)
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    if not spec.get("nodeName") or status.get("phase") in _FINISHED_PODS:
+        grace = 0
+    elif wanted is not None:
+        grace = wanted
+    else:
+        grace = spec.get("terminationGracePeriodSeconds", _POD_GRACE)
     metadata["deletionTimestamp"] = format_time(now + timedelta(seconds=grace))
     metadata["deletionGracePeriodSeconds"] = grace
     if metadata.get("generation"):
         metadata["generation"] += 1
     return grace, False
-
-
-def _grace(pod: KubeObject, wanted: int | None) -> int:
-    spec, status = pod.get("spec") or {}, pod.get("status") or {}
-    if not spec.get("nodeName") or status.get("phase") in _FINISHED_PODS:
-        return 0
-    if wanted is not None:
-        return wanted
-    found: int = spec.get("terminationGracePeriodSeconds", _POD_GRACE)
-    return found
 
 
 def _finalizers(served: Served, obj: KubeObject, options: DeleteOptions) -> list[str]:
@@ -231,28 +227,25 @@ def _finalizers(served: Served, obj: KubeObject, options: DeleteOptions) -> list
     kept = [each for each in present if each not in (ORPHAN, FOREGROUND)]
     if served.bucket in _UNCOLLECTED:
         return kept
-    if _orphans(present, options, by_default=served.bucket in _ORPHANING):
+    by_default = served.bucket in _ORPHANING
+    if options.orphan is not None:
+        orphans = options.orphan
+    elif options.propagation:
+        orphans = options.propagation == "Orphan"
+    else:
+        policies = _policies(present)
+        orphans = policies[0] == ORPHAN if policies else by_default
+    if orphans:
         kept.append(ORPHAN)
-    if _waits_for_dependents(present, options):
+    if options.orphan is not None:
+        waits_for_dependents = False
+    elif options.propagation:
+        waits_for_dependents = options.propagation == "Foreground"
+    else:
+        waits_for_dependents = _policies(present)[:1] == [FOREGROUND]
+    if waits_for_dependents:
         kept.append(FOREGROUND)
     return present if set(kept) == set(present) else kept
-
-
-def _orphans(present: list[str], options: DeleteOptions, *, by_default: bool) -> bool:
-    if options.orphan is not None:
-        return options.orphan
-    if options.propagation:
-        return options.propagation == "Orphan"
-    policies = _policies(present)
-    return policies[0] == ORPHAN if policies else by_default
-
-
-def _waits_for_dependents(present: list[str], options: DeleteOptions) -> bool:
-    if options.orphan is not None:
-        return False
-    if options.propagation:
-        return options.propagation == "Foreground"
-    return _policies(present)[:1] == [FOREGROUND]
 
 
 def _policies(present: list[str]) -> list[str]:
@@ -265,16 +258,6 @@ def _set_finalizers(obj: KubeObject, finalizers: list[str]) -> None:
         obj["metadata"]["finalizers"] = finalizers
     else:
         obj["metadata"].pop("finalizers", None)
-
-
-def _mark_deleted(obj: KubeObject, now: datetime) -> None:
-    """Note that an object is to go."""
-    metadata = obj["metadata"]
-    if "deletionTimestamp" not in metadata:
-        if metadata.get("generation"):
-            metadata["generation"] += 1
-        metadata["deletionTimestamp"] = format_time(now)
-    metadata["deletionGracePeriodSeconds"] = 0
 
 
 def _answer(served: Served, obj: KubeObject) -> KubeObject:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 import orjson
 
@@ -21,12 +20,14 @@ from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.validating_admission_policy import ValidatingAdmissionPolicies
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer
 from kube_sandbox.endpoints import deletion, protobuf
 from kube_sandbox.endpoints.decoding import BodyDecoder, parse_apply
 from kube_sandbox.endpoints.delete_collection import delete_collection
 from kube_sandbox.endpoints.deletion import Deleter
 from kube_sandbox.endpoints.go_json_errors import go_syntax_error
+from kube_sandbox.endpoints.interface import HTTPRequest, Stream
 from kube_sandbox.endpoints.negotiation import JSON
 from kube_sandbox.endpoints.options import (
     APPLY,
@@ -38,14 +39,13 @@ from kube_sandbox.endpoints.request_info import (
     Query,
     Request,
     Target,
-    UserInfo,
+    authorization_attributes,
     parse_target,
     verb_of,
 )
 from kube_sandbox.endpoints.responses import Response
 from kube_sandbox.endpoints.write import Writer, Written
 from kube_sandbox.endpoints.write_request import WriteRequest
-from kube_sandbox.http.interface import HTTPRequest, Stream
 from kube_sandbox.patch.json_patch import (
     JSON_PATCH,
     MERGE_PATCH,
@@ -90,162 +90,184 @@ class Handlers:
 class APIHandler:
     """Answers requests."""
 
-    def __init__(self, hands: Handlers) -> None:
-        self._hands = hands
+    def __init__(self, handlers: Handlers) -> None:
+        self._handlers = handlers
 
     def answer(self, call: HTTPRequest) -> Response | Stream:
-        """Answer a request; what is refused is raised."""
-        asker = self._hands.identify(call.headers)
-        note = self._hands.note
+        """Answer a request; what is rejected is raised."""
+        user = self._handlers.identify(call.headers)
+        note = self._handlers.note
         if note is None:
-            return self._answer(call, asker)
-        began = self._hands.clock()
+            return self._answer(call, user)
+        began = self._handlers.clock()
         try:
-            found = self._answer(call, asker)
+            found = self._answer(call, user)
         except api_errors.StatusError as error:
-            note(call, asker, error.code, began)
+            note(call, user, error.code, began)
             raise
-        note(call, asker, found.code if isinstance(found, Response) else 200, began)
+        note(call, user, found.code if isinstance(found, Response) else 200, began)
         return found
 
-    def _answer(self, call: HTTPRequest, asker: UserInfo) -> Response | Stream:
+    def _answer(self, call: HTTPRequest, user: UserInfo) -> Response | Stream:
         target = parse_target(call.path)
         served = self._find(target) if target is not None else None
         if target is None or served is None:
-            return self._document(call, asker)
+            self._handlers.access.check(user, Attributes(call.method.lower(), path=call.path))
+            document = self._handlers.documents(call)
+            if document is None:
+                raise _path_not_found(call.path)
+            return document
         with _deprecated(served):
             if served.is_custom:
                 call = replace(call, method="GET") if call.method == "HEAD" else call
-                target = _custom_target(served, target, call.method)
-            request = _request(call, target, asker)
-            self._hands.access.check(asker, Attributes.of(request))
-            _check_namespace(served, request, call.path)
+                # Refuse what no verb is, in the words that custom kinds have.
+                method = call.method
+                if method in ("PUT", "PATCH") and not target.name:
+                    raise api_errors.bad_request("name must be provided")
+                if method not in _METHODS:
+                    raise api_errors.method_not_supported(served.kind.group, served.plural, "")
+                if method == "POST" and not target.subresource:
+                    target = replace(target, name="")
+            request = _request(call, target, user)
+            self._handlers.access.check(user, authorization_attributes(request))
+            path = call.path
+            target = request.target
+            if target.namespace and not served.namespaced:
+                raise _path_not_found(path)
+            if target.subresource and target.subresource not in served.subresources:
+                if served.is_custom:
+                    raise api_errors.not_found(served.kind.group, served.plural, target.name)
+                raise _path_not_found(path)
+            if served.namespaced and not target.namespace and request.verb not in ("list", "watch"):
+                raise (
+                    _path_not_found(path)
+                    if target.name or served.is_custom
+                    else _method_not_allowed()
+                )
             found = self._dispatch(served, request)
         if served.deprecation:
             found.warnings = [served.deprecation, *found.warnings]
         return found
 
     def _find(self, target: Target) -> Served | None:
-        return self._hands.registry.find(target.group, target.version, target.plural)
-
-    def _document(self, call: HTTPRequest, asker: UserInfo) -> Response:
-        self._hands.access.check(asker, Attributes(call.method.lower(), path=call.path))
-        found = self._hands.documents(call)
-        if found is None:
-            raise _path_not_found(call.path)
-        return found
+        return self._handlers.registry.find(target.group, target.version, target.plural)
 
     def _dispatch(self, served: Served, request: Request) -> Response | Stream:
-        part, hands = request.target.subresource, self._hands
-        special = hands.specials.get(f"{served.bucket}/{part}") or hands.specials.get(part)
+        part, handlers = request.target.subresource, self._handlers
+        special = handlers.specials.get(f"{served.bucket}/{part}") or handlers.specials.get(part)
         if special is not None and (part or request.verb == "create"):
             return special(served, request)
         _check_verb(served, request)
         match request.verb:
             case "get":
-                return hands.reader.get(served, request)
+                return handlers.reader.get(served, request)
             case "list":
-                return hands.reader.list(served, request)
+                return handlers.reader.list(served, request)
             case "watch":
-                return hands.watch(served, request)
+                return handlers.watch(served, request)
             case "create":
-                return self._create(served, request)
+                write_request = WriteRequest.of(
+                    served,
+                    request,
+                    write_options(request.query, "CreateOptions"),
+                    self._handlers.clock(),
+                )
+                rendering = self._handlers.reader.rendering(served, request)
+                with _telling(write_request):
+                    obj = self._read(write_request, request)
+                    written = self._handlers.writer.create(write_request, obj)
+                    return rendering.one(201, written.value, write_request.warnings)
             case "update":
                 return self._update(served, request)
             case "patch":
-                return self._patch(served, request)
+                patch_type = request.content_type.split(";", 1)[0].strip()
+                check_patch_type(served, patch_type)
+                rendering = self._handlers.reader.rendering(served, request)
+                options = write_options(request.query, "PatchOptions", patch_type)
+                write_request = WriteRequest.of(served, request, options, self._handlers.clock())
+                with _telling(write_request):
+                    written = self.patched(write_request, patch_type, request.body)
+                    code = 201 if written.is_new else 200
+                    return rendering.one(code, written.value, write_request.warnings)
             case "delete":
                 return self._delete(served, request)
             case _:
-                return self._delete_many(served, request)
+                return delete_collection(
+                    handlers.reader, handlers.deleter, served, request, handlers.clock()
+                )
 
     # Writing
 
-    def _create(self, served: Served, request: Request) -> Response:
-        errand = WriteRequest.of(
-            served, request, write_options(request.query, "CreateOptions"), self._hands.clock()
-        )
-        rendering = self._hands.reader.rendering(served, request)
-        with _telling(errand):
-            obj = self._read(errand, request)
-            written = self._hands.writer.create(errand, obj)
-            return rendering.one(201, written.value, errand.warnings)
-
     def _update(self, served: Served, request: Request) -> Response:
-        rendering = self._hands.reader.rendering(served, request)
-        errand = WriteRequest.of(
-            served, request, write_options(request.query, "UpdateOptions"), self._hands.clock()
+        rendering = self._handlers.reader.rendering(served, request)
+        write_request = WriteRequest.of(
+            served, request, write_options(request.query, "UpdateOptions"), self._handlers.clock()
         )
-        with _telling(errand):
-            obj = self._read(errand, request)
-            written = self._hands.writer.update(errand, obj)
+        with _telling(write_request):
+            obj = self._read(write_request, request)
+            written = self._handlers.writer.update(write_request, obj)
             code = 201 if written.is_new else 200
-            return rendering.one(code, written.value, errand.warnings)
+            return rendering.one(code, written.value, write_request.warnings)
 
-    def _patch(self, served: Served, request: Request) -> Response:
-        patch_type = request.content_type.split(";", 1)[0].strip()
-        check_patch_type(served, patch_type)
-        rendering = self._hands.reader.rendering(served, request)
-        options = write_options(request.query, "PatchOptions", patch_type)
-        errand = WriteRequest.of(served, request, options, self._hands.clock())
-        with _telling(errand):
-            written = self.patched(errand, patch_type, request.body)
-            code = 201 if written.is_new else 200
-            return rendering.one(code, written.value, errand.warnings)
-
-    def patched(self, errand: WriteRequest, patch_type: str, body: bytes) -> Written:
+    def patched(self, write_request: WriteRequest, patch_type: str, body: bytes) -> Written:
         """Patch an object in one of the four ways."""
-        writer, checked = self._hands.writer, errand.options.validation != "Ignore"
+        writer, checked = self._handlers.writer, write_request.options.validation != "Ignore"
         if patch_type == APPLY:
-            return writer.apply(errand, parse_apply(body))
-        writer.require(errand)  # before anything is said of the patch
-        patch = _parsed_patch(body, checked=checked)
+            return writer.apply(write_request, parse_apply(body))
+        writer.require(write_request)  # before anything is said of the patch
+        try:
+            patch = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            prefix = "error decoding patch: " if checked else ""
+            why = go_syntax_error(body) or str(error)
+            raise api_errors.bad_request(f"{prefix}{why}") from error
         if patch_type == JSON_PATCH:
-            return writer.patch(errand, lambda live: json_patch(live, patch, checked=checked))
+            return writer.patch(
+                write_request, lambda live: json_patch(live, patch, checked=checked)
+            )
         if patch_type == MERGE_PATCH:
-            return writer.patch(errand, lambda live: merge_patch(live, patch, checked=checked))
-        schema = errand.served.schema
-        return writer.patch(errand, lambda live: strategic_patch(live, patch, schema), patch)
+            return writer.patch(
+                write_request, lambda live: merge_patch(live, patch, checked=checked)
+            )
+        schema = write_request.served.schema
+        return writer.patch(write_request, lambda live: strategic_patch(live, patch, schema), patch)
 
-    def _read(self, errand: WriteRequest, request: Request) -> KubeObject:
-        obj, warnings = self._hands.bodies.read(
-            errand.served, request.body, request.content_type, errand.options.validation
+    def _read(self, write_request: WriteRequest, request: Request) -> KubeObject:
+        obj, warnings = self._handlers.bodies.read(
+            write_request.served,
+            request.body,
+            request.content_type,
+            write_request.options.validation,
         )
-        errand.warnings += warnings
+        write_request.warnings += warnings
         return obj
 
     # Deleting
 
     def _delete(self, served: Served, request: Request) -> Response:
-        rendering = self._hands.reader.rendering(served, request)
+        rendering = self._handlers.reader.rendering(served, request)
         options = delete_options(request.query, request.body)
-        target, now = request.target, self._hands.clock()
+        target, now = request.target, self._handlers.clock()
         warnings = deletion.warnings(served, options)
         try:
-            self._judge_deletion(served, request)
-            found = self._hands.deleter.delete(served, target.namespace, target.name, options, now)
+            if self._handlers.policies.are_any:
+                place = (request.target.namespace, request.target.name)
+                live = self._handlers.writer.stored.find(served, *place)
+                if live is not None:
+                    self._handlers.policies.judge(
+                        AdmissionAttributes("DELETE", served, *place, "", None, live, request.asker)
+                    )
+            found = self._handlers.deleter.delete(
+                served, target.namespace, target.name, options, now
+            )
         except api_errors.StatusError as error:
             error.warnings = warnings
             raise
         code = 202 if not found.is_gone and options.orphan is False else 200
         return rendering.one(code, found.answer, warnings)
 
-    def _judge_deletion(self, served: Served, request: Request) -> None:
-        if not self._hands.policies.are_any:
-            return
-        place = (request.target.namespace, request.target.name)
-        live = self._hands.writer.stored.find(served, *place)
-        if live is not None:
-            self._hands.policies.judge(
-                AdmissionAttributes("DELETE", served, *place, "", None, live, request.asker)
-            )
 
-    def _delete_many(self, served: Served, request: Request) -> Response:
-        hands = self._hands
-        return delete_collection(hands.reader, hands.deleter, served, request, hands.clock())
-
-
-def _request(call: HTTPRequest, target: Target, asker: UserInfo) -> Request:
+def _request(call: HTTPRequest, target: Target, user: UserInfo) -> Request:
     query, headers = Query.parse(call.query), call.headers
     content_type, body = headers.get("Content-Type", ""), call.body
     if content_type.startswith(protobuf.MEDIA_TYPE) and body:
@@ -255,7 +277,7 @@ def _request(call: HTTPRequest, target: Target, asker: UserInfo) -> Request:
         verb_of(call.method, target, query),
         target,
         query,
-        asker,
+        user,
         headers.get("Accept", ""),
         content_type,
         headers.get("User-Agent", ""),
@@ -264,41 +286,18 @@ def _request(call: HTTPRequest, target: Target, asker: UserInfo) -> Request:
 
 
 @contextmanager
-def _telling(errand: WriteRequest) -> Iterator[None]:
-    """Have those who are refused know what they would if they were not."""
+def _telling(write_request: WriteRequest) -> Iterator[None]:
+    """Attach warnings to an error that rejects the request."""
     try:
         yield
     except api_errors.StatusError as error:
-        error.warnings = errand.warnings
+        error.warnings = write_request.warnings
         raise
-
-
-def _check_namespace(served: Served, request: Request, path: str) -> None:
-    target = request.target
-    if target.namespace and not served.namespaced:
-        raise _path_not_found(path)
-    if target.subresource and target.subresource not in served.subresources:
-        if served.is_custom:
-            raise api_errors.not_found(served.kind.group, served.plural, target.name)
-        raise _path_not_found(path)
-    if served.namespaced and not target.namespace and request.verb not in ("list", "watch"):
-        raise _path_not_found(path) if target.name or served.is_custom else _method_not_allowed()
-
-
-def _custom_target(served: Served, target: Target, method: str) -> Target:
-    """Refuse what no verb is, in the words that custom kinds have; a POST needs no name."""
-    if method in ("PUT", "PATCH") and not target.name:
-        raise api_errors.bad_request("name must be provided")
-    if method not in _METHODS:
-        raise api_errors.method_not_supported(served.kind.group, served.plural, "")
-    if method == "POST" and not target.subresource:
-        return replace(target, name="")
-    return target
 
 
 @contextmanager
 def _deprecated(served: Served) -> Iterator[None]:
-    """Tell whoever uses a version that goes, also if it is refused."""
+    """Warn of a deprecated version, also if the request is rejected."""
     try:
         yield
     except api_errors.StatusError as error:
@@ -311,7 +310,7 @@ def _deprecated(served: Served) -> Iterator[None]:
 
 
 def _path_not_found(path: str) -> api_errors.StatusError:
-    """Say that nothing is served at a path; below the built-in groups it is said in JSON."""
+    """Return 404 for a path; in JSON below the built-in groups, in plain text elsewhere."""
     match path.split("/", 3):
         case [_, "api", _, *_]:
             return _resource_not_found()
@@ -341,12 +340,3 @@ def _check_verb(served: Served, request: Request) -> None:
 def _method_not_allowed() -> api_errors.StatusError:
     text = "the server does not allow this method on the requested resource"
     return api_errors.StatusError(405, "MethodNotAllowed", text, {})
-
-
-def _parsed_patch(body: bytes, *, checked: bool) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        prefix = "error decoding patch: " if checked else ""
-        why = go_syntax_error(body) or str(error)
-        raise api_errors.bad_request(f"{prefix}{why}") from error

@@ -1,7 +1,7 @@
 """
 In which form an answer is wanted: the object, its metadata alone, or a table.
 
-Only JSON is spoken (and YAML, to whoever asks for nothing else); the forms are parameters of the
+Only JSON is spoken (and YAML, to the client for nothing else); the forms are parameters of the
 media type, as in `application/json;as=Table;v=v1;g=meta.k8s.io`.
 
 Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go
@@ -50,30 +50,34 @@ def negotiate(accept: str, *, is_custom: bool = True, is_list: bool = False) -> 
     """Choose the first form that can be given; raise if there is none."""
     if accept in _ANY:
         return PLAIN
-    if not is_custom and not _is_known(accept):
-        raise _unknown(is_list=is_list)
-    for clause in _by_preference(accept):
-        form = _form(clause)
+    if not is_custom:
+        types = {each.split(";", 1)[0].strip() for each in accept.split(",")}
+        if types.isdisjoint({*_ANY, *ACCEPTED}):
+            message = ", ".join((*ACCEPTED, *_STREAMED) if is_list else ACCEPTED)
+            text = f"406: Not Acceptable\n\nAvailable representations: {message}"
+            raise StatusError(406, "NotAcceptable", text, {})
+    clauses = [[part.strip() for part in each.split(";")] for each in accept.split(",")]
+    for clause in sorted(clauses, key=_quality, reverse=True):
+        media_type, *parts = clause
+        if media_type not in _ANY and media_type != YAML:
+            form: Form | None = None
+        else:
+            said = dict(part.split("=", 1) for part in parts if "=" in part)
+            written = YAML if media_type == YAML else JSON
+            wanted = said.get("as")
+            if wanted is None:
+                form = Form(media_type=written)
+            elif (
+                said.get("g") != _META_GROUP
+                or said.get("v") not in _META_VERSIONS
+                or wanted not in set(Shape) - {Shape.OBJECT}
+            ):
+                form = None
+            else:
+                form = Form(Shape(wanted), written, said["v"])
         if form is not None:
             return form
     raise not_acceptable(ACCEPTED)
-
-
-def _is_known(accept: str) -> bool:
-    """Say whether any of the media types is spoken, in whatever form."""
-    types = {each.split(";", 1)[0].strip() for each in accept.split(",")}
-    return not types.isdisjoint({*_ANY, *ACCEPTED})
-
-
-def _unknown(*, is_list: bool) -> StatusError:
-    told = ", ".join((*ACCEPTED, *_STREAMED) if is_list else ACCEPTED)
-    text = f"406: Not Acceptable\n\nAvailable representations: {told}"
-    return StatusError(406, "NotAcceptable", text, {})
-
-
-def _by_preference(accept: str) -> list[list[str]]:
-    clauses = [[part.strip() for part in each.split(";")] for each in accept.split(",")]
-    return sorted(clauses, key=_quality, reverse=True)
 
 
 def _quality(clause: list[str]) -> float:
@@ -84,19 +88,3 @@ def _quality(clause: list[str]) -> float:
             except ValueError:
                 return 0.0
     return 1.0
-
-
-def _form(clause: list[str]) -> Form | None:
-    media_type, *parts = clause
-    if media_type not in _ANY and media_type != YAML:
-        return None
-    said = dict(part.split("=", 1) for part in parts if "=" in part)
-    written = YAML if media_type == YAML else JSON
-    wanted = said.get("as")
-    if wanted is None:
-        return Form(media_type=written)
-    if said.get("g") != _META_GROUP or said.get("v") not in _META_VERSIONS:
-        return None
-    if wanted not in set(Shape) - {Shape.OBJECT}:
-        return None
-    return Form(Shape(wanted), written, said["v"])

@@ -14,9 +14,9 @@ import orjson
 from kube_sandbox.authentication.tokens import TokenIssuer
 from kube_sandbox.discovery.openapi import OpenAPIDocuments
 from kube_sandbox.discovery.resources import Discovery, Document
+from kube_sandbox.endpoints.interface import HTTPRequest
 from kube_sandbox.endpoints.request_info import Query
 from kube_sandbox.endpoints.responses import Response
-from kube_sandbox.http.interface import HTTPRequest
 from kube_sandbox.registry.builtin_resources import server_version
 
 _TEXT = "text/plain; charset=utf-8"
@@ -54,43 +54,37 @@ class NonResourceHandler:
             return Response(200, b"ok", _TEXT)
         if path == "/openapi/v2" and "protobuf" in call.headers.get("Accept", ""):
             return Response(200, _OPENAPI_V2_ENCODED, _OPENAPI_V2_PROTOBUF)
-        fixed = self._fixed(path)
+        match path:
+            case "/version":
+                fixed: object = server_version()
+            case "/openapi/v2":
+                fixed = _OPENAPI_V2
+            case "/openid/v1/jwks":
+                fixed = self._tokens.keys()
+            case "/.well-known/openid-configuration":
+                fixed = self._tokens.configuration(self._address)
+            case "/":
+                fixed = {"paths": ["/api", "/apis", "/healthz", _OPENAPI, "/version"]}
+            case _:
+                fixed = None
         if fixed is not None:
             return Response(200, orjson.dumps(fixed))
         accept, etag = call.headers.get("Accept", ""), call.headers.get("If-None-Match", "")
         found: Document | None
         if path.startswith(_OPENAPI):
-            found = self._openapi_document(path, Query.parse(call.query), accept, etag)
+            query = Query.parse(call.query)
+            if path == _OPENAPI:
+                found = self._openapi.index()
+            else:
+                name = path.removeprefix(f"{_OPENAPI}/")
+                found = self._openapi.find(
+                    name, self._clock(), wanted=query.get("hash"), accept=accept, etag=etag
+                )
         else:
             found = self._discovery.find(path, accept, etag)
-        return _answer(found) if found is not None else None
-
-    def _fixed(self, path: str) -> object:
-        match path:
-            case "/version":
-                return server_version()
-            case "/openapi/v2":
-                return _OPENAPI_V2
-            case "/openid/v1/jwks":
-                return self._tokens.keys()
-            case "/.well-known/openid-configuration":
-                return self._tokens.configuration(self._address)
-            case "/":
-                return {"paths": ["/api", "/apis", "/healthz", _OPENAPI, "/version"]}
-            case _:
-                return None
-
-    def _openapi_document(self, path: str, query: Query, accept: str, etag: str) -> Document | None:
-        if path == _OPENAPI:
-            return self._openapi.index()
-        name = path.removeprefix(f"{_OPENAPI}/")
-        return self._openapi.find(
-            name, self._clock(), wanted=query.get("hash"), accept=accept, etag=etag
-        )
-
-
-def _answer(document: Document) -> Response:
-    headers: Mapping[str, str] = document.headers
-    content_type = headers.get("Content-Type", "application/json")
-    rest = {key: value for key, value in headers.items() if key != "Content-Type"}
-    return Response(document.code, document.body, content_type, headers=rest)
+        if found is None:
+            return None
+        headers: Mapping[str, str] = found.headers
+        content_type = headers.get("Content-Type", "application/json")
+        rest = {key: value for key, value in headers.items() if key != "Content-Type"}
+        return Response(found.code, found.body, content_type, headers=rest)

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from kube_objects.go_text import quote
 from kube_sandbox.api_errors import bad_request
 from kube_sandbox.api_errors import invalid as invalid_object
 from kube_sandbox.endpoints.go_json_errors import go_syntax_error, go_type
@@ -21,7 +22,6 @@ from kube_sandbox.registry.field_errors import (
     forbidden,
     invalid,
     not_supported,
-    quoted,
     required,
     too_long,
 )
@@ -70,7 +70,12 @@ def write_options(query: Query, kind: str, patch_type: str = "") -> WriteOptions
         errors.append(required("fieldManager", "is required for apply patch"))
     if patch_type and patch_type != APPLY and force is not None:
         errors.append(forbidden("force", "may not be specified for non-apply patch"))
-    errors += _check_manager(manager)
+    if len(manager.encode()) > _MAX_MANAGER_LENGTH:
+        errors.append(too_long("fieldManager", _MAX_MANAGER_LENGTH))
+    for position, letter in enumerate(manager):
+        if not letter.isprintable():
+            text = f"invalid character U+{ord(letter):04X} (at position {position})"
+            errors.append(invalid("fieldManager", manager, text))
     dry_run, validation = query.all("dryRun"), query.get("fieldValidation")
     errors += _check_dry_run(dry_run)
     if validation not in _VALIDATIONS:
@@ -82,7 +87,21 @@ def write_options(query: Query, kind: str, patch_type: str = "") -> WriteOptions
 
 def delete_options(query: Query, body: bytes) -> DeleteOptions:
     """Read how to delete: from the body, or from parameters if there is none."""
-    given = _given(body) if body else _from_query(query)
+    if body:
+        given = _given(body)
+    else:
+        grace = query.get("gracePeriodSeconds")
+        try:
+            seconds = int(grace) if grace else None
+        except ValueError:
+            from_text = f'strconv.ParseInt: parsing "{grace}": invalid syntax'
+            raise bad_request(from_text) from None
+        given = {
+            "gracePeriodSeconds": seconds,
+            "orphanDependents": query.flag("orphanDependents"),
+            "propagationPolicy": query.get("propagationPolicy"),
+            "dryRun": query.all("dryRun"),
+        }
     preconditions = given.get("preconditions") or {}
     propagation, dry_run = given.get("propagationPolicy") or "", given.get("dryRun") or []
     orphan = given.get("orphanDependents")
@@ -120,36 +139,10 @@ def _given(body: bytes) -> dict[str, Any]:
     kind, version = found.get("kind") or "DeleteOptions", found.get("apiVersion") or "v1"
     if kind != "DeleteOptions":
         raise bad_request(
-            f"no kind {quoted(kind)} is registered for version {quoted(version)} in scheme "
+            f"no kind {quote(kind)} is registered for version {quote(version)} in scheme "
             '"pkg/runtime/scheme.go:111"'
         )
     return found
-
-
-def _from_query(query: Query) -> dict[str, Any]:
-    grace = query.get("gracePeriodSeconds")
-    try:
-        seconds = int(grace) if grace else None
-    except ValueError:
-        text = f'strconv.ParseInt: parsing "{grace}": invalid syntax'
-        raise bad_request(text) from None
-    return {
-        "gracePeriodSeconds": seconds,
-        "orphanDependents": query.flag("orphanDependents"),
-        "propagationPolicy": query.get("propagationPolicy"),
-        "dryRun": query.all("dryRun"),
-    }
-
-
-def _check_manager(manager: str) -> list[FieldError]:
-    errors = []
-    if len(manager.encode()) > _MAX_MANAGER_LENGTH:
-        errors.append(too_long("fieldManager", _MAX_MANAGER_LENGTH))
-    for position, letter in enumerate(manager):
-        if not letter.isprintable():
-            text = f"invalid character U+{ord(letter):04X} (at position {position})"
-            errors.append(invalid("fieldManager", manager, text))
-    return errors
 
 
 def _check_dry_run(values: list[str]) -> list[FieldError]:

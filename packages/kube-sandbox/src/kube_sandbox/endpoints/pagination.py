@@ -22,7 +22,7 @@ import orjson
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError, bad_request, expired
 from kube_sandbox.endpoints.go_json_errors import go_syntax_error, go_type
-from kube_sandbox.endpoints.resource_version import (
+from kube_sandbox.storage.resource_version import (
     EXACT,
     VersionOptions,
     parse_list_version,
@@ -97,7 +97,19 @@ def page(
     limit = 0 if asked.resource_version == "0" else max(asked.limit, 0)
     if matches is None and (not limit or len(records) <= limit):
         return Page(records, version)
-    chosen, seen = _chosen(records, limit, matches)
+    # What matches, up to the limit, and how many were looked at.
+    if matches is None:
+        chosen, seen = records[:limit], limit
+    else:
+        found = []
+        for index, record in enumerate(records):
+            if matches(record):
+                found.append(record)
+                if len(found) == limit:
+                    chosen, seen = found, index + 1
+                    break
+        else:
+            chosen, seen = found, len(records)
     if seen == len(records):
         return Page(chosen, version)
     # There may be more. Whether it matches is seen on the next page, which may be empty.
@@ -110,7 +122,27 @@ def page(
 def _listed(store: Store, scope: Scope, asked: VersionOptions) -> tuple[Sequence[Record], int]:
     if asked.token:
         start, version = decode(asked.token)
-        return _continued(store, scope, start, version)
+        continued_version: int = version
+        if continued_version == _LATEST or continued_version < 0:
+            continued_version, continued_records = (
+                store.version,
+                store.list(scope.bucket, scope.namespace),
+            )
+        else:
+            try:
+                continued_records = store.at(scope.bucket, continued_version, scope.namespace)
+            except StatusError:
+                raise TokenExpiredError(encode(start, _LATEST)) from None
+        prefix = f"{scope.namespace}/" if scope.namespace else ""
+        after_start = prefix + start
+        low, high = 0, len(continued_records)
+        while low < high:
+            middle = (low + high) // 2
+            if continued_records[middle].key < after_start:
+                low = middle + 1
+            else:
+                high = middle
+        return continued_records[low:], continued_version
     version = parse_list_version(asked.resource_version)
     is_exact = asked.match == EXACT or (not asked.match and asked.limit > 0 and version > 0)
     if is_exact and not (scope.name and asked.match != EXACT):
@@ -118,55 +150,13 @@ def _listed(store: Store, scope: Scope, asked: VersionOptions) -> tuple[Sequence
             records = store.at(scope.bucket, version, scope.namespace)
         except StatusError:
             raise expired(_TOO_OLD) from None
-        return _named(records, scope.name), version
+        return (
+            [record for record in records if record.name == scope.name] if scope.name else records
+        ), version
     if scope.name:
         found = store.get(scope.bucket, scope.namespace, scope.name)
         return [found] if found else [], store.version
     return store.list(scope.bucket, scope.namespace), store.version
-
-
-def _named(records: Sequence[Record], name: str) -> Sequence[Record]:
-    return [record for record in records if record.name == name] if name else records
-
-
-def _continued(
-    store: Store, scope: Scope, start: str, version: int
-) -> tuple[Sequence[Record], int]:
-    if version == _LATEST or version < 0:
-        version, records = store.version, store.list(scope.bucket, scope.namespace)
-    else:
-        try:
-            records = store.at(scope.bucket, version, scope.namespace)
-        except StatusError:
-            raise TokenExpiredError(encode(start, _LATEST)) from None
-    prefix = f"{scope.namespace}/" if scope.namespace else ""
-    return _after(records, prefix + start), version
-
-
-def _after(records: Sequence[Record], start: str) -> Sequence[Record]:
-    low, high = 0, len(records)
-    while low < high:
-        middle = (low + high) // 2
-        if records[middle].key < start:
-            low = middle + 1
-        else:
-            high = middle
-    return records[low:]
-
-
-def _chosen(
-    records: Sequence[Record], limit: int, matches: Callable[[Record], bool] | None
-) -> tuple[Sequence[Record], int]:
-    """Return what matches, up to the limit, and how many were looked at."""
-    if matches is None:
-        return records[:limit], limit
-    found = []
-    for index, record in enumerate(records):
-        if matches(record):
-            found.append(record)
-            if len(found) == limit:
-                return found, index + 1
-    return found, len(records)
 
 
 def encode(start: str, version: int) -> str:
@@ -177,7 +167,18 @@ def encode(start: str, version: int) -> str:
 
 def decode(token: str) -> tuple[str, int]:
     """Return where a token goes on and at which version, or raise 400."""
-    fields = _fields(_base64(token))
+    # Go skips line ends, and counts in bytes of the text as it is.
+    text = token.encode()
+    plain = bytearray()
+    for index, character in enumerate(text):
+        if character in b"\r\n":
+            continue
+        if character not in _ALPHABET:
+            raise _invalid_token(f"illegal base64 data at input byte {index}")
+        plain.append(character)
+    if len(plain) % 4 == 1:
+        raise _invalid_token(f"illegal base64 data at input byte {len(text) - 1}")
+    fields = _fields(urlsafe_b64decode(bytes(plain) + b"=" * (-len(plain) % 4)))
     if fields["v"] != _TOKEN_VERSION:
         raise _invalid_token(f"server does not recognize this encoded version {fields['v']}")
     version, start = fields["rv"], fields["start"]
@@ -193,21 +194,6 @@ def decode(token: str) -> tuple[str, int]:
 
 
 _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-
-
-def _base64(token: str) -> bytes:
-    # Go skips line ends, and counts in bytes of the text as it is.
-    text = token.encode()
-    plain = bytearray()
-    for index, character in enumerate(text):
-        if character in b"\r\n":
-            continue
-        if character not in _ALPHABET:
-            raise _invalid_token(f"illegal base64 data at input byte {index}")
-        plain.append(character)
-    if len(plain) % 4 == 1:
-        raise _invalid_token(f"illegal base64 data at input byte {len(text) - 1}")
-    return urlsafe_b64decode(bytes(plain) + b"=" * (-len(plain) % 4))
 
 
 _FIELDS: dict[str, tuple[type, str]] = {
@@ -232,24 +218,21 @@ def _fields(text: bytes) -> dict[str, Any]:
         raise _invalid_token(complaint)
     content = json.loads(text.decode(errors="replace"), parse_int=_integer, parse_float=_Number)
     if content is not None and not isinstance(content, dict):
-        told = f"json: cannot unmarshal {_type_of(content)} into Go value of type"
-        raise _invalid_token(f"{told} storage.continueToken")
+        message = f"json: cannot unmarshal {_type_of(content)} into Go value of type"
+        raise _invalid_token(f"{message} storage.continueToken")
     found: dict[str, Any] = {"v": "", "rv": 0, "start": ""}
     for given, value in (content or {}).items():
         name = given.lower()  # Go takes either case
         if name in found and value is not None:
-            found[name] = _typed(name, value)
+            type_, go_name = _FIELDS[name]
+            # Neither a bool nor such a number will do, though Python takes them for int and str.
+            if type(value) is type_:
+                found[name] = value
+            else:
+                number = f" {value}" if isinstance(value, _Number) and type_ is int else ""
+                message = f"json: cannot unmarshal {_type_of(value)}{number} into Go struct field"
+                raise _invalid_token(f"{message} continueToken.{name} of type {go_name}")
     return found
-
-
-def _typed(name: str, value: Any) -> Any:
-    type_, go_name = _FIELDS[name]
-    # Neither a bool nor such a number will do, though Python takes them for int and str.
-    if type(value) is type_:
-        return value
-    number = f" {value}" if isinstance(value, _Number) and type_ is int else ""
-    told = f"json: cannot unmarshal {_type_of(value)}{number} into Go struct field"
-    raise _invalid_token(f"{told} continueToken.{name} of type {go_name}")
 
 
 def _type_of(value: Any) -> str:

@@ -41,32 +41,32 @@ class _MalformedError(Exception):
 
 
 def decoded(body: bytes) -> KubeObject:
-    """Read a body; refuse one that is malformed or of a kind nobody knows."""
+    """Read a body; reject one that is malformed or of a kind nobody knows."""
     try:
-        api_version, kind, raw = _envelope(body)
-        name = _message_name(api_version, kind)
+        # Take apart what is around every object: its kind, and its content.
+        if not body.startswith(_MAGIC):
+            raise _MalformedError("it does not begin with k8s")
+        parts = {number: value for number, _, value in _fields(memoryview(body)[len(_MAGIC) :])}
+        envelope_kind = {
+            number: bytes(value).decode() for number, _, value in _fields(_view(parts.get(1)))
+        }
+        api_version, kind, raw = (
+            envelope_kind.get(1, ""),
+            envelope_kind.get(2, ""),
+            bytes(_view(parts.get(2))),
+        )
+        known = _known()
+        # Options have a kind in every group.
+        for package in (known["packages"].get(api_version), _META):
+            if f"{package}.{kind}" in known["messages"]:
+                name = f"{package}.{kind}"
+                break
+        else:
+            raise _MalformedError(f"there is no {kind} in {api_version}")
         content = _message(name, memoryview(raw))
     except (_MalformedError, ValueError, RecursionError) as error:
         raise api_errors.bad_request(f"the body is no object in protobuf: {error}") from None
     return {"apiVersion": api_version, "kind": kind, **content}
-
-
-def _envelope(body: bytes) -> tuple[str, str, bytes]:
-    """Take apart what is around every object: its kind, and its content."""
-    if not body.startswith(_MAGIC):
-        raise _MalformedError("it does not begin with k8s")
-    parts = {number: value for number, _, value in _fields(memoryview(body)[len(_MAGIC) :])}
-    kind = {number: bytes(value).decode() for number, _, value in _fields(_view(parts.get(1)))}
-    return kind.get(1, ""), kind.get(2, ""), bytes(_view(parts.get(2)))
-
-
-def _message_name(api_version: str, kind: str) -> str:
-    known = _known()
-    # Options have a kind in every group.
-    for package in (known["packages"].get(api_version), _META):
-        if f"{package}.{kind}" in known["messages"]:
-            return f"{package}.{kind}"
-    raise _MalformedError(f"there is no {kind} in {api_version}")
 
 
 def _message(name: str, view: memoryview) -> Any:
@@ -79,28 +79,24 @@ def _message(name: str, view: memoryview) -> Any:
     for number, wire, value in _fields(view):
         field = fields.get(str(number))
         if field is not None:
-            _put(found, field, wire, value)
+            # Add what a field says to the message it is in.
+            put_name, kind, many, is_zero_nothing = field
+            if many == "%":
+                entry = {number: (part, item) for number, part, item in _fields(_view(value))}
+                key = bytes(_view(entry.get(1, (0, b""))[1])).decode()
+                wire, item = entry.get(2, (_BYTES, memoryview(b"")))
+                found.setdefault(put_name, {})[key] = _value(kind, wire, item)
+            elif many == "*":
+                found.setdefault(put_name, []).append(_value(kind, wire, value))
+            elif not put_name:
+                found.update(_message(kind, _view(value)))
+            else:
+                read = _value(kind, wire, value)
+                if not is_zero_nothing or read or isinstance(read, dict):
+                    found[put_name] = read
     if "1" in fields and fields["1"][0] == "[]":
         return found.get("[]", [])
     return {key: value for key, value in found.items() if value is not None}
-
-
-def _put(found: dict[str, Any], field: Field, wire: int, value: Any) -> None:
-    """Add what a field says to the message it is in."""
-    name, kind, many, is_zero_nothing = field
-    if many == "%":
-        entry = {number: (part, item) for number, part, item in _fields(_view(value))}
-        key = bytes(_view(entry.get(1, (0, b""))[1])).decode()
-        wire, item = entry.get(2, (_BYTES, memoryview(b"")))
-        found.setdefault(name, {})[key] = _value(kind, wire, item)
-    elif many == "*":
-        found.setdefault(name, []).append(_value(kind, wire, value))
-    elif not name:
-        found.update(_message(kind, _view(value)))
-    else:
-        read = _value(kind, wire, value)
-        if not is_zero_nothing or read or isinstance(read, dict):
-            found[name] = read
 
 
 def _value(kind: str, wire: int, value: Any) -> Any:

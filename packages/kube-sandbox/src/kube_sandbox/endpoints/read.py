@@ -11,22 +11,22 @@ from datetime import datetime
 from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
+from kube_sandbox.endpoints.list_options import validate_options
 from kube_sandbox.endpoints.negotiation import Form, negotiate
 from kube_sandbox.endpoints.pagination import Page, Scope, page
 from kube_sandbox.endpoints.request_info import Query, Request
-from kube_sandbox.endpoints.resource_version import (
-    VersionOptions,
-    parse_list_version,
-    parse_version,
-    require_version,
-    validate_options,
-)
 from kube_sandbox.endpoints.responses import Rendering, Response
+from kube_sandbox.endpoints.stored_objects import StoredObjects
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.registry.selectable_fields import CustomFields
 from kube_sandbox.registry.selectors import FieldSelector, parse_fields, parse_labels
 from kube_sandbox.storage.records import Record
-from kube_sandbox.storage.stored_objects import StoredObjects
+from kube_sandbox.storage.resource_version import (
+    VersionOptions,
+    parse_list_version,
+    parse_version,
+    require_version,
+)
 
 _SYNTAX = "invalid selector"
 
@@ -42,11 +42,11 @@ class Selected:
 
     @property
     def is_all(self) -> bool:
-        """Say whether nothing but their place is asked of objects."""
+        """Return whether nothing but their place is asked of objects."""
         return not self.labels.requirements and not self.fields.requirements
 
     def matches(self, record: Record) -> bool:
-        """Say whether an object is meant."""
+        """Return whether an object is meant."""
         scope = self.scope
         if scope.namespace and record.namespace != scope.namespace:
             return False
@@ -105,7 +105,9 @@ class Reader:
         """Read which objects are meant; a name in the path is as good as one in a selector."""
         query, target = request.query, request.target
         labels = parse_labels(query.get("labelSelector"))
-        fields = _fields(served, query.get("fieldSelector"))
+        text = query.get("fieldSelector")
+        custom = CustomFields(served.namespaced, served.selectable) if served.is_custom else None
+        fields = parse_fields(text, served.kind, custom=custom)
         name = target.name or fields.name or ""
         if target.name and fields.requirements and fields.name != target.name:
             raise api_errors.bad_request("fieldSelector metadata.name doesn't match requested name")
@@ -136,8 +138,8 @@ def number_of(text: str) -> int:
     try:
         return int(text) if text else 0
     except ValueError:
-        told = f'strconv.ParseInt: parsing "{text}": invalid syntax'
-        raise api_errors.bad_request(told) from None
+        message = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+        raise api_errors.bad_request(message) from None
 
 
 def version_options_of(query: Query, *, watch: bool = False) -> VersionOptions:
@@ -153,8 +155,3 @@ def version_options_of(query: Query, *, watch: bool = False) -> VersionOptions:
             watch,
         )
     )
-
-
-def _fields(served: Served, text: str) -> FieldSelector:
-    custom = CustomFields(served.namespaced, served.selectable) if served.is_custom else None
-    return parse_fields(text, served.kind, custom=custom)

@@ -8,27 +8,20 @@ Follows kubernetes 1.35 k8s.io/apiserver/pkg/endpoints/request/requestinfo.go
 RequestInfoFactory.NewRequestInfo.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
 from kube_sandbox.api_errors import StatusError
+from kube_sandbox.authentication.user_info import UserInfo
+from kube_sandbox.authorization.rbac import Attributes
 
 _NAMED = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _UNNAMED = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 # What follows a namespace's name when it is the namespace itself that is meant.
 _OF_NAMESPACES = frozenset(("status", "finalize"))
+# A list or watch that selects one name is authorized as if it named the object.
+_WITHOUT_NAME = frozenset(("list", "watch", "deletecollection"))
 _FALSE = frozenset(("false", "0"))
-
-
-@dataclass(frozen=True, slots=True)
-class UserInfo:
-    """Who asks; `is_master` may do everything."""
-
-    user: str
-    groups: tuple[str, ...] = ()
-    uid: str = ""
-    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +102,7 @@ def _target(group: str, version: str, rest: list[str]) -> Target | None:
 
 
 def verb_of(method: str, target: Target, query: Query) -> str:
-    """Say what is to be done."""
+    """Return what is to be done."""
     if method == "GET" and query.flag("watch"):
         return "watch"
     if target.name and target.subresource and method == "POST":
@@ -119,3 +112,19 @@ def verb_of(method: str, target: Target, query: Query) -> str:
         text = "the server does not allow this method on the requested resource"
         raise StatusError(405, "MethodNotAllowed", text, {})
     return verb
+
+
+def authorization_attributes(request: Request) -> Attributes:
+    """Return what a request for a resource needs permission for."""
+    target = request.target
+    name, namespace = target.name, target.namespace
+    if not name and request.verb in _WITHOUT_NAME:
+        for term in request.query.get("fieldSelector").split(","):
+            field, _, value = term.partition("=")
+            if field.strip() == "metadata.name":
+                name = value.lstrip("=")
+                break
+    if (target.group, target.plural) == ("", "namespaces"):
+        namespace = target.name  # a namespace counts as being in itself
+    verb = request.verb
+    return Attributes(verb, target.group, target.plural, target.subresource, namespace, name)

@@ -8,18 +8,24 @@ transformResponseObject, doTransformObject.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.endpoints.negotiation import JSON, YAML, Form, Shape
+from kube_sandbox.endpoints.stored_objects import StoredObjects, dumped, head_length
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.builtin_resources import internal_type
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.storage.records import Record
-from kube_sandbox.storage.stored_objects import StoredObjects, dumped, head_length
 from kube_sandbox.tables.render import include_of, not_a_list, partial, partial_list, table
+
+if TYPE_CHECKING:
+    from kube_sandbox.endpoints import yaml_bodies
+else:
+    yaml_bodies = lazy_module("kube_sandbox.endpoints.yaml_bodies")
 
 
 @dataclass(slots=True)
@@ -61,7 +67,13 @@ class Rendering:
         if shape is Shape.METADATA:
             raise not_a_list("PartialObjectMetadata", self._go_type("List"), is_list=True)
         if shape is Shape.OBJECT and self.form.media_type == JSON:
-            return Response(200, self._joined(records, metadata))
+            joined_served, stored = self.served, self.records
+            values = [stored.value(joined_served, each) for each in records]
+            head = orjson.dumps(self._list_head(metadata))[:-1]
+            if not joined_served.is_custom:
+                # Items of a built-in kind do not name it.
+                values = [b"{" + each[head_length(each) :] for each in values]
+            return Response(200, head + b',"items":[' + b",".join(values) + b"]}")
         objects = [self.records.load(served, each) for each in records]
         if shape is Shape.TABLE:
             shown = self._table(objects, metadata)
@@ -83,15 +95,6 @@ class Rendering:
         if shape is Shape.OBJECT:
             return dumped(self.served, obj)
         return orjson.dumps(self._shaped(obj, headers=headers))
-
-    def _joined(self, records: Iterable[Record], metadata: dict[str, Any]) -> bytes:
-        served, stored = self.served, self.records
-        values = [stored.value(served, each) for each in records]
-        head = orjson.dumps(self._list_head(metadata))[:-1]
-        if not served.is_custom:
-            # Items of a built-in kind do not name it.
-            values = [b"{" + each[head_length(each) :] for each in values]
-        return head + b',"items":[' + b",".join(values) + b"]}"
 
     def _list_head(self, metadata: dict[str, Any]) -> KubeObject:
         served = self.served
@@ -130,8 +133,6 @@ class Rendering:
 
     def _answer(self, code: int, obj: KubeObject, warnings: Sequence[str]) -> Response:
         if self.form.media_type == YAML:
-            from kube_sandbox.endpoints import yaml_bodies  # noqa: PLC0415
-
             return Response(code, yaml_bodies.printed(obj), YAML, warnings)
         if self.form.shape is Shape.OBJECT:
             return Response(code, dumped(self.served, obj), warnings=warnings)

@@ -12,7 +12,6 @@ k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go ScaleREST.Upd
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
-from typing import Any
 
 import orjson
 
@@ -24,7 +23,7 @@ from kube_sandbox.apiextensions.customresource import scale_subresource as custo
 from kube_sandbox.endpoints.decoding import BodyDecoder, parse_apply
 from kube_sandbox.endpoints.go_json_errors import go_syntax_error
 from kube_sandbox.endpoints.negotiation import Shape, negotiate
-from kube_sandbox.endpoints.options import APPLY, WriteOptions, write_options
+from kube_sandbox.endpoints.options import APPLY, write_options
 from kube_sandbox.endpoints.request_info import Request
 from kube_sandbox.endpoints.responses import Response
 from kube_sandbox.endpoints.write import Writer
@@ -70,60 +69,80 @@ class ScaleHandler:
         options = write_options(
             request.query, _OPTIONS[request.verb], patch_type if request.verb == "patch" else ""
         )
-        errand = WriteRequest.of(_served(served), request, options, self._clock())
+        write_request = WriteRequest.of(
+            Served(_SCALE, served.plural, served.namespaced, _schema, BaseStrategy(KindOptions())),
+            request,
+            options,
+            self._clock(),
+        )
         try:
-            written = self._write(served, request, errand, patch_type)
+            written = self._write(served, request, write_request, patch_type)
         except api_errors.StatusError as error:
-            error.warnings = errand.warnings
+            error.warnings = write_request.warnings
             raise
         answer = _answer(_scale_of(served, written))
-        answer.warnings = errand.warnings
+        answer.warnings = write_request.warnings
         return answer
 
     def _write(
-        self, served: Served, request: Request, errand: WriteRequest, patch_type: str
+        self, served: Served, request: Request, write_request: WriteRequest, patch_type: str
     ) -> KubeObject:
         sent = None
         if request.verb == "update":
-            sent = self._sent(served, errand, request)
+            try:
+                sent, warnings = self._bodies.read(
+                    write_request.served,
+                    request.body,
+                    request.content_type,
+                    write_request.options.validation,
+                )
+            except api_errors.StatusError as error:
+                if served.is_custom and error.code == 400:
+                    error.message = _UNREGISTERED  # it cannot even say what is wrong
+                raise
+            write_request.warnings += warnings
+            check_identity(write_request, sent)
         live = self._live(served, request)
-        before = _to_be_written(served, live)
-        types = Types.of(errand.served.schema)
+        # The scale of an object with its managed fields.
+        before = _scale_of(served, live, writing=True)
+        if served.scale is not None and not custom_scaling.has_replicas(live, served.scale):
+            before["spec"]["replicas"] = _UNSET
+        managed = of_scale(live["metadata"].get("managedFields"), _paths(served))
+        if managed:
+            before["metadata"]["managedFields"] = managed
+        types = Types.of(write_request.served.schema)
         if sent is not None:
-            scale = updated(before, sent, types, errand.write)
+            scale = updated(before, sent, types, write_request.write)
         else:
-            scale = self._patched(errand, before, request.body, patch_type, types)
-            check_identity(errand, scale)
+            scale = self._patched(write_request, before, request.body, patch_type, types)
+            check_identity(write_request, scale)
         new = _with_scale(served, self._writer.stored.copy(live), scale)
-        whole = WriteRequest.of(served, request, errand.options, errand.now)
+        whole = WriteRequest.of(served, request, write_request.options, write_request.now)
         found = self._writer.replace(whole, new, live).value
-        errand.warnings += whole.warnings
+        write_request.warnings += whole.warnings
         return found
 
-    def _sent(self, served: Served, errand: WriteRequest, request: Request) -> KubeObject:
-        try:
-            scale, warnings = self._bodies.read(
-                errand.served, request.body, request.content_type, errand.options.validation
-            )
-        except api_errors.StatusError as error:
-            if served.is_custom and error.code == 400:
-                error.message = _UNREGISTERED  # it cannot even say what is wrong
-            raise
-        errand.warnings += warnings
-        check_identity(errand, scale)
-        return scale
-
     def _patched(
-        self, errand: WriteRequest, before: KubeObject, body: bytes, patch_type: str, types: Types
+        self,
+        write_request: WriteRequest,
+        before: KubeObject,
+        body: bytes,
+        patch_type: str,
+        types: Types,
     ) -> KubeObject:
-        scale = errand.served
+        scale = write_request.served
         if patch_type == APPLY:
             config = parse_apply(body)
-            force = errand.options.force
-            found = applied(before, config, types, errand.write, force=force)
+            force = write_request.options.force
+            found = applied(before, config, types, write_request.write, force=force)
             return self._bodies.normal(scale, found, config)
-        patch = _parsed(body, errand.options)
-        checked = errand.options.validation != "Ignore"
+        options = write_request.options
+        try:
+            patch = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            prefix = "" if options.validation == "Ignore" else "error decoding patch: "
+            raise api_errors.bad_request(f"{prefix}{go_syntax_error(body) or error}") from error
+        checked = write_request.options.validation != "Ignore"
         strategic = None
         if patch_type == JSON_PATCH:
             obj = json_patch(before, patch, checked=checked)
@@ -131,9 +150,11 @@ class ScaleHandler:
             obj = merge_patch(before, patch, checked=checked)
         else:
             obj, strategic = strategic_patch(before, patch, scale.schema), patch
-        obj, warnings = self._bodies.patched(scale, obj, errand.options.validation, strategic)
-        errand.warnings += warnings
-        return updated(before, obj, types, errand.write)
+        obj, warnings = self._bodies.patched(
+            scale, obj, write_request.options.validation, strategic
+        )
+        write_request.warnings += warnings
+        return updated(before, obj, types, write_request.write)
 
     def _live(self, served: Served, request: Request) -> KubeObject:
         target = request.target
@@ -141,11 +162,6 @@ class ScaleHandler:
         if live is None:
             raise api_errors.not_found(served.kind.group, served.plural, target.name)
         return live
-
-
-def _served(served: Served) -> Served:
-    """Return a scale as if it were served by itself."""
-    return Served(_SCALE, served.plural, served.namespaced, _schema, BaseStrategy(KindOptions()))
 
 
 @cache
@@ -172,17 +188,6 @@ def _scale_of(served: Served, obj: KubeObject, *, writing: bool = False) -> Kube
     return scale_subresource.scale_of(obj)
 
 
-def _to_be_written(served: Served, live: KubeObject) -> KubeObject:
-    """Return the scale of an object with its managed fields."""
-    scale = _scale_of(served, live, writing=True)
-    if served.scale is not None and not custom_scaling.has_replicas(live, served.scale):
-        scale["spec"]["replicas"] = _UNSET
-    managed = of_scale(live["metadata"].get("managedFields"), _paths(served))
-    if managed:
-        scale["metadata"]["managedFields"] = managed
-    return scale
-
-
 def _with_scale(served: Served, obj: KubeObject, scale: KubeObject) -> KubeObject:
     """Return an object with what its scale says."""
     metadata, replicas = scale.get("metadata") or {}, (scale.get("spec") or {}).get("replicas", 0)
@@ -191,7 +196,12 @@ def _with_scale(served: Served, obj: KubeObject, scale: KubeObject) -> KubeObjec
         errors = scale_subresource.check_scale(scale)
         if errors:
             raise api_errors.invalid(_SCALE.group, _SCALE.kind, obj["metadata"]["name"], errors)
-        _check_uid(served, obj, metadata.get("uid"))
+        uid = metadata.get("uid")
+        actual = obj["metadata"]["uid"]
+        if uid and uid != actual:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
+            kind = f"{served.plural}/scale"
+            raise api_errors.conflict(served.kind.group, kind, obj["metadata"]["name"], why)
         obj = scale_subresource.with_scale(obj, scale)
         obj["metadata"]["resourceVersion"] = metadata.get("resourceVersion", "")
     else:
@@ -206,14 +216,6 @@ def _with_scale(served: Served, obj: KubeObject, scale: KubeObject) -> KubeObjec
     return obj
 
 
-def _check_uid(served: Served, obj: KubeObject, uid: str | None) -> None:
-    actual = obj["metadata"]["uid"]
-    if uid and uid != actual:
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
-        kind = f"{served.plural}/scale"
-        raise api_errors.conflict(served.kind.group, kind, obj["metadata"]["name"], why)
-
-
 def _paths(served: Served) -> Paths:
     """Return where each version of a kind keeps its replicas."""
     if served.scale is None:
@@ -222,14 +224,6 @@ def _paths(served: Served) -> Paths:
     versions = getattr(served.strategy, "versions", {})
     group = served.kind.group
     return {f"{group}/{each}": path for each in versions} | {served.kind.api_version: path}
-
-
-def _parsed(body: bytes, options: WriteOptions) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        prefix = "" if options.validation == "Ignore" else "error decoding patch: "
-        raise api_errors.bad_request(f"{prefix}{go_syntax_error(body) or error}") from error
 
 
 def _answer(scale: KubeObject) -> Response:

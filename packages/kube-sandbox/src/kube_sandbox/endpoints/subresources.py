@@ -60,12 +60,15 @@ class SubresourceHandlers:
 
     def _finalize(self, served: Served, request: Request) -> Response:
         options = write_options(request.query, "UpdateOptions")
-        errand = WriteRequest.of(served, request, options, self._clock())
-        written = self._writer.update(errand, _body(request))
+        write_request = WriteRequest.of(served, request, options, self._clock())
+        written = self._writer.update(write_request, _body(request))
         return _answer(200, written.value)
 
     def _token(self, served: Served, request: Request) -> Response:
-        account = self._live(served, request)
+        target = request.target
+        account = self._stored.find(served, target.namespace, target.name)
+        if account is None:
+            raise api_errors.not_found(served.kind.group, served.plural, target.name)
         issued = self._tokens.issue(_body(request), account, self._clock(), self._new_uid())
         return _answer(201, issued)
 
@@ -75,13 +78,6 @@ class SubresourceHandlers:
             served.bucket, _body(request), namespace, request.asker, self._clock()
         )
         return _answer(201, answer)
-
-    def _live(self, served: Served, request: Request) -> KubeObject:
-        target = request.target
-        live = self._stored.find(served, target.namespace, target.name)
-        if live is None:
-            raise api_errors.not_found(served.kind.group, served.plural, target.name)
-        return live
 
 
 def _body(request: Request) -> Any:

@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from kube_objects.go_text import quote
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.times import format_time
 from kube_sandbox import api_errors
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.endpoints.options import WriteOptions, manager_or_agent
-from kube_sandbox.endpoints.request_info import Request, UserInfo
+from kube_sandbox.endpoints.request_info import Request
 from kube_sandbox.managedfields.manager import Types, Write
 from kube_sandbox.registry.builtin_resources import storage_key
-from kube_sandbox.registry.field_errors import quoted
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.registry.strategy import RequestContext
 
@@ -90,15 +91,15 @@ class WriteRequest:
         )
 
     def not_found(self) -> api_errors.StatusError:
-        """Say that the object is not there."""
+        """Return the error that the object is not there."""
         return api_errors.not_found(self.served.kind.group, self.served.plural, self.name)
 
     def conflict(self, why: str) -> api_errors.StatusError:
-        """Say that the object is not what it was taken for."""
+        """Return the error that the object is not what it was taken for."""
         return api_errors.conflict(self.served.kind.group, self.served.plural, self.name, why)
 
     def invalid(self, errors: list[Any], obj: KubeObject) -> api_errors.StatusError:
-        """Say what is wrong with the object, which is called what it says to be."""
+        """Return what is wrong with the object, which is called what it says to be."""
         served = self.served
         kind = served.kind
         if served.is_custom and obj.get("apiVersion") and obj.get("kind"):
@@ -119,10 +120,10 @@ def _types_of_other_versions(served: Served) -> Mapping[str, Types]:
     }
 
 
-def set_namespace(errand: WriteRequest, obj: KubeObject) -> None:
+def set_namespace(write_request: WriteRequest, obj: KubeObject) -> None:
     """See to it that an object says the namespace it is sent to."""
     metadata = obj["metadata"]
-    wanted = errand.namespace if errand.served.namespaced else ""
+    wanted = write_request.namespace if write_request.served.namespaced else ""
     given = metadata.get("namespace", "")
     if given == wanted:
         return
@@ -134,23 +135,23 @@ def set_namespace(errand: WriteRequest, obj: KubeObject) -> None:
         metadata["namespace"] = wanted
 
 
-def check_identity(errand: WriteRequest, obj: KubeObject) -> None:
+def check_identity(write_request: WriteRequest, obj: KubeObject) -> None:
     """See to it that an object says where it was sent to, and no other place."""
     obj.setdefault("metadata", {})
-    set_namespace(errand, obj)
-    check_name(errand, obj)
+    set_namespace(write_request, obj)
+    check_name(write_request, obj)
 
 
-def check_name(errand: WriteRequest, obj: KubeObject) -> None:
-    """Refuse an object that has another name than it was sent to."""
+def check_name(write_request: WriteRequest, obj: KubeObject) -> None:
+    """Reject an object that has another name than it was sent to."""
     name = obj["metadata"].get("name", "")
     if not name:
-        text = f"the name of the object ({errand.name} based on URL) was undeterminable"
+        text = f"the name of the object ({write_request.name} based on URL) was undeterminable"
         raise api_errors.bad_request(f"{text}: name must be provided")
-    if name != errand.name:
-        raise api_errors.bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({errand.name})"
-        )
+    if name != write_request.name:
+        url_name = write_request.name
+        message = f"the name of the object ({name}) does not match the name on the URL ({url_name})"
+        raise api_errors.bad_request(message)
 
 
 def version_of(obj: KubeObject) -> int:
@@ -158,26 +159,26 @@ def version_of(obj: KubeObject) -> int:
     text = obj["metadata"].get("resourceVersion") or "0"
     if not text.isascii() or not text.isdecimal():
         raise api_errors.StatusError(
-            500, "", f"strconv.ParseUint: parsing {quoted(text)}: invalid syntax"
+            500, "", f"strconv.ParseUint: parsing {quote(text)}: invalid syntax"
         )
     if len(text) > _MAX_VERSION_LENGTH:
         raise api_errors.StatusError(
-            500, "", f"strconv.ParseUint: parsing {quoted(text)}: value out of range"
+            500, "", f"strconv.ParseUint: parsing {quote(text)}: value out of range"
         )
     return int(text)
 
 
 def has_version(metadata: KubeObject) -> bool:
-    """Say whether an object names a version; what is no number is none."""
+    """Return whether an object names a version; what is no number is none."""
     text = metadata.get("resourceVersion") or ""
     return text.isascii() and text.isdecimal() and int(text) > 0
 
 
-def uid_mismatch(errand: WriteRequest, wanted: str, actual: str) -> str:
-    """Say that an object is another than the one that is meant."""
+def uid_mismatch(write_request: WriteRequest, wanted: str, actual: str) -> str:
+    """Return the error that an object is another than the one that is meant."""
     text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {actual}"
-    key = storage_key(errand.served, errand.namespace, errand.name)
-    if errand.options.dry_run:
+    key = storage_key(write_request.served, write_request.namespace, write_request.name)
+    if write_request.options.dry_run:
         key = key.removeprefix("/registry")
     code = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0"
     return f"{code}, AdditionalErrorMsg: {text}"

@@ -26,18 +26,7 @@ def parsed(data: bytes) -> Any:
     built = build(text, _LIMITS)
     if built.usable:
         return built.value
-    why = _syntax_error(text) or built.complaints[-1].problem.summary
-    text = f"error converting YAML to JSON: yaml: {why}"
-    raise api_errors.bad_request(f"error decoding YAML: {text}")
-
-
-def printed(obj: KubeObject) -> bytes:
-    """Return an object as YAML."""
-    return yaml.safe_dump(obj).encode()
-
-
-def _syntax_error(text: str) -> str:
-    """Say what is wrong with YAML, and in which line, as Go counts them; "" if it is YAML."""
+    # What is wrong with YAML, and in which line, as Go counts them.
     # The library in C has the words of Go's; it may not be there.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -49,7 +38,16 @@ def _syntax_error(text: str) -> str:
             line += 1
         if not line and error.context_mark is not None:
             line = error.context_mark.line
-        return f"line {line}: {error.problem}" if line else f"{error.problem}"
+        syntax_error = f"line {line}: {error.problem}" if line else f"{error.problem}"
     except yaml.YAMLError as error:
-        return " ".join(str(error).split())
-    return ""
+        syntax_error = " ".join(str(error).split())
+    else:
+        syntax_error = ""
+    why = syntax_error or built.complaints[-1].problem.summary
+    text = f"error converting YAML to JSON: yaml: {why}"
+    raise api_errors.bad_request(f"error decoding YAML: {text}")
+
+
+def printed(obj: KubeObject) -> bytes:
+    """Return an object as YAML."""
+    return yaml.safe_dump(obj).encode()

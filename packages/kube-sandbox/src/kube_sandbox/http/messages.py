@@ -80,7 +80,7 @@ class Head:
 
     @property
     def expects(self) -> bool:
-        """Say whether the client waits for leave to send its body."""
+        """Return whether the client waits for leave to send its body."""
         return self.is_current and self.headers.get("Expect").lower() == "100-continue"
 
 
@@ -112,11 +112,32 @@ class RequestParser:
     def next(self) -> ReceivedRequest | None:
         """Return the next request if all of it is there; raise if it never will be."""
         if self._head is None:
-            self._head = self._next_head()
+            buffer = self._buffer
+            while buffer.startswith(b"\r\n"):
+                del buffer[:2]  # some clients end a body with one too many
+            end = buffer.find(b"\r\n\r\n")
+            if end < 0 or end > _MAX_HEAD_BYTES:
+                if len(buffer) > _MAX_HEAD_BYTES:
+                    raise BadMessageError(431, "the head of the request is too long")
+                self._head = None
+            else:
+                next_head = parse_head(bytes(buffer[:end]))
+                del buffer[: end + 4]
+                if next_head.length is not None and next_head.length > self._largest:
+                    raise _too_large(self._largest)
+                self._head = next_head
             if self._head is None:
                 return None
         head = self._head
-        body = self._chunked() if head.length is None else self._measured(head.length)
+        if head.length is None:
+            body = self._chunked()
+        else:
+            length = head.length
+            if len(self._buffer) < length:
+                body = None
+            else:
+                body = bytes(self._buffer[:length])
+                del self._buffer[:length]
         if body is None:
             return None
         self._head, self._is_asked = None, False
@@ -129,32 +150,17 @@ class RequestParser:
         self._is_asked = True
         return True
 
-    def _next_head(self) -> Head | None:
-        buffer = self._buffer
-        while buffer.startswith(b"\r\n"):
-            del buffer[:2]  # some clients end a body with one too many
-        end = buffer.find(b"\r\n\r\n")
-        if end < 0 or end > _MAX_HEAD_BYTES:
-            if len(buffer) > _MAX_HEAD_BYTES:
-                raise BadMessageError(431, "the head of the request is too long")
-            return None
-        head = parse_head(bytes(buffer[:end]))
-        del buffer[: end + 4]
-        if head.length is not None and head.length > self._largest:
-            raise _too_large(self._largest)
-        return head
-
-    def _measured(self, length: int) -> bytes | None:
-        if len(self._buffer) < length:
-            return None
-        body = bytes(self._buffer[:length])
-        del self._buffer[:length]
-        return body
-
     def _chunked(self) -> bytes | None:
         buffer = self._buffer
         while (end := buffer.find(b"\r\n")) >= 0:
-            size = _chunk_size(bytes(buffer[:end]))
+            digits = bytes(buffer[:end]).partition(b";")[0].strip()
+            # `int` would take signs and underscores, too.
+            if not digits.isalnum() or len(digits) > 8:
+                raise BadMessageError(400, "a chunk does not begin with its size")
+            try:
+                size = int(digits, 16)
+            except ValueError:
+                raise BadMessageError(400, "a chunk does not begin with its size") from None
             if not size:
                 return self._ended(end + 2)
             if len(self._chunks) + size > self._largest:
@@ -191,17 +197,6 @@ def _too_large(largest: int) -> BadMessageError:
     return BadMessageError(413, f"limit is {largest}")
 
 
-def _chunk_size(line: bytes) -> int:
-    digits = line.partition(b";")[0].strip()
-    # `int` would take signs and underscores, too.
-    if not digits.isalnum() or len(digits) > 8:
-        raise BadMessageError(400, "a chunk does not begin with its size")
-    try:
-        return int(digits, 16)
-    except ValueError:
-        raise BadMessageError(400, "a chunk does not begin with its size") from None
-
-
 def parse_head(data: bytes) -> Head:
     """Read a request line and headers, without the empty line after them."""
     first, *lines = data.decode("latin-1").split("\r\n")
@@ -214,7 +209,15 @@ def parse_head(data: bytes) -> Head:
     if version not in ("HTTP/1.1", "HTTP/1.0"):
         raise BadMessageError(505, "only HTTP/1.1 is spoken here")
     headers = Headers([_header(line) for line in lines])
-    path, _, query = _origin(target).partition("?")
+    # The path and query of a target, which a proxy's client writes with the host.
+    if target.startswith("/"):
+        origin = target
+    else:
+        scheme, _, rest = target.partition("://")
+        if scheme.lower() not in ("http", "https"):
+            raise BadMessageError(400, "malformed target")
+        origin = f"/{rest.partition('/')[2]}"
+    path, _, query = origin.partition("?")
     is_current = version == "HTTP/1.1"
     connection = headers.get("Connection").lower()
     stays = "close" not in connection if is_current else "keep-alive" in connection
@@ -228,16 +231,6 @@ def _header(line: str) -> tuple[str, str]:
     if "\n" in value or "\r" in value or "\0" in value:
         raise BadMessageError(400, "malformed header")
     return name, value.strip(" \t")
-
-
-def _origin(target: str) -> str:
-    """Return the path and query of a target, which a proxy's client writes with the host."""
-    if target.startswith("/"):
-        return target
-    scheme, _, rest = target.partition("://")
-    if scheme.lower() not in ("http", "https"):
-        raise BadMessageError(400, "malformed target")
-    return f"/{rest.partition('/')[2]}"
 
 
 def _length(headers: Headers) -> int | None:

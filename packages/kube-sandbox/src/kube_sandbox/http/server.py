@@ -16,9 +16,8 @@ import orjson
 
 from kube_sandbox import api_errors
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import VersionNotReachedError
+from kube_sandbox.endpoints.interface import HTTPRequest, Service, Stream
 from kube_sandbox.endpoints.responses import Response
-from kube_sandbox.http.interface import HTTPRequest, Service, Stream
 from kube_sandbox.http.messages import (
     BadMessageError,
     Head,
@@ -26,6 +25,7 @@ from kube_sandbox.http.messages import (
     RequestParser,
     head_of,
 )
+from kube_sandbox.storage.resource_version import VersionNotReachedError
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +162,11 @@ class _Connection(asyncio.Protocol):
         except VersionNotReachedError as error:
             self._run(self._serve_later(call, head, error.version), head)
             return
-        self._give(found, head)
+        if isinstance(found, Response):
+            self._send(found, head)
+            self._end(head)
+        else:
+            self._run(self._send_stream(found, head), head)
 
     async def _serve_later(self, call: HTTPRequest, head: Head, version: int) -> None:
         await self._service.reached(version)
@@ -174,13 +178,6 @@ class _Connection(asyncio.Protocol):
             self._send(found, head)
         else:
             await self._send_stream(found, head)
-
-    def _give(self, found: Response | Stream, head: Head) -> None:
-        if isinstance(found, Response):
-            self._send(found, head)
-            self._end(head)
-        else:
-            self._run(self._send_stream(found, head), head)
 
     def _run(self, work: Coroutine[None, None, None], head: Head) -> None:
         """Do something that takes its time; other requests of this client wait meanwhile."""
@@ -262,7 +259,7 @@ def _answered(service: Service, call: HTTPRequest) -> Response | Stream:
 
 
 def refused(error: StatusError) -> Response:
-    """Return the answer to a request that is refused."""
+    """Return the answer to a request that is rejected."""
     if error.code == 404 and not error.reason:
         return Response(404, f"{error.message}\n".encode(), _TEXT, headers=error.headers)
     body = orjson.dumps(error.status())

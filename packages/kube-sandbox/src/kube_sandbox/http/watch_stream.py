@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from weakref import WeakSet
 
-from kube_sandbox.endpoints.resource_version import FRESHNESS_TIMEOUT
 from kube_sandbox.storage.records import Change
+from kube_sandbox.storage.resource_version import FRESHNESS_TIMEOUT
 from kube_sandbox.storage.store import Store
 from kube_sandbox.storage.watch import Watch
 
@@ -47,7 +47,13 @@ class WatchStream:
             lines = watch.take()
             if lines or watch.is_over:
                 return lines
-            await self._wait(watch)
+            timer = self._loop.call_at(watch.due, self._woken.set)
+            try:
+                await self._woken.wait()
+            finally:
+                timer.cancel()
+            if self._loop.time() >= watch.due:
+                watch.tick(self._loop.time())
 
     def close(self) -> None:
         """End the watch."""
@@ -58,15 +64,6 @@ class WatchStream:
         watch = self._begin()
         watch.wake = self._woken.set
         return watch
-
-    async def _wait(self, watch: Watch) -> None:
-        timer = self._loop.call_at(watch.due, self._woken.set)
-        try:
-            await self._woken.wait()
-        finally:
-            timer.cancel()
-        if self._loop.time() >= watch.due:
-            watch.tick(self._loop.time())
 
 
 class OpenWatches:

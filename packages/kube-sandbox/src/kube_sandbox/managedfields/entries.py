@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kube_objects.go_format import json_text
 from kube_objects.refs import KubeObject
 from kube_sandbox.managedfields import fieldset
-from kube_sandbox.managedfields.go_text import json_text
 from kube_sandbox.managedfields.updater import Identity, Owned, Owners
 
 APPLY = "Apply"
@@ -47,7 +47,7 @@ def empty_managed() -> Managed:
 
 
 def are_entries(value: Any) -> bool:
-    """Say whether somebody sent something like entries."""
+    """Return whether somebody sent something like entries."""
     return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 
@@ -58,7 +58,17 @@ def read(entries: Sequence[Entry] | None, *, is_foreign: bool = False) -> Manage
     known: dict[Identity, Entry] = {}
     for place, entry in enumerate(entries or ()):
         operation, version = entry.get("operation"), entry.get("apiVersion", "")
-        _check(entry, place)
+        if entry.get("operation") not in (APPLY, UPDATE):
+            raise MalformedEntryError("operation must be `Apply` or `Update`")
+        if not entry.get("apiVersion"):
+            raise MalformedEntryError("apiVersion must not be empty")
+        kind = entry.get("fieldsType", "")
+        if not kind:
+            raise MalformedEntryError(f"missing fieldsType in managed fields entry {place}")
+        if kind != _TYPE:
+            raise MalformedEntryError(
+                f'invalid fieldsType "{kind}" in managed fields entry {place}'
+            )
         identity = Identity(
             entry.get("manager", ""),
             str(operation),
@@ -75,30 +85,32 @@ def read(entries: Sequence[Entry] | None, *, is_foreign: bool = False) -> Manage
     return Managed(owners, times, known)
 
 
-def _check(entry: Entry, place: int) -> None:
-    if entry.get("operation") not in (APPLY, UPDATE):
-        raise MalformedEntryError("operation must be `Apply` or `Update`")
-    if not entry.get("apiVersion"):
-        raise MalformedEntryError("apiVersion must not be empty")
-    kind = entry.get("fieldsType", "")
-    if not kind:
-        raise MalformedEntryError(f"missing fieldsType in managed fields entry {place}")
-    if kind != _TYPE:
-        raise MalformedEntryError(f'invalid fieldsType "{kind}" in managed fields entry {place}')
-
-
 def encode_entries(managed: Managed) -> list[Entry]:
     """Return the entries, in their order."""
     found = [_entry(managed, identity, owned) for identity, owned in managed.owners.items()]
-    found.sort(key=_order)
+    found.sort(
+        key=lambda entry: (
+            entry["operation"],
+            entry.get("time") or "",
+            entry.get("manager", ""),
+            entry["apiVersion"],
+            entry.get("subresource", ""),
+        )
+    )
     return found
 
 
 def _entry(managed: Managed, identity: Identity, owned: Owned) -> Entry:
     time = managed.times.get(identity)
     before = managed.entries.get(identity)
-    if before is not None and before.get("time") == time and _is_unchanged(before, owned):
-        return before
+    if before is not None and before.get("time") == time:
+        if before["apiVersion"] != owned.version:
+            is_unchanged = False
+        else:
+            fields = before.get("fieldsV1")
+            is_unchanged = fields is owned.fields or fields == owned.fields
+        if is_unchanged:
+            return before
     found: Entry = {
         "manager": identity.manager,
         "operation": identity.operation,
@@ -109,23 +121,6 @@ def _entry(managed: Managed, identity: Identity, owned: Owned) -> Entry:
         "subresource": identity.subresource,
     }
     return {key: value for key, value in found.items() if value or key == "fieldsV1"}
-
-
-def _is_unchanged(entry: Entry, owned: Owned) -> bool:
-    if entry["apiVersion"] != owned.version:
-        return False
-    fields = entry.get("fieldsV1")
-    return fields is owned.fields or fields == owned.fields
-
-
-def _order(entry: Entry) -> tuple[str, str, str, str, str]:
-    return (
-        entry["operation"],
-        entry.get("time") or "",
-        entry.get("manager", ""),
-        entry["apiVersion"],
-        entry.get("subresource", ""),
-    )
 
 
 def identity_text(identity: Identity) -> str:

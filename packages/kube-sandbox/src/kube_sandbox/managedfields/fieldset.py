@@ -19,8 +19,9 @@ from typing import Any
 
 import orjson
 
-from kube_sandbox.managedfields.go_text import json_text, number
-from kube_sandbox.registry.field_errors import quoted
+from kube_objects.go_format import format_value, json_text, whole_floats_as_integers
+from kube_objects.go_numbers import format_double
+from kube_objects.go_text import quote
 
 FieldSet = dict[str, Any]
 
@@ -44,7 +45,7 @@ def of_names(paths: Iterable[tuple[str, ...]]) -> FieldSet:
 
 
 def is_member(node: FieldSet) -> bool:
-    """Say whether the path up to a step is in the set, given what the step leads to."""
+    """Return whether the path up to a step is in the set, given what the step leads to."""
     return not node or SELF in node
 
 
@@ -146,7 +147,7 @@ def _cut(one: FieldSet, other: FieldSet, *, is_self: bool) -> FieldSet | None:
 
 
 def includes(one: FieldSet, other: FieldSet) -> bool:
-    """Say whether every path of the other set is in this one."""
+    """Return whether every path of the other set is in this one."""
     for step, node in other.items():
         mine = one.get(step)
         if mine is None:
@@ -207,7 +208,17 @@ def _value_order(value: Any) -> tuple[Any, ...]:
     return (5,)
 
 
-def path_text(path: Iterable[str], number_text: Callable[[float], str] = number) -> str:
+def stored_number_text(number: float) -> str:
+    """Print a number of stored managed fields: JSON, which Go reads as a float64."""
+    return format_double(float(number))
+
+
+def applied_number_text(number: float) -> str:
+    """Print a number of an applied object: YAML, in which a whole number is an integer."""
+    return format_value(whole_floats_as_integers(number))
+
+
+def path_text(path: Iterable[str], number_text: Callable[[float], str] = stored_number_text) -> str:
     """
     Print a path as messages have it: `.spec.ports[port=80,protocol="TCP"].name`.
 
@@ -216,7 +227,7 @@ def path_text(path: Iterable[str], number_text: Callable[[float], str] = number)
     return "".join(step_text(step, number_text) for step in path)
 
 
-def step_text(step: str, number_text: Callable[[float], str] = number) -> str:
+def step_text(step: str, number_text: Callable[[float], str] = stored_number_text) -> str:
     """Print one step of a path."""
     prefix, rest = step[0], step[2:]
     if prefix == "f":
@@ -236,7 +247,7 @@ def _value_text(value: Any, number_text: Callable[[float], str]) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if isinstance(value, list):
         return f"[{','.join(_value_text(each, number_text) for each in value)}]"
     if isinstance(value, dict):
@@ -258,30 +269,27 @@ def _parsed(fields: dict[str, Any]) -> FieldSet | None:
         if key == SELF:
             found[SELF] = {}
             continue
-        step = _canonical(key)
+        # A step as it is written here, or `None` if nobody knows what it is.
+        if len(key) < 2:
+            raise MalformedFieldsError("key must be 2 characters long:")
+        if key[1] != ":":
+            raise MalformedFieldsError(f"missing colon: {key}")
+        prefix, rest = key[0], key[2:]
+        if prefix == "f":
+            step: str | None = key
+        elif prefix not in _PREFIXES:
+            step = None
+        else:
+            try:
+                value = orjson.loads(rest)
+            except orjson.JSONDecodeError as error:
+                raise MalformedFieldsError(f"parsing key as path element: {error}") from None
+            if (prefix == "k" and not isinstance(value, dict)) or (
+                prefix == "i" and type(value) is not int
+            ):
+                raise MalformedFieldsError(f"parsing key as path element: {rest}")
+            step = f"{prefix}:{json_text(value)}"
         if step is not None:
             below = _parsed(node) if isinstance(node, dict) else {}
             found[step] = {} if below is None else below
     return None if not found or found.keys() == {SELF} else found
-
-
-def _canonical(key: str) -> str | None:
-    """Return a step as it is written here, or `None` if nobody knows what it is."""
-    if len(key) < 2:
-        raise MalformedFieldsError("key must be 2 characters long:")
-    if key[1] != ":":
-        raise MalformedFieldsError(f"missing colon: {key}")
-    prefix, rest = key[0], key[2:]
-    if prefix == "f":
-        return key
-    if prefix not in _PREFIXES:
-        return None
-    try:
-        value = orjson.loads(rest)
-    except orjson.JSONDecodeError as error:
-        raise MalformedFieldsError(f"parsing key as path element: {error}") from None
-    if (prefix == "k" and not isinstance(value, dict)) or (
-        prefix == "i" and type(value) is not int
-    ):
-        raise MalformedFieldsError(f"parsing key as path element: {rest}")
-    return f"{prefix}:{json_text(value)}"

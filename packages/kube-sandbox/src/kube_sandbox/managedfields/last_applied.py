@@ -14,10 +14,10 @@ from typing import Any
 
 import orjson
 
+from kube_objects.go_format import json_text
 from kube_objects.refs import KubeObject
 from kube_sandbox.managedfields import fieldset
 from kube_sandbox.managedfields.fieldset import FieldSet
-from kube_sandbox.managedfields.go_text import json_text
 from kube_sandbox.managedfields.typed import compare, fields_of
 from kube_sandbox.managedfields.updater import UpdateContext
 from kube_sandbox.managedfields.validation import is_valid
@@ -29,8 +29,15 @@ _MAX_ANNOTATION_BYTES = 256 * 1024  # bytes of all annotations together
 
 def allowed(setting: UpdateContext, live: KubeObject) -> FieldSet:
     """Return the fields that were applied and are still as they were."""
-    config = _read(live)
-    if config is None or config.get("apiVersion") != setting.version:
+    text = _annotations(live).get(_ANNOTATION)
+    try:
+        config = orjson.loads(text) if text else None
+    except orjson.JSONDecodeError:
+        return {}
+    # An object without a kind is none.
+    if not isinstance(config, dict) or not config.get("kind"):
+        return {}
+    if config.get("apiVersion") != setting.version:
         return {}
     if not all(is_valid(each, setting.root, may_repeat=False) for each in (live, config)):
         return {}
@@ -39,16 +46,6 @@ def allowed(setting: UpdateContext, live: KubeObject) -> FieldSet:
     for changed in (found.modified, found.added, found.removed):
         fields = fieldset.difference(fields, changed)
     return fields
-
-
-def _read(live: KubeObject) -> KubeObject | None:
-    text = _annotations(live).get(_ANNOTATION)
-    try:
-        found = orjson.loads(text) if text else None
-    except orjson.JSONDecodeError:
-        return None
-    # An object without a kind is none.
-    return found if isinstance(found, dict) and found.get("kind") else None
 
 
 def _annotations(obj: KubeObject) -> dict[str, Any]:
@@ -61,16 +58,12 @@ def update_last_applied(obj: KubeObject, config: KubeObject) -> KubeObject:
     annotations = _annotations(obj)
     if not annotations.get(_ANNOTATION):
         return obj
-    found = {**annotations, _ANNOTATION: _text(config)}
-    size = sum(len(key.encode()) + len(value.encode()) for key, value in found.items())
-    if size > _MAX_ANNOTATION_BYTES:
-        del found[_ANNOTATION]
-    return {**obj, "metadata": {**obj["metadata"], "annotations": found}}
-
-
-def _text(config: KubeObject) -> str:
     metadata = dict(config.get("metadata") or {})
     if metadata.get("annotations"):
         rest = {key: text for key, text in metadata["annotations"].items() if key != _ANNOTATION}
         metadata["annotations"] = rest
-    return json_text({**config, "metadata": metadata}) + "\n"
+    found = {**annotations, _ANNOTATION: (json_text({**config, "metadata": metadata}) + "\n")}
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in found.items())
+    if size > _MAX_ANNOTATION_BYTES:
+        del found[_ANNOTATION]
+    return {**obj, "metadata": {**obj["metadata"], "annotations": found}}

@@ -140,16 +140,12 @@ def _updated(
         fields = fields if before is None else fieldset.union(before.fields, fields)
         owners[me] = Owned(fields, setting.version, is_applied=False)
         found.times[me] = time
-    return _capped(found)
-
-
-def _capped(managed: Managed) -> Managed:
-    """Put the oldest updates together, so that there are not too many."""
-    updaters = [each for each, owned in managed.owners.items() if not owned.is_applied]
+    # Put the oldest updates together, so that there are not too many.
+    updaters = [each for each, owned in found.owners.items() if not owned.is_applied]
     if len(updaters) <= _MAX_UPDATERS:
-        return managed
-    updaters.sort(key=lambda each: (managed.times.get(each) or "", identity_text(each)))
-    owners, times, count = managed.owners, managed.times, len(updaters)
+        return found
+    updaters.sort(key=lambda each: (found.times.get(each) or "", identity_text(each)))
+    owners, times, count = found.owners, found.times, len(updaters)
     first_of: dict[str, Identity] = {}
     for each in updaters:
         if count <= _MAX_UPDATERS:
@@ -167,7 +163,7 @@ def _capped(managed: Managed) -> Managed:
             del owners[each]
         times[bucket] = times.get(each)
         count -= 1
-    return managed
+    return found
 
 
 def applied(
@@ -182,14 +178,27 @@ def applied(
         managed = entries.read(_metadata(live or {}).get("managedFields"))
     except entries.MalformedEntryError as reason:
         raise _failure(f"failed to decode managed fields: {reason}") from None
-    _check_kind(config, write)
+    version, kind = config.get("apiVersion", ""), config.get("kind", "")
+    if version != write.api_version or (write.kind and kind != write.kind):
+        raise bad_request(f"invalid object type: {_kind_text(config)}")
+    if isinstance(_metadata(config).get("managedFields"), list):
+        raise bad_request("metadata.managedFields must be nil")
     setting = write.setting(types, APPLY)
     before = entries.without_managed_fields(live) if live is not None else {}
     is_stored = bool(managed.owners)
     try:
         if not is_stored and live is not None:
-            managed = _initial_owners(before, types, write)
-        _check_types(before, config, setting)
+            initial_setting = replace(write, manager=_BEFORE_APPLY).setting(types, UPDATE)
+            managed = _updated(
+                initial_setting, empty_object(before), before, entries.empty_managed(), write.time
+            )
+        root = setting.root
+        if not is_valid(config, root, may_repeat=False):
+            text = validation_message(config, root, may_repeat=False)
+            raise _failure(f"failed to create typed patch object ({_named(config)}): {text}")
+        if not is_valid(before, root, may_repeat=True):
+            text = validation_message(before, root, may_repeat=True)
+            raise _failure(f"failed to create typed live object ({_named(before)}): {text}")
         new, managed = _applied(setting, before, config, managed, force=force)
     except ConflictsError as found:
         raise conflicts.conflict_error(found.owners, is_stored=is_stored) from None
@@ -202,30 +211,6 @@ def applied(
     if write.manager == last_applied.MANAGER:
         new = last_applied.update_last_applied(new, config)
     return entries.stored(copy_value(new), managed)
-
-
-def _initial_owners(live: KubeObject, types: Types, write: Write) -> Managed:
-    """Return who owns what in an object of which nothing was noted so far."""
-    setting = replace(write, manager=_BEFORE_APPLY).setting(types, UPDATE)
-    return _updated(setting, empty_object(live), live, entries.empty_managed(), write.time)
-
-
-def _check_kind(config: KubeObject, write: Write) -> None:
-    version, kind = config.get("apiVersion", ""), config.get("kind", "")
-    if version != write.api_version or (write.kind and kind != write.kind):
-        raise bad_request(f"invalid object type: {_kind_text(config)}")
-    if isinstance(_metadata(config).get("managedFields"), list):
-        raise bad_request("metadata.managedFields must be nil")
-
-
-def _check_types(live: KubeObject, config: KubeObject, setting: UpdateContext) -> None:
-    root = setting.root
-    if not is_valid(config, root, may_repeat=False):
-        text = validation_message(config, root, may_repeat=False)
-        raise _failure(f"failed to create typed patch object ({_named(config)}): {text}")
-    if not is_valid(live, root, may_repeat=True):
-        text = validation_message(live, root, may_repeat=True)
-        raise _failure(f"failed to create typed live object ({_named(live)}): {text}")
 
 
 def _applied(

@@ -25,22 +25,37 @@ def _merged(live: Any, config: Any, atom: Atom | None) -> Any:
     if atom is None:
         return config
     if config is None:
-        return _merged_null(live, atom)
+        # Lay `null` over a value: it is no value for what is merged field by field.
+        if atom.map is not None:
+            return live if type(live) is dict and live and not atom.map.is_atomic else None
+        if atom.list is not None and not atom.scalar:
+            return live if type(live) is list and live and not atom.list.is_atomic else None
+        return None
     if type(live) is type(config) is dict and atom.map is not None and not atom.map.is_atomic:
         return _merged_maps(live, config, atom.map)
     granular = atom.list is not None and not atom.list.is_atomic
     if granular and type(live) is type(config) is list and live and atom.list is not None:
-        return _merged_lists(live, config, atom.list) if config else live
+        if not config:
+            return live
+        # Merge items of the same name.
+        kind = atom.list
+        before, known = _named(live, kind)
+        after, wanted = _named(config, kind)
+        if before == after and len(known) == len(before):
+            pairs = zip(live, config, strict=True)
+            items = [_merged(one, other, kind.element) for one, other in pairs]
+            unchanged = all(one is other for one, other in zip(live, items, strict=True))
+            return live if unchanged else items
+        found = _in_order(before, after, known, wanted)
+        return [
+            live[place]
+            if place is not None
+            else _merged(known[step], wanted[step], kind.element)
+            if step in known
+            else wanted[step]
+            for step, place in found
+        ]
     return live if is_same(live, config) else config
-
-
-def _merged_null(live: Any, atom: Atom) -> Any:
-    """Lay `null` over a value: it is no value for what is merged field by field."""
-    if atom.map is not None:
-        return live if type(live) is dict and live and not atom.map.is_atomic else None
-    if atom.list is not None and not atom.scalar:
-        return live if type(live) is list and live and not atom.list.is_atomic else None
-    return None
 
 
 def _merged_maps(live: KubeObject, config: KubeObject, kind: MapType) -> KubeObject:
@@ -56,26 +71,6 @@ def _merged_maps(live: KubeObject, config: KubeObject, kind: MapType) -> KubeObj
             found = dict(live)
         found[key] = value
     return live if found is None else found
-
-
-def _merged_lists(live: list[Any], config: list[Any], kind: ListType) -> list[Any]:
-    """Merge items of the same name; where the order differs it is the applied one's."""
-    before, known = _named(live, kind)
-    after, wanted = _named(config, kind)
-    if before == after and len(known) == len(before):
-        pairs = zip(live, config, strict=True)
-        items = [_merged(one, other, kind.element) for one, other in pairs]
-        unchanged = all(one is other for one, other in zip(live, items, strict=True))
-        return live if unchanged else items
-    found = _in_order(before, after, known, wanted)
-    return [
-        live[place]
-        if place is not None
-        else _merged(known[step], wanted[step], kind.element)
-        if step in known
-        else wanted[step]
-        for step, place in found
-    ]
 
 
 def _named(items: list[Any], kind: ListType) -> tuple[list[str], dict[str, Any]]:
@@ -141,33 +136,30 @@ def remove_fields(obj: KubeObject, fields: FieldSet, root: Atom) -> KubeObject:
 def _removed(value: Any, fields: FieldSet, atom: Atom) -> Any:
     """Take fields out; what has nothing left in it becomes `null`."""
     if type(value) is dict and atom.map is not None:
-        return None if atom.map.is_atomic else _removed_from_map(value, fields, atom.map)
+        if atom.map.is_atomic:
+            return None
+        kept: KubeObject = {}
+        for key, child in value.items():
+            inside = fields.get(f"f:{key}")
+            if inside is None:
+                kept[key] = child
+            elif not is_member(inside):
+                part = atom.map.fields.get(key) or atom.map.element
+                kept[key] = child if part is None else _removed(child, inside, part)
+        return kept or None
     if type(value) is list and atom.list is not None:
-        return None if atom.list.is_atomic else _removed_from_list(value, fields, atom.list)
+        if atom.list.is_atomic:
+            return None
+        kind = atom.list
+        found = []
+        for item in value:
+            below = fields.get(step_of(item, kind))
+            if below is None:
+                found.append(item)
+            elif not is_member(below):
+                found.append(_removed(item, below, kind.element))
+        return found or None
     return value if type(value) in atom.accepts else None
-
-
-def _removed_from_map(value: KubeObject, fields: FieldSet, kind: MapType) -> KubeObject | None:
-    found: KubeObject = {}
-    for key, child in value.items():
-        below = fields.get(f"f:{key}")
-        if below is None:
-            found[key] = child
-        elif not is_member(below):
-            atom = kind.fields.get(key) or kind.element
-            found[key] = child if atom is None else _removed(child, below, atom)
-    return found or None
-
-
-def _removed_from_list(value: list[Any], fields: FieldSet, kind: ListType) -> list[Any] | None:
-    found = []
-    for item in value:
-        below = fields.get(step_of(item, kind))
-        if below is None:
-            found.append(item)
-        elif not is_member(below):
-            found.append(_removed(item, below, kind.element))
-    return found or None
 
 
 def with_named_fields(fields: FieldSet, atom: Atom | None) -> FieldSet:
@@ -196,29 +188,25 @@ def lift_to_atomic(fields: FieldSet, atom: Atom | None) -> FieldSet:
     for step, node in fields.items():
         if not node:
             continue
-        inner = _in_step(node, _below(step, atom))
+        # What stands where a step leads, or `None` if the schema does not say.
+        if atom is None or step == SELF:
+            below: Atom | None = None
+        elif atom.map is not None:
+            below = (atom.map.fields.get(step[2:]) if step[0] == "f" else None) or atom.map.element
+        else:
+            below = atom.list.element if atom.list is not None else None
+        if below is None:
+            inner: FieldSet = node
+        elif below.map is not None:
+            if below.map.is_free:
+                inner = node
+            else:
+                inner = {} if below.map.is_atomic else lift_to_atomic(node, below)
+        elif below.scalar or below.list is None:
+            inner = node
+        else:
+            inner = {} if below.list.is_atomic else lift_to_atomic(node, below)
         if inner is not node:
             found = dict(fields) if found is None else found
             found[step] = inner
     return fields if found is None else found
-
-
-def _in_step(node: FieldSet, atom: Atom | None) -> FieldSet:
-    if atom is None:
-        return node
-    if atom.map is not None:
-        if atom.map.is_free:
-            return node
-        return {} if atom.map.is_atomic else lift_to_atomic(node, atom)
-    if atom.scalar or atom.list is None:
-        return node
-    return {} if atom.list.is_atomic else lift_to_atomic(node, atom)
-
-
-def _below(step: str, atom: Atom | None) -> Atom | None:
-    """Return what stands where a step leads, or `None` if the schema does not say."""
-    if atom is None or step == SELF:
-        return None
-    if atom.map is not None:
-        return (atom.map.fields.get(step[2:]) if step[0] == "f" else None) or atom.map.element
-    return atom.list.element if atom.list is not None else None

@@ -15,9 +15,9 @@ from typing import Any
 
 import orjson
 
+from kube_objects.go_format import json_text
 from kube_objects.refs import KubeObject
 from kube_sandbox.managedfields.fieldset import SELF, FieldSet
-from kube_sandbox.managedfields.go_text import json_text
 from kube_sandbox.managedfields.types import Atom, ListType, MapType
 
 _CONTAINERS = frozenset((dict, list))
@@ -44,7 +44,7 @@ class Comparison:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing differs."""
+        """Return whether nothing differs."""
         return not (self.removed or self.modified or self.added)
 
 
@@ -73,7 +73,7 @@ def step_of(item: Any, kind: ListType) -> str:
 
 
 def has_path_element(item: Any, kind: ListType) -> bool:
-    """Say whether there is a step that leads to an item."""
+    """Return whether there is a step that leads to an item."""
     if not kind.keys:
         return type(item) not in _UNSUPPORTED_ITEMS
     return type(item) is dict and any(key in item or default for key, _, default in kind.parts)
@@ -99,7 +99,14 @@ def _applied(value: Any, atom: Atom | None) -> FieldSet | None:
     if type(value) is dict and atom.map is not None:
         return None if atom.map.is_atomic or not value else _applied_map(value, atom.map)
     if type(value) is list and atom.list is not None:
-        return None if atom.list.is_atomic else _applied_list(value, atom.list)
+        if atom.list.is_atomic:
+            return None
+        kind = atom.list
+        found: FieldSet = {}
+        for step, items in steps_of(value, kind).items():
+            below = _applied(items[0], kind.element) if len(items) == 1 else None
+            found[step] = {SELF: {}, **below} if below else {}
+        return found
     return None
 
 
@@ -118,14 +125,6 @@ def _applied_map(value: KubeObject, kind: MapType) -> FieldSet:
             found[f"f:{key}"] = {SELF: {}, **below} if below else {}
         elif below:
             found[f"f:{key}"] = below
-    return found
-
-
-def _applied_list(value: list[Any], kind: ListType) -> FieldSet:
-    found: FieldSet = {}
-    for step, items in steps_of(value, kind).items():
-        below = _applied(items[0], kind.element) if len(items) == 1 else None
-        found[step] = {SELF: {}, **below} if below else {}
     return found
 
 
@@ -254,7 +253,7 @@ def _handler(value: Any, atom: Atom) -> str:
 
 
 def _is_surely_same(one: Any, other: Any) -> bool:
-    """Say whether two values are the same, where that can be said at once."""
+    """Return whether two values are the same, where that can be said at once."""
     if type(one) is not type(other) or one != other:
         return False
     if type(one) not in _CONTAINERS:
@@ -267,7 +266,7 @@ def _is_surely_same(one: Any, other: Any) -> bool:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Say whether two values are the same; a number is the same however it is written."""
+    """Return whether two values are the same; a number is the same however it is written."""
     if _is_surely_same(one, other):
         return True
     if type(one) is dict and type(other) is dict:

@@ -16,8 +16,8 @@ from typing import Any
 
 from kube_objects import structural_schema as schemas
 from kube_objects.builtins.catalog import catalog
+from kube_objects.go_format import json_text
 from kube_objects.schemas import Schema
-from kube_sandbox.managedfields.go_text import json_text
 
 _NUMERIC = frozenset((int, float))
 _STRING = frozenset((str,))
@@ -88,7 +88,15 @@ class _Source:
         kind = found.get("type", "")
         preserves = self.preserves or schemas.preserves_unknown(found)
         here = _Source(found, preserves, self.is_custom, self.is_root)
-        atom.scalar, atom.accepts = _scalar(found, kind)
+        if kind == "string":
+            plain = found.get("format", "") in ("", "byte")
+            atom.scalar, atom.accepts = ("string", _STRING) if plain else ("untyped", _ANY)
+        elif kind in ("integer", "number"):
+            atom.scalar, atom.accepts = "numeric", _NUMERIC
+        elif kind == "boolean":
+            atom.scalar, atom.accepts = "boolean", _BOOLEAN
+        else:
+            atom.scalar, atom.accepts = ("untyped", _ANY) if not kind else ("", _NONE)
         atom.map = here.map_type() if kind in ("object", "") and not _is_quantity(found) else None
         atom.list = here.list_type() if kind in ("array", "") and not _is_quantity(found) else None
 
@@ -109,14 +117,29 @@ class _Source:
         else:
             element = _FREE if other else None
         is_free = not named and element is not None and element.scalar == "untyped"
-        return MapType(named, element, _is_atomic_map(self.schema), is_free)
+        return MapType(
+            named, element, self.schema.get("x-kubernetes-map-type") == "atomic", is_free
+        )
 
     def list_type(self) -> ListType:
         """Return what a list here looks like."""
         items = schemas.items(self.schema)
         if items is None:
             return ListType(_WHOLE)
-        keys = _item_keys(self.schema)
+        # The fields that tell items apart: none for a set, `None` for an atomic list.
+        schema = self.schema
+        kind = schema.get("x-kubernetes-list-type")
+        if kind == "map":
+            keys: tuple[str, ...] | None = schemas.list_map_keys(schema)
+        elif kind is not None:
+            keys = () if kind == "set" else None
+        else:
+            # Some built-in lists only say how a strategic merge treats them.
+            if "merge" not in str(schema.get("x-kubernetes-patch-strategy", "")).split(","):
+                keys = None
+            else:
+                key = schema.get("x-kubernetes-patch-merge-key")
+                keys = (key,) if key else ()
         if keys is None:
             return ListType(self.part(items))
         parts = []
@@ -136,38 +159,9 @@ class _Source:
         return {"integer": 0, "number": 0, "boolean": False}.get(found.get("type", ""), "")
 
 
-def _scalar(schema: Schema, kind: str) -> tuple[str, frozenset[type]]:
-    if kind == "string":
-        plain = schema.get("format", "") in ("", "byte")
-        return ("string", _STRING) if plain else ("untyped", _ANY)
-    if kind in ("integer", "number"):
-        return "numeric", _NUMERIC
-    if kind == "boolean":
-        return "boolean", _BOOLEAN
-    return ("untyped", _ANY) if not kind else ("", _NONE)
-
-
 def _is_quantity(schema: Schema) -> bool:
     """Tell the type of quantities, which is published as a text or a number."""
     return {"type": "number"} in schema.get("oneOf", ())
-
-
-def _is_atomic_map(schema: Schema) -> bool:
-    return schema.get("x-kubernetes-map-type") == "atomic"
-
-
-def _item_keys(schema: Schema) -> tuple[str, ...] | None:
-    """Return the fields that tell items apart: none for a set, `None` for an atomic list."""
-    kind = schema.get("x-kubernetes-list-type")
-    if kind == "map":
-        return schemas.list_map_keys(schema)
-    if kind is not None:
-        return () if kind == "set" else None
-    # Some built-in lists only say how a strategic merge treats them.
-    if "merge" not in str(schema.get("x-kubernetes-patch-strategy", "")).split(","):
-        return None
-    key = schema.get("x-kubernetes-patch-merge-key")
-    return (key,) if key else ()
 
 
 def _text() -> Atom:

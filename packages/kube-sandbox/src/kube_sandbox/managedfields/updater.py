@@ -78,7 +78,7 @@ class UpdateContext:
     reset: FieldSet = field(default_factory=dict)
 
     def knows(self, version: str) -> bool:
-        """Say whether the kind is served at a version."""
+        """Return whether the kind is served at a version."""
         return version == self.version or version in self.others
 
     def type_at(self, version: str) -> Atom:
@@ -191,31 +191,25 @@ def _pruned(setting: UpdateContext, new: KubeObject, owners: Owners, last: Owned
     root = setting.type_at(last.version)
     mine = with_named_fields(last.fields, root)
     whole = _named(new, root)
-    kept = _with_owned(setting, new, remove_fields(new, mine, root), owners, {last.version: whole})
+    # Put back what somebody owns.
+    pruned: KubeObject = remove_fields(new, mine, root)
+    known = {last.version: whole}
+    owned_at: dict[str, FieldSet] = {}
+    for owned in owners.values():
+        fields = owned_at.get(owned.version, {})
+        owned_at[owned.version] = fieldset.union(fields, owned.fields)
+    for version in sorted(owned_at, key=lambda each: each not in known):
+        setting.check(new, version, f"{_PRUNING}{_OWNED} {version}: ")
+        with_root = setting.type_at(version)
+        fields = known[version] if version in known else _named(new, with_root)
+        with_kept = fieldset.union(
+            _named(pruned, with_root), with_named_fields(owned_at[version], with_root)
+        )
+        pruned = remove_fields(new, fieldset.difference(fields, with_kept), with_root)
+    kept = pruned
     gone = fieldset.difference(whole, _named(kept, root))
     return remove_fields(new, fieldset.intersection(gone, mine), root)
 
 
 def _named(obj: Any, root: Atom) -> FieldSet:
     return with_named_fields(fields_of(obj or {}, root), root)
-
-
-def _with_owned(
-    setting: UpdateContext,
-    whole: KubeObject,
-    pruned: KubeObject,
-    owners: Owners,
-    known: Mapping[str, FieldSet],
-) -> KubeObject:
-    """Put back what somebody owns; `known` are the fields of the whole at the first version."""
-    owned_at: dict[str, FieldSet] = {}
-    for owned in owners.values():
-        fields = owned_at.get(owned.version, {})
-        owned_at[owned.version] = fieldset.union(fields, owned.fields)
-    for version in sorted(owned_at, key=lambda each: each not in known):
-        setting.check(whole, version, f"{_PRUNING}{_OWNED} {version}: ")
-        root = setting.type_at(version)
-        fields = known[version] if version in known else _named(whole, root)
-        kept = fieldset.union(_named(pruned, root), with_named_fields(owned_at[version], root))
-        pruned = remove_fields(whole, fieldset.difference(fields, kept), root)
-    return pruned

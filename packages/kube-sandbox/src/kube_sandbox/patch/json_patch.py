@@ -3,7 +3,7 @@ JSON Patch (RFC 6902) and JSON merge patch (RFC 7386), as the API server applies
 
 Where the standards and the API server differ, this is the API server: negative indices count from
 the end, `replace` makes a key that is not there, `copy` of what is not there writes null, and every
-patch that does not fit is refused in the same words. Neither an object nor a patch is changed;
+patch that does not fit is rejected in the same words. Neither an object nor a patch is changed;
 what comes back shares their parts.
 
 Follows json-patch 4.13.0 patch.go Patch.ApplyIndent; merge.go MergePatch; kubernetes 1.35
@@ -85,17 +85,15 @@ def operations_of(body: Any, *, checked: bool) -> tuple[list[dict[str, Any]], li
             goal = "handlers.jsonPatchOp" if checked else "jsonpatch.Operation"
             raise _undecodable(each, goal, checked)
         if checked:
-            _check_texts(each or {})
+            for name, value in (each or {}).items():
+                if name in _TEXTS and value is not None and not isinstance(value, str):
+                    text = f"json: cannot unmarshal {json_type(value)} into Go struct field"
+                    raise bad_request(
+                        f"error decoding patch: {text} jsonPatchOp.{name} of type string"
+                    )
             unknown = [name for name in each or () if name not in _FIELDS]
             said += [f'json patch unknown field "[{index}].{name}"' for name in unknown]
     return [each or {} for each in body], said
-
-
-def _check_texts(operation: Mapping[str, Any]) -> None:
-    for name, value in operation.items():
-        if name in _TEXTS and value is not None and not isinstance(value, str):
-            text = f"json: cannot unmarshal {json_type(value)} into Go struct field"
-            raise bad_request(f"error decoding patch: {text} jsonPatchOp.{name} of type string")
 
 
 def _undecodable(value: Any, goal: str, checked: bool) -> StatusError:
@@ -104,7 +102,7 @@ def _undecodable(value: Any, goal: str, checked: bool) -> StatusError:
 
 
 def check_patch_type(served: Served, media_type: str) -> None:
-    """Refuse a patch in a form that a kind does not take."""
+    """Reject a patch in a form that a kind does not take."""
     if media_type in (_CUSTOM_PATCHES if served.is_custom else _PATCHES):
         return
     if served.is_custom:
@@ -216,10 +214,6 @@ def _text(operation: Mapping[str, Any], name: str) -> str:
     return found
 
 
-def _add(document: _Document, operation: Mapping[str, Any]) -> None:
-    _put(*document.holder(_text(operation, "path")), operation.get("value"))
-
-
 def _remove(document: _Document, operation: Mapping[str, Any]) -> None:
     _take(*document.holder(_text(operation, "path")))
 
@@ -255,7 +249,7 @@ def _test(document: _Document, operation: Mapping[str, Any]) -> None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Say whether two values are written alike: 1 is neither 1.0 nor true."""
+    """Return whether two values are written alike: 1 is neither 1.0 nor true."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -266,7 +260,9 @@ def _same(one: Any, other: Any) -> bool:
 
 
 _OPERATIONS: Mapping[str, Callable[[_Document, Mapping[str, Any]], None]] = {
-    "add": _add,
+    "add": lambda document, operation: _put(
+        *document.holder(_text(operation, "path")), operation.get("value")
+    ),
     "remove": _remove,
     "replace": _replace,
     "move": _move,

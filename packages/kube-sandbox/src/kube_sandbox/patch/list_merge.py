@@ -11,9 +11,9 @@ mergePatchIntoOriginal, normalizeElementOrder, partitionMapsByPresentInList.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kube_objects.go_format import format_value
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.patch.json_patch import PatchRejectedError
-from kube_sandbox.registry.go_text import format_value
 
 GO_TYPES = {
     dict: "map[string]interface {}",
@@ -29,18 +29,18 @@ Items = list[Any]
 
 
 def internal_patch_error(text: str) -> StatusError:
-    """Refuse a patch in a way that the API server has no code for."""
+    """Reject a patch in a way that the API server has no code for."""
     return StatusError(500, "", text)
 
 
 def invalid_item_type(expected: type, actual: Any) -> StatusError:
-    """Say that a value is of another type than is wanted."""
+    """Return the error that a value is of another type than is wanted."""
     got = GO_TYPES[type(actual)]
     return internal_patch_error(f"expected a {GO_TYPES[expected]}, but received a {got}")
 
 
 def missing_merge_key(item: Mapping[str, Any], key: str) -> StatusError:
-    """Say that an item has nothing to be known by."""
+    """Return the error that an item has nothing to be known by."""
     return internal_patch_error(
         f"map: {format_value(item)} does not contain declared merge key: {key}"
     )
@@ -74,16 +74,15 @@ def partition_items(items: Items, named: Items, key: str) -> tuple[Items, Items]
             raise invalid_item_type(dict, item)
         if key not in item:
             raise missing_merge_key(item, key)
-    values = _values(named, key) if items else set()
+    if items:
+        for index, item in enumerate(named):
+            if not isinstance(item, dict):
+                raise internal_patch_error(f"value for key {index} is not a map")
+        values = {scalar(item[key]) for item in named if key in item}
+    else:
+        values = set()
     ours = [each for each in items if scalar(each[key]) in values]
     return ours, [each for each in items if scalar(each[key]) not in values]
-
-
-def _values(items: Items, key: str) -> set[Any]:
-    for index, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise internal_patch_error(f"value for key {index} is not a map")
-    return {scalar(item[key]) for item in items if key in item}
 
 
 class Order:
@@ -106,7 +105,7 @@ class Order:
         return self._places.get(self._name(item), -1)
 
     def check(self, items: Iterable[Any]) -> None:
-        """Refuse items without the key, those of the order first asked about."""
+        """Reject items without the key, those of the order first asked about."""
         for item in [*items, *self._items] if self.key else ():
             if not isinstance(item, dict):
                 raise invalid_item_type(dict, item)
@@ -154,7 +153,7 @@ def scalar(value: Any) -> Any:
 
 
 def has(item: Any, key: str, value: Any) -> bool:
-    """Say whether an item is known by a value."""
+    """Return whether an item is known by a value."""
     return key in item and bool(scalar(item[key]) == scalar(value))
 
 

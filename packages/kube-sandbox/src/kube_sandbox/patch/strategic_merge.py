@@ -17,6 +17,7 @@ k8s.io/apimachinery/pkg/util/mergepatch/errors.go ErrNoMergeKey.
 from collections.abc import Mapping
 from typing import Any
 
+from kube_objects.go_format import format_value
 from kube_objects.schemas import Schema
 from kube_sandbox.api_errors import StatusError, bad_request
 from kube_sandbox.patch.json_patch import json_type
@@ -34,7 +35,6 @@ from kube_sandbox.patch.list_merge import (
     partition_items,
     scalar,
 )
-from kube_sandbox.registry.go_text import format_value
 
 _PATCH = "$patch"
 _RETAIN = "$retainKeys"
@@ -53,20 +53,20 @@ def strategic_patch(obj: Any, patch: Any, schema: Schema) -> Any:
 
 
 def _unknown_type(directive: Any, item: Mapping[str, Any]) -> StatusError:
-    named = directive if isinstance(directive, str) else _format_mistyped(directive)
+    if isinstance(directive, str):
+        named = directive
+    else:
+        # Print what Go makes of a value that it is told is a text.
+        if directive is None:
+            named = "%!s(<nil>)"
+        else:
+            kind = GO_TYPES[type(directive)]
+            named = (
+                f"%!s({kind}={format_value(directive)})"
+                if not isinstance(directive, dict | list)
+                else format_value(directive)
+            )
     return internal_patch_error(f"unknown patch type: {named} in map: {format_value(item)}")
-
-
-def _format_mistyped(value: Any) -> str:
-    """Print what Go makes of a value that it is told is a text."""
-    if value is None:
-        return "%!s(<nil>)"
-    kind = GO_TYPES[type(value)]
-    return (
-        f"%!s({kind}={format_value(value)})"
-        if not isinstance(value, dict | list)
-        else format_value(value)
-    )
 
 
 def _field(schema: Schema, name: str) -> Schema:
@@ -91,39 +91,33 @@ def _merged(
 ) -> dict[str, Any]:
     """Merge two objects."""
     if _PATCH in patch:
-        return _directed(patch)
-    found, rest = _retain_keys(original, patch)
+        directive = patch[_PATCH]
+        if directive == "replace":
+            return {name: value for name, value in patch.items() if name != _PATCH}
+        if directive == "delete":
+            return {}
+        raise _unknown_type(directive, patch)
+    # Copies of both, with what `$retainKeys` does not name gone from the object.
+    retain_rest = dict(patch)
+    if _RETAIN not in retain_rest:
+        found, rest = dict(original), retain_rest
+    else:
+        names = retain_rest.pop(_RETAIN)
+        if not isinstance(names, list):
+            raise bad_request("invalid patch format of retainKeys")
+        for name, value in retain_rest.items():
+            is_directive = name.startswith((_DELETE_FROM, _ORDER))
+            if value is not None and not is_directive and name not in names:
+                raise bad_request("invalid patch format of retainKeys")
+        found, rest = (
+            {name: value for name, value in original.items() if name in names},
+            retain_rest,
+        )
     for name in [name for name in rest if name.startswith(_ORDER)]:
         _set_order(found, rest, name, schema)
     for name, value in rest.items():
         _merge_field(found, name, value, schema)
     return found
-
-
-def _directed(patch: Mapping[str, Any]) -> dict[str, Any]:
-    directive = patch[_PATCH]
-    if directive == "replace":
-        return {name: value for name, value in patch.items() if name != _PATCH}
-    if directive == "delete":
-        return {}
-    raise _unknown_type(directive, patch)
-
-
-def _retain_keys(
-    original: Mapping[str, Any], patch: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return copies of both, with what `$retainKeys` does not name gone from the object."""
-    rest = dict(patch)
-    if _RETAIN not in rest:
-        return dict(original), rest
-    names = rest.pop(_RETAIN)
-    if not isinstance(names, list):
-        raise bad_request("invalid patch format of retainKeys")
-    for name, value in rest.items():
-        is_directive = name.startswith((_DELETE_FROM, _ORDER))
-        if value is not None and not is_directive and name not in names:
-            raise bad_request("invalid patch format of retainKeys")
-    return {name: value for name, value in original.items() if name in names}, rest
 
 
 def _merge_field(found: dict[str, Any], written: str, value: Any, schema: Schema) -> None:
@@ -137,7 +131,12 @@ def _merge_field(found: dict[str, Any], written: str, value: Any, schema: Schema
     before: Any = found.get(name)
     if type(before) is not type(value) or not isinstance(value, dict | list):
         if not deletes:
-            _take(found, name, value)
+            # Set a field to what a patch has.
+            kept = _without_directives(_without_nulls(value))
+            if kept is _NOTHING:
+                found.pop(name, None)
+            else:
+                found[name] = kept
         return
     field = _field(schema, name)
     if isinstance(value, list):
@@ -153,15 +152,6 @@ def _named(written: str, prefix: str, complaint: str) -> str:
     if not slash or start != prefix:
         raise bad_request(complaint)
     return name
-
-
-def _take(found: dict[str, Any], name: str, value: Any) -> None:
-    """Set a field to what a patch has; a directive for what is not there is nothing."""
-    kept = _without_directives(_without_nulls(value))
-    if kept is _NOTHING:
-        found.pop(name, None)
-    else:
-        found[name] = kept
 
 
 _NOTHING: Any = object()
@@ -206,23 +196,35 @@ def _merged_list(original: Items, patch: Items, field: Schema, deletes: bool) ->
         if deletes:
             gone = set(map(scalar, patch))
             return _Merge([each for each in original if scalar(each) not in gone], original)
-        return _Merge(_merged_scalars(original, patch), original)
+        both = list({scalar(each): each for each in [*original, *patch]}.values())
+        named = set(map(scalar, patch))
+        ours = [each for each in both if scalar(each) in named]
+        theirs = [each for each in both if scalar(each) not in named]
+        return _Merge(interleaved(Order(patch), ours, Order(original), theirs), original)
     key = _merge_key(field)
     if not key:
         raise internal_patch_error("cannot merge lists without merge key for struct")
     return _merged_maps(original, patch, key, field.get("items", {}))
 
 
-def _merged_scalars(original: Items, patch: Items) -> Items:
-    both = list({scalar(each): each for each in [*original, *patch]}.values())
-    named = set(map(scalar, patch))
-    ours = [each for each in both if scalar(each) in named]
-    theirs = [each for each in both if scalar(each) not in named]
-    return interleaved(Order(patch), ours, Order(original), theirs)
-
-
 def _merged_maps(original: Items, patch: Items, key: str, schema: Schema) -> _Merge:
-    live, rest = _special(original, patch, key)
+    # Do what items with directives say.
+    special_live, special_rest, replaces = list(original), [], False
+    for item in patch:
+        directive = item.get(_PATCH, _NOTHING)
+        if directive is _NOTHING:
+            special_rest.append(item)
+        elif directive == "delete":
+            if key not in item:
+                raise missing_merge_key(item, key)
+            special_live = [each for each in special_live if not has(each, key, item[key])]
+        elif directive == "replace":
+            replaces = True
+        elif directive == "merge":
+            raise internal_patch_error("merging lists cannot yet be specified in the patch")
+        else:
+            raise _unknown_type(directive, item)
+    live, rest = (special_rest, []) if replaces else (special_live, special_rest)
     merged = list(live)
     added = 0
     for item in rest:
@@ -242,26 +244,6 @@ def _merged_maps(original: Items, patch: Items, key: str, schema: Schema) -> _Me
     return _Merge(items, live + merged[len(live) : len(live) + min(room, added)])
 
 
-def _special(original: Items, patch: Items, key: str) -> tuple[Items, Items]:
-    """Do what items with directives say; return what is left of both lists."""
-    live, rest, replaces = list(original), [], False
-    for item in patch:
-        directive = item.get(_PATCH, _NOTHING)
-        if directive is _NOTHING:
-            rest.append(item)
-        elif directive == "delete":
-            if key not in item:
-                raise missing_merge_key(item, key)
-            live = [each for each in live if not has(each, key, item[key])]
-        elif directive == "replace":
-            replaces = True
-        elif directive == "merge":
-            raise internal_patch_error("merging lists cannot yet be specified in the patch")
-        else:
-            raise _unknown_type(directive, item)
-    return (rest, []) if replaces else (live, rest)
-
-
 def _set_order(found: dict[str, Any], rest: dict[str, Any], written: str, schema: Schema) -> None:
     """Merge a list and put it into the order that a patch gives; changes both."""
     order = rest.pop(written)
@@ -279,7 +261,19 @@ def _set_order(found: dict[str, Any], rest: dict[str, Any], written: str, schema
     key = _merge_key(field)
     patch: Items | None = rest.get(name)
     original: Items | None = found.get(name)
-    _check_order(patch or [], order, key)
+    # Refuse an order that does not have the patch's own items in their order.
+    order_patch = patch or []
+    if order_patch and order:
+        if key and (
+            odd := next((each for each in order_patch if not isinstance(each, dict)), None)
+        ):
+            raise invalid_item_type(dict, odd)
+        wanted = [each for each in order_patch if not (isinstance(each, dict) and _PATCH in each)]
+        left = iter(order)
+        for item in wanted:
+            if not any(_equal(item, each, key) for each in left):
+                text = f"The order in patch list:\n{format_value(order_patch)}\n doesn't match"
+                raise internal_patch_error(f"{text} {_ORDER} list:\n{format_value(order)}\n")
     if patch is None and original is None:
         return
     if patch is None or original is None:
@@ -292,20 +286,6 @@ def _set_order(found: dict[str, Any], rest: dict[str, Any], written: str, schema
     by = key if kind is dict else ""
     found[name] = interleaved(Order(order, by), ours, Order(merge.live, by), theirs)
     rest.pop(name, None)
-
-
-def _check_order(patch: Items, order: Items, key: str) -> None:
-    """Refuse an order that does not have the patch's own items in their order."""
-    if not patch or not order:
-        return
-    if key and (odd := next((each for each in patch if not isinstance(each, dict)), None)):
-        raise invalid_item_type(dict, odd)
-    wanted = [each for each in patch if not (isinstance(each, dict) and _PATCH in each)]
-    left = iter(order)
-    for item in wanted:
-        if not any(_equal(item, each, key) for each in left):
-            text = f"The order in patch list:\n{format_value(patch)}\n doesn't match"
-            raise internal_patch_error(f"{text} {_ORDER} list:\n{format_value(order)}\n")
 
 
 def _equal(item: Any, other: Any, key: str) -> bool:

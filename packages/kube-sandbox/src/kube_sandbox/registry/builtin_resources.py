@@ -21,7 +21,7 @@ from kube_objects.refs import Kind
 from kube_objects.schemas import Schema
 from kube_sandbox.api_errors import qualified
 from kube_sandbox.registry.kinds import Served, Subresource
-from kube_sandbox.registry.strategy import Strategies, Strategy
+from kube_sandbox.registry.strategy import Strategies
 
 Json = dict[str, Any]
 
@@ -54,7 +54,8 @@ def served_builtins(strategies: Strategies) -> list[Served]:
     """Return every built-in kind at every version, with the strategy of its plural with group."""
     found = []
     for path, resources in _builtin()["resources"].items():
-        group, version = _group_version(path)
+        _, *version_group, group_version = path.split("/")
+        group, version = "".join(version_group), group_version
         parts: dict[str, dict[str, Subresource]] = {}
         for each in resources:
             plural, _, part = each["name"].partition("/")
@@ -66,7 +67,23 @@ def served_builtins(strategies: Strategies) -> list[Served]:
             if "/" not in each["name"]:
                 kind = Kind(group, version, each["kind"])
                 strategy = strategies[qualified(group, each["name"])]
-                found.append(_served(kind, each, parts.get(each["name"], {}), strategy))
+                subresources = parts.get(each["name"], {})
+                served = Served(
+                    kind=kind,
+                    plural=each["name"],
+                    namespaced=each["namespaced"],
+                    find_schema=partial(_schema, kind),
+                    strategy=strategy,
+                    singular=each["singularName"],
+                    short_names=tuple(each.get("shortNames", ())),
+                    categories=tuple(each.get("categories", ())),
+                    verbs=tuple(each["verbs"]),
+                    subresources=subresources,
+                    storage_version=_storage_version(kind, each.get("storageVersionHash", "")),
+                    storage_group="" if kind in _OF_CORE else None,
+                    deprecation="" if kind.group else _DEPRECATED.get(each["name"], ""),
+                )
+                found.append(served)
     return found
 
 
@@ -122,43 +139,17 @@ def _builtin_hashes() -> dict[tuple[str, str], str]:
     }
 
 
-def _group_version(path: str) -> tuple[str, str]:
-    """Take `api/v1` or `apis/apps/v1` apart."""
-    _, *group, version = path.split("/")
-    return "".join(group), version
-
-
-def _served(
-    kind: Kind, resource: Json, subresources: dict[str, Subresource], strategy: Strategy
-) -> Served:
-    return Served(
-        kind=kind,
-        plural=resource["name"],
-        namespaced=resource["namespaced"],
-        find_schema=partial(_schema, kind),
-        strategy=strategy,
-        singular=resource["singularName"],
-        short_names=tuple(resource.get("shortNames", ())),
-        categories=tuple(resource.get("categories", ())),
-        verbs=tuple(resource["verbs"]),
-        subresources=subresources,
-        storage_version=_storage_version(kind, resource.get("storageVersionHash", "")),
-        storage_group="" if kind in _OF_CORE else None,
-        deprecation="" if kind.group else _DEPRECATED.get(resource["name"], ""),
-    )
-
-
 def _schema(kind: Kind) -> Schema:
     known = catalog.find(kind)
     return known.schema if known is not None else _ANY_SCHEMA
 
 
-def _storage_version(kind: Kind, told: str) -> str:
+def _storage_version(kind: Kind, message: str) -> str:
     """Return the version of the same group in which a built-in kind is stored; empty: this one."""
     if kind in _OF_CORE:
         return "v1"
     versions = builtin_groups().get(kind.group, ())
-    return next((each for each in versions if _hash(kind.group, each, kind.kind) == told), "")
+    return next((each for each in versions if _hash(kind.group, each, kind.kind) == message), "")
 
 
 def _hash(group: str, version: str, kind: str) -> str:

@@ -13,7 +13,6 @@ k8s.io/apiserver/pkg/storage/names/generate.go simpleNameGenerator.GenerateName.
 
 import re
 from collections.abc import Callable
-from functools import cache
 
 Rule = Callable[[str], list[str]]
 # The second argument: the text is the beginning of a name, something is appended to it.
@@ -103,19 +102,14 @@ _PORT_NAME = re.compile("[-a-z0-9]+")
 
 
 def pattern_error(words: str, pattern: str, *examples: str) -> str:
-    """Say that a text does not match a pattern."""
-    told = " or ".join(f"'{each}', " for each in examples)
-    opening = f"e.g. {told}" if examples else ""
+    """Return the error that a text does not match a pattern."""
+    message = " or ".join(f"'{each}', " for each in examples)
+    opening = f"e.g. {message}" if examples else ""
     return f"{words} ({opening}regex used for validation is '{pattern}')"
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
 def _matches(text: str, pattern: str) -> bool:
-    return _compiled(pattern).fullmatch(text) is not None
+    return re.fullmatch(pattern, text) is not None  # `re` keeps what it has compiled
 
 
 def _pattern_message(pattern: str) -> str:
@@ -128,19 +122,19 @@ def _size(text: str) -> int:
 
 
 def too_long(most: int) -> str:
-    """Say that a text is too long."""
+    """Return the error that a text is too long."""
     return f"must be no more than {most} characters"
 
 
 def in_range(number: int, least: int, most: int) -> list[str]:
-    """Judge whether a number is between two others, or one of them."""
+    """Validate whether a number is between two others, or one of them."""
     if least <= number <= most:
         return []
     return [f"must be between {least} and {most}, inclusive"]
 
 
 def port_number(number: int) -> list[str]:
-    """Judge the number of a port."""
+    """Validate the number of a port."""
     return in_range(number, 1, 65535)
 
 
@@ -154,7 +148,7 @@ def _validate_pattern(text: str, pattern: str, most: int) -> list[str]:
 
 
 def dns_label(text: str) -> list[str]:
-    """Judge an RFC 1123 label."""
+    """Validate an RFC 1123 label."""
     if len(text) <= MAX_LABEL_LENGTH and _matches(text, _LABEL):
         return []
     found = [too_long(MAX_LABEL_LENGTH)] if _size(text) > MAX_LABEL_LENGTH else []
@@ -165,27 +159,27 @@ def dns_label(text: str) -> list[str]:
 
 
 def dns_subdomain(text: str) -> list[str]:
-    """Judge an RFC 1123 subdomain."""
+    """Validate an RFC 1123 subdomain."""
     return _validate_pattern(text, _SUBDOMAIN, MAX_SUBDOMAIN_LENGTH)
 
 
 def dns_subdomain_with_underscore(text: str) -> list[str]:
-    """Judge a subdomain in which underscores may stand."""
+    """Validate a subdomain in which underscores may stand."""
     return _validate_pattern(text, _UNDERSCORE_SUBDOMAIN, MAX_SUBDOMAIN_LENGTH)
 
 
 def dns_1035_label(text: str) -> list[str]:
-    """Judge an RFC 1035 label."""
+    """Validate an RFC 1035 label."""
     return _validate_pattern(text, _DNS_1035, MAX_LABEL_LENGTH)
 
 
 def wildcard_subdomain(text: str) -> list[str]:
-    """Judge `*.` and a subdomain."""
+    """Validate `*.` and a subdomain."""
     return _validate_pattern(text, _WILDCARD, MAX_SUBDOMAIN_LENGTH)
 
 
 def qualified_name(text: str) -> list[str]:
-    """Judge the key of a label: a name with an optional subdomain before a slash."""
+    """Validate the key of a label: a name with an optional subdomain before a slash."""
     parts = text.split("/")
     if len(parts) > 2:
         hint = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -193,7 +187,11 @@ def qualified_name(text: str) -> list[str]:
     found = []
     name = parts[-1]
     if len(parts) == 2:
-        found = _validate_prefix(parts[0])
+        prefix = parts[0]
+        if not prefix:
+            found = ["prefix part must be non-empty"]
+        else:
+            found = [f"prefix part {_in_bytes(each)}" for each in dns_subdomain(prefix)]
     if not name:
         found.append("name part must be non-empty")
     elif _size(name) > MAX_LABEL_LENGTH:
@@ -201,12 +199,6 @@ def qualified_name(text: str) -> list[str]:
     if not _matches(name, _KEY):
         found.append(f"name part {_pattern_message(_KEY)}")
     return found
-
-
-def _validate_prefix(prefix: str) -> list[str]:
-    if not prefix:
-        return ["prefix part must be non-empty"]
-    return [f"prefix part {_in_bytes(each)}" for each in dns_subdomain(prefix)]
 
 
 def _in_bytes(message: str) -> str:
@@ -217,14 +209,14 @@ def _in_bytes(message: str) -> str:
 
 
 def label_value(text: str) -> list[str]:
-    """Judge the value of a label."""
+    """Validate the value of a label."""
     if _size(text) <= MAX_LABEL_LENGTH and _matches(text, _VALUE):
         return []
     return [_in_bytes(each) for each in _validate_pattern(text, _VALUE, MAX_LABEL_LENGTH)]
 
 
 def domain_prefixed_key(text: str) -> list[str]:
-    """Judge the key of a label that must have a prefix."""
+    """Validate the key of a label that must have a prefix."""
     found = qualified_name(text)
     if not found and "/" not in text:
         found = ['must be a domain-prefixed key (such as "acme.io/foo")']
@@ -232,25 +224,25 @@ def domain_prefixed_key(text: str) -> list[str]:
 
 
 def http_path(text: str) -> list[str]:
-    """Judge what stands after the slash of a domain-prefixed path."""
+    """Validate what stands after the slash of a domain-prefixed path."""
     if re.fullmatch(_HTTP_PATH, text):
         return []
     return [pattern_error("Invalid path", _HTTP_PATH)]
 
 
 def config_key(text: str) -> list[str]:
-    """Judge a key of a ConfigMap or a Secret."""
+    """Validate a key of a ConfigMap or a Secret."""
     return _validate_pattern(text, _CONFIG_KEY, MAX_SUBDOMAIN_LENGTH) + _check_parent_steps(text)
 
 
 def env_var_name(text: str) -> list[str]:
-    """Judge the name of an environment variable."""
+    """Validate the name of an environment variable."""
     found = [] if _matches(text, _ENV_NAME) else [_pattern_message(_ENV_NAME)]
     return found + _check_parent_steps(text)
 
 
 def relaxed_env_var_name(text: str) -> list[str]:
-    """Judge the name of an environment variable by the wider rule."""
+    """Validate the name of an environment variable by the wider rule."""
     if not text:
         return ["environment variable name must be non-empty"]
     if all(" " <= letter <= "~" and letter != "=" for letter in text):
@@ -268,22 +260,22 @@ def _check_parent_steps(text: str) -> list[str]:
 
 
 def c_identifier(text: str) -> list[str]:
-    """Judge an identifier of the language C."""
+    """Validate an identifier of the language C."""
     return [] if _matches(text, _C_IDENTIFIER) else [_pattern_message(_C_IDENTIFIER)]
 
 
 def percent(text: str) -> list[str]:
-    """Judge a percentage."""
+    """Validate a percentage."""
     return [] if _matches(text, _PERCENT) else [_pattern_message(_PERCENT)]
 
 
 def http_header(text: str) -> list[str]:
-    """Judge the name of an HTTP header."""
+    """Validate the name of an HTTP header."""
     return [] if _matches(text, _HEADER) else [_pattern_message(_HEADER)]
 
 
 def port_name(text: str) -> list[str]:
-    """Judge the name of a port."""
+    """Validate the name of a port."""
     found = [too_long(_MAX_PORT_NAME_LENGTH)] if _size(text) > _MAX_PORT_NAME_LENGTH else []
     if not _PORT_NAME.fullmatch(text):
         found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -297,7 +289,7 @@ def port_name(text: str) -> list[str]:
 
 
 def path_segment(text: str, is_prefix: bool = False) -> list[str]:
-    """Judge whether a name can be part of a path: the least that any name must be."""
+    """Validate whether a name can be part of a path: the least that any name must be."""
     if text in (".", "..") and not is_prefix:
         return [f"may not be '{text}'"]
     return [f"may not contain '{each}'" for each in "/%" if each in text]
@@ -312,22 +304,22 @@ def _masked(text: str, is_prefix: bool) -> str:
 
 
 def name_is_subdomain(name: str, is_prefix: bool) -> list[str]:
-    """Judge the name of most objects."""
+    """Validate the name of most objects."""
     return dns_subdomain(_masked(name, is_prefix))
 
 
 def name_is_label(name: str, is_prefix: bool) -> list[str]:
-    """Judge the name of an object that must be a label."""
+    """Validate the name of an object that must be a label."""
     return dns_label(_masked(name, is_prefix))
 
 
 def name_is_1035_label(name: str, is_prefix: bool) -> list[str]:
-    """Judge the name of a Service."""
+    """Validate the name of a Service."""
     return dns_1035_label(_masked(name, is_prefix))
 
 
 def generated(prefix: str, suffix: str) -> str:
-    """Make a name of `generateName` and five random letters of `SUFFIX_LETTERS`."""
+    """Create a name of `generateName` and five random letters of `SUFFIX_LETTERS`."""
     return prefix[:_MAX_GENERATE_NAME_LENGTH] + suffix
 
 

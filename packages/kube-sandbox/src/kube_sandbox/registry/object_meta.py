@@ -10,7 +10,6 @@ ValidateObjectMetaUpdate; k8s.io/apimachinery/pkg/apis/meta/v1/validation/valida
 ValidateLabelSelector, ValidateManagedFields.
 """
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -79,32 +78,38 @@ def common_update(new: KubeObject, old: KubeObject, namespaced: bool) -> Errors:
 
 
 def _checked(meta: Mapping[str, Any], namespaced: bool, rule: NameRule, field: str) -> Errors:
-    found = _names(meta, rule, field) + _namespace(meta, namespaced, field)
-    if meta.get("generation", 0) < 0:
-        found.append(invalid(f"{field}.generation", meta["generation"], _NEGATIVE))
-    found += _lists(meta, field) + _finalizers(meta, field)
-    return found + managed_fields(meta.get("managedFields", ()), f"{field}.managedFields")
-
-
-def _names(meta: Mapping[str, Any], rule: NameRule, field: str) -> Errors:
-    found = []
+    found: Errors = []
+    names = []
     prefix, name = meta.get("generateName", ""), meta.get("name", "")
     if prefix:
-        found = [invalid(f"{field}.generateName", prefix, each) for each in rule(prefix, True)]
+        names = [invalid(f"{field}.generateName", prefix, each) for each in rule(prefix, True)]
     if not name:
-        found.append(required(f"{field}.name", "name or generateName is required"))
-        return found
-    return found + [invalid(f"{field}.name", name, each) for each in rule(name, False)]
-
-
-def _namespace(meta: Mapping[str, Any], namespaced: bool, field: str) -> Errors:
+        names.append(required(f"{field}.name", "name or generateName is required"))
+        found += names
+    else:
+        found += names + [invalid(f"{field}.name", name, each) for each in rule(name, False)]
     namespace = meta.get("namespace", "")
     where = f"{field}.namespace"
     if not namespaced:
-        return [forbidden(where, "not allowed on this type")] if namespace else []
-    if not namespace:
-        return [required(where)]
-    return [invalid(where, namespace, each) for each in name_is_label(namespace, False)]
+        found += [forbidden(where, "not allowed on this type")] if namespace else []
+    elif not namespace:
+        found.append(required(where))
+    else:
+        found += [invalid(where, namespace, each) for each in name_is_label(namespace, False)]
+    if meta.get("generation", 0) < 0:
+        found.append(invalid(f"{field}.generation", meta["generation"], _NEGATIVE))
+    found += _lists(meta, field)
+    values = meta.get("finalizers")
+    if values:
+        where = f"{field}.finalizers"
+        finalizers = [
+            invalid(where, value, each) for value in values for each in qualified_name(value)
+        ]
+        if _ORPHAN in values and _FOREGROUND in values:
+            message = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
+            finalizers.append(invalid(where, list(values), message))
+        found += finalizers
+    return found + managed_fields(meta.get("managedFields", ()), f"{field}.managedFields")
 
 
 def _lists(meta: Mapping[str, Any], field: str) -> Errors:
@@ -144,7 +149,20 @@ def owner_references(owners: Iterable[Mapping[str, Any]], field: str) -> Errors:
     found: Errors = []
     controller = ""
     for owner in owners:
-        found += _owner(owner, field)
+        version = owner.get("apiVersion", "")
+        kind = owner.get("kind", "")
+        # More than one slash is no group and version at all; the kind is lost with it.
+        malformed = version.count("/") > 1
+        if malformed or not version.rpartition("/")[2]:
+            found.append(invalid(f"{field}.apiVersion", version, "version must not be empty"))
+        if not kind:
+            found.append(invalid(f"{field}.kind", kind, "must not be empty"))
+        for key in ("name", "uid"):
+            if not owner.get(key):
+                found.append(invalid(f"{field}.{key}", "", "must not be empty"))
+        if (version, kind) == ("v1", "Event"):
+            message = "/v1, Kind=Event is disallowed from being an owner"
+            found.append(invalid(field, _format_owners([owner])[0], message))
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
@@ -169,41 +187,10 @@ def _format_owners(owners: Iterable[Mapping[str, Any]]) -> list[orjson.Fragment]
     ]
 
 
-def _owner(owner: Mapping[str, Any], field: str) -> Errors:
-    version = owner.get("apiVersion", "")
-    kind = owner.get("kind", "")
-    found: Errors = []
-    # More than one slash is no group and version at all; the kind is lost with it.
-    malformed = version.count("/") > 1
-    if malformed or not version.rpartition("/")[2]:
-        found.append(invalid(f"{field}.apiVersion", version, "version must not be empty"))
-    if not kind:
-        found.append(invalid(f"{field}.kind", kind, "must not be empty"))
-    for key in ("name", "uid"):
-        if not owner.get(key):
-            found.append(invalid(f"{field}.{key}", "", "must not be empty"))
-    if (version, kind) == ("v1", "Event"):
-        told = "/v1, Kind=Event is disallowed from being an owner"
-        found.append(invalid(field, _format_owners([owner])[0], told))
-    return found
-
-
-def _finalizers(meta: Mapping[str, Any], field: str) -> Errors:
-    values = meta.get("finalizers")
-    if not values:
-        return []
-    where = f"{field}.finalizers"
-    found = [invalid(where, value, each) for value in values for each in qualified_name(value)]
-    if _ORPHAN in values and _FOREGROUND in values:
-        told = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
-        found.append(invalid(where, list(values), told))
-    return found
-
-
 def _known_finalizers(meta: Mapping[str, Any], field: str) -> Errors:
-    told = "name is neither a standard finalizer name nor is it fully qualified"
+    message = "name is neither a standard finalizer name nor is it fully qualified"
     return [
-        invalid(f"{field}.finalizers[{index}]", value, told)
+        invalid(f"{field}.finalizers[{index}]", value, message)
         for index, value in enumerate(meta.get("finalizers", ()))
         if "/" not in value and value not in KNOWN_FINALIZERS
     ]
@@ -218,8 +205,8 @@ def managed_fields(entries: Iterable[Mapping[str, Any]], field: str) -> Errors:
         if operation not in ("Apply", "Update"):
             found.append(invalid(f"{where}.operation", operation, "must be `Apply` or `Update`"))
         if entry.get("fieldsType", "") not in ("", "FieldsV1"):
-            told = invalid(f"{where}.fieldsType", entry["fieldsType"], "must be `FieldsV1`")
-            found.append(told)
+            message = invalid(f"{where}.fieldsType", entry["fieldsType"], "must be `FieldsV1`")
+            found.append(message)
         found += field_manager(entry.get("manager", ""), f"{where}.manager")
         if len(entry.get("subresource", "")) > _MAX_SUBRESOURCE_LENGTH:
             found.append(too_long(f"{where}.subresource", _MAX_SUBRESOURCE_LENGTH))
@@ -236,16 +223,12 @@ def field_manager(name: str, field: str) -> Errors:
     at = 0
     for letter in name:
         if not letter.isprintable():
-            told = f"invalid character {_code_point(letter)} (at position {at})"
-            found.append(invalid(field, name, told))
+            # Go's %#U shows the character itself only if it can be printed.
+            shown = f" '{letter}'" if letter == " " else ""
+            message = f"invalid character U+{ord(letter):04X}{shown} (at position {at})"
+            found.append(invalid(field, name, message))
         at += len(letter.encode())
     return found
-
-
-def _code_point(letter: str) -> str:
-    # Go's %#U shows the character itself only if it can be printed, which it cannot be here.
-    shown = f" '{letter}'" if unicodedata.category(letter) == "Zs" and letter == " " else ""
-    return f"U+{ord(letter):04X}{shown}"
 
 
 def validate_object_meta_update(new: KubeObject, old: KubeObject) -> Errors:
@@ -253,10 +236,19 @@ def validate_object_meta_update(new: KubeObject, old: KubeObject) -> Errors:
     meta, before = new["metadata"], old["metadata"]
     found: Errors = []
     if before.get("deletionTimestamp") is not None:
-        found += _new_finalizers(meta, before)
+        added = sorted(set(meta.get("finalizers", ())) - set(before.get("finalizers", ())))
+        if added:
+            listed = ", ".join(f'"{each}"' for each in added)
+            found.append(
+                forbidden(
+                    "metadata.finalizers",
+                    "no new finalizers can be added if the object is being deleted, "
+                    f"found new finalizers []string{{{listed}}}",
+                )
+            )
     if not meta.get("resourceVersion"):
-        told = invalid("metadata.resourceVersion", "", "must be specified for an update")
-        found.append(told)
+        message = invalid("metadata.resourceVersion", "", "must be specified for an update")
+        found.append(message)
     if meta.get("generation", 0) < before.get("generation", 0):
         value = meta.get("generation", 0)
         found.append(invalid("metadata.generation", value, "must not be decremented"))
@@ -271,20 +263,6 @@ def validate_object_meta_update(new: KubeObject, old: KubeObject) -> Errors:
 def validate_update(new: KubeObject, old: KubeObject) -> Errors:
     """Return the same for an object of the API server's own groups."""
     return validate_object_meta_update(new, old) + _known_finalizers(new["metadata"], "metadata")
-
-
-def _new_finalizers(meta: Mapping[str, Any], before: Mapping[str, Any]) -> Errors:
-    added = sorted(set(meta.get("finalizers", ())) - set(before.get("finalizers", ())))
-    if not added:
-        return []
-    listed = ", ".join(f'"{each}"' for each in added)
-    return [
-        forbidden(
-            "metadata.finalizers",
-            "no new finalizers can be added if the object is being deleted, "
-            f"found new finalizers []string{{{listed}}}",
-        )
-    ]
 
 
 def label_selector(
@@ -305,12 +283,12 @@ def _requirement(requirement: Mapping[str, Any], field: str, any_value: bool) ->
     found: Errors = []
     if operator in ("In", "NotIn"):
         if not values:
-            told = "must be specified when `operator` is 'In' or 'NotIn'"
-            found.append(required(f"{field}.values", told))
+            message = "must be specified when `operator` is 'In' or 'NotIn'"
+            found.append(required(f"{field}.values", message))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            found.append(forbidden(f"{field}.values", told))
+            message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            found.append(forbidden(f"{field}.values", message))
     else:
         found.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
     found += label_key(key, f"{field}.key")
@@ -323,11 +301,11 @@ def _requirement(requirement: Mapping[str, Any], field: str, any_value: bool) ->
 
 
 def immutable(new: Any, old: Any, field: str) -> Errors:
-    """Refuse a change."""
+    """Reject a change."""
     return [] if new == old else [invalid(field, new, IMMUTABLE)]
 
 
 def one_of(value: str, supported: Iterable[str], field: str) -> Errors:
-    """Refuse what is none of those there are."""
+    """Reject what is none of those there are."""
     choices = list(supported)
     return [] if value in choices else [not_supported(field, value, choices)]

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kube_objects.go_format import format_value
 from kube_objects.refs import Kind, KubeObject
-from kube_sandbox.registry.go_text import format_value
 
 Reader = Callable[[KubeObject], str]
 
@@ -46,7 +46,7 @@ def _source(part: str, reporter: str) -> Reader:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What can be asked of a kind: fields, and how another one is refused."""
+    """What can be asked of a kind: fields, and how another one is rejected."""
 
     readers: Mapping[str, Reader]
     has_namespace: bool = True

@@ -13,13 +13,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kube_objects.go_text import quote
 from kube_objects.label_selectors import Operator, Requirement, Selector
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.api_errors import bad_request
 from kube_sandbox.registry import name_validation
 from kube_sandbox.registry.field_errors import invalid as invalid_field
-from kube_sandbox.registry.field_errors import quoted
-from kube_sandbox.registry.selectable_fields import CustomFields, Fields, Reader, fields_of
+from kube_sandbox.registry.selectable_fields import CustomFields, Reader, fields_of
 
 _TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!(),<>])|([^ \t\r\n=!(),<>]+))")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -39,7 +39,7 @@ class Comparison(Requirement):
     is_greater: bool = True
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether labels meet it."""
+        """Return whether labels meet it."""
         value = labels.get(self.key, "")
         if not _INTEGER.fullmatch(value):
             return False
@@ -47,7 +47,7 @@ class Comparison(Requirement):
 
 
 def parse_labels(text: str) -> Selector:
-    """Read a label selector; refuse one that cannot be read, in the API server's words."""
+    """Read a label selector; reject one that cannot be read, in the API server's words."""
     try:
         found = _LabelParser(text).requirements()
     except _UnreadableError as error:
@@ -85,7 +85,22 @@ class _LabelParser:
                     f"found '{token}', expected: !, identifier, or 'end of string'"
                 )
             try:
-                found.append(self._requirement())
+                requirement_is_word, key = self._next()
+                denied = key == "!" and not requirement_is_word
+                if denied:
+                    requirement_is_word, key = self._next()
+                if not requirement_is_word:
+                    raise _UnreadableError(f"found '{key}', expected: identifier")
+                complaints = name_validation.qualified_name(key)
+                if complaints:
+                    raise _UnreadableError(str(invalid_field("<nil>", key, "; ".join(complaints))))
+                if denied:
+                    requirement: Requirement = Requirement(key, Operator.DOES_NOT_EXIST)
+                elif self._peek() in ((False, _END), (False, ",")):
+                    requirement = Requirement(key, Operator.EXISTS)
+                else:
+                    requirement = self._compared(key)
+                found.append(requirement)
             except _UnreadableError as error:
                 raise _UnreadableError(f"unable to parse requirement: {error}") from None
             _, token = self._next()
@@ -105,55 +120,43 @@ class _LabelParser:
         self._at += 1
         return found
 
-    def _requirement(self) -> Requirement:
-        is_word, key = self._next()
-        denied = key == "!" and not is_word
-        if denied:
-            is_word, key = self._next()
-        if not is_word:
-            raise _UnreadableError(f"found '{key}', expected: identifier")
-        _raise_invalid(key, name_validation.qualified_name(key), "<nil>")
-        if denied:
-            return Requirement(key, Operator.DOES_NOT_EXIST)
-        if self._peek() in ((False, _END), (False, ",")):
-            return Requirement(key, Operator.EXISTS)
-        return self._compared(key)
-
     def _compared(self, key: str) -> Requirement:
         is_word, token = self._next()
         if is_word and token in ("in", "notin"):
-            values = self._values()
+            values_is_word, values_token = self._next()
+            if values_is_word or values_token != "(":
+                raise _UnreadableError(f"found '{values_token}' expected: '('")
+            values_is_word, values_token = self._peek()
+            if (values_is_word, values_token) == (False, ")"):
+                self._next()
+                values: tuple[str, ...] = ("",)
+            else:
+                if not values_is_word and values_token != ",":
+                    raise _UnreadableError(
+                        f"found '{values_token}', expected: ',', ')' or identifier"
+                    )
+                found = self._listed()
+                self._next()
+                values = tuple(sorted(found))
             _validate_values(key, values)
             return Requirement(key, Operator.IN if token == "in" else Operator.NOT_IN, values)
         if is_word or token not in ("=", "==", "!=", "<", ">"):
             raise _UnreadableError(f"found '{token}', expected: {_OPERATORS}")
-        value = self._value()
+        if self._peek() in ((False, _END), (False, ",")):
+            value = ""
+        else:
+            is_word, value = self._next()
+            if not is_word:
+                raise _UnreadableError(f"found '{value}', expected: identifier")
         if token in "<>":
-            return _comparison(key, token, value)
+            is_number = _INTEGER.fullmatch(value) and -(2**63) <= int(value) < 2**63
+            if not is_number:
+                text = "for 'Gt', 'Lt' operators, the value must be an integer"
+                _validate_values(key, (value,), [str(invalid_field("values[0]", value, text))])
+            _validate_values(key, (value,))
+            return Comparison(key, Operator.EXISTS, (value,), int(value), token == ">")
         _validate_values(key, (value,))
         return Requirement(key, Operator.NOT_IN if token == "!=" else Operator.IN, (value,))
-
-    def _value(self) -> str:
-        if self._peek() in ((False, _END), (False, ",")):
-            return ""
-        is_word, token = self._next()
-        if not is_word:
-            raise _UnreadableError(f"found '{token}', expected: identifier")
-        return token
-
-    def _values(self) -> tuple[str, ...]:
-        is_word, token = self._next()
-        if is_word or token != "(":
-            raise _UnreadableError(f"found '{token}' expected: '('")
-        is_word, token = self._peek()
-        if (is_word, token) == (False, ")"):
-            self._next()
-            return ("",)
-        if not is_word and token != ",":
-            raise _UnreadableError(f"found '{token}', expected: ',', ')' or identifier")
-        found = self._listed()
-        self._next()
-        return tuple(sorted(found))
 
     def _listed(self) -> set[str]:
         """Read values up to the closing parenthesis; between two commas there is an empty one."""
@@ -176,20 +179,6 @@ class _LabelParser:
                 raise _UnreadableError(f"found '{token}', expected: ',', or identifier")
 
 
-def _comparison(key: str, token: str, value: str) -> Comparison:
-    is_number = _INTEGER.fullmatch(value) and -(2**63) <= int(value) < 2**63
-    if not is_number:
-        text = "for 'Gt', 'Lt' operators, the value must be an integer"
-        _validate_values(key, (value,), [str(invalid_field("values[0]", value, text))])
-    _validate_values(key, (value,))
-    return Comparison(key, Operator.EXISTS, (value,), int(value), token == ">")
-
-
-def _raise_invalid(value: str, complaints: Sequence[str], field: str) -> None:
-    if complaints:
-        raise _UnreadableError(str(invalid_field(field, value, "; ".join(complaints))))
-
-
 def _validate_values(key: str, values: Iterable[str], said: Sequence[str] = ()) -> None:
     found = [*said]
     for index, value in enumerate(values):
@@ -197,8 +186,8 @@ def _validate_values(key: str, values: Iterable[str], said: Sequence[str] = ()) 
             field = f"values[{index}][{key}]"
             found.append(str(invalid_field(field, value, "; ".join(complaints))))
     if found:
-        told = list(dict.fromkeys(found))
-        raise _UnreadableError(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+        message = list(dict.fromkeys(found))
+        raise _UnreadableError(message[0] if len(message) == 1 else f"[{', '.join(message)}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +215,7 @@ class FieldSelector:
         return None
 
     def matches(self, namespace: str, name: str, obj: Callable[[], KubeObject]) -> bool:
-        """Say whether an object meets every requirement; `obj` is called if it must be seen."""
+        """Return whether an object meets every requirement; `obj` is called if it must be seen."""
         known = {"metadata.name": name, "metadata.namespace": namespace}
         found: KubeObject | None = None
         for each in self.requirements:
@@ -241,26 +230,25 @@ class FieldSelector:
 
 
 def parse_fields(text: str, kind: Kind, *, custom: CustomFields | None = None) -> FieldSelector:
-    """Read a field selector for a kind; refuse what cannot be read, or asked of the kind."""
+    """Read a field selector for a kind; reject one that is malformed or not supported by it."""
     fields = custom.fields() if custom else fields_of(kind)
     found = []
-    for part in sorted(_terms(text)):
-        if part:
-            requirement = _field_requirement(part, text)
-            _check_field(requirement.field, fields, kind)
-            found.append(requirement)
+    for part in sorted(filter(None, _split_terms(text))):
+        match = re.search("!=|==|=", part)
+        if match is None:
+            raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+        field, value = part[: match.start()], _unescape(part[match.end() :])
+        is_metadata = field == "metadata.name" or (
+            field == "metadata.namespace" and fields.has_namespace
+        )
+        if not is_metadata and field not in fields.readers:
+            values = {"field": field, "quoted": quote(field), "version": kind.api_version}
+            raise bad_request(fields.refusal.format(**values))
+        found.append(FieldRequirement(field, value, match.group() != "!="))
     return FieldSelector(tuple(found), fields.readers)
 
 
-def _check_field(field: str, fields: Fields, kind: Kind) -> None:
-    if field == "metadata.name" or (field == "metadata.namespace" and fields.has_namespace):
-        return
-    if field not in fields.readers:
-        values = {"field": field, "quoted": quoted(field), "version": kind.api_version}
-        raise bad_request(fields.refusal.format(**values))
-
-
-def _terms(text: str) -> list[str]:
+def _split_terms(text: str) -> list[str]:
     """Split at commas that no backslash stands before."""
     found, start, escaped = [], 0, False
     for at, char in enumerate(text):
@@ -274,22 +262,14 @@ def _terms(text: str) -> list[str]:
     return [*found, text[start:]]
 
 
-def _field_requirement(part: str, text: str) -> FieldRequirement:
-    match = re.search("!=|==|=", part)
-    if match is None:
-        raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
-    value = _unescaped(part[match.end() :])
-    return FieldRequirement(part[: match.start()], value, match.group() != "!=")
-
-
-def _unescaped(value: str) -> str:
+def _unescape(value: str) -> str:
     found, escaped = "", False
     for char in value:
         if escaped and char not in "\\,=":
             raise _bad_escape(f"\\{char}")
         if not escaped and char in ",=":
-            text = f"invalid field selector: unescaped character in value: {ord(char)}"
-            raise bad_request(text)
+            message = f"invalid field selector: unescaped character in value: {ord(char)}"
+            raise bad_request(message)
         escaped, plain = (not escaped and char == "\\"), escaped or char != "\\"
         found += char if plain else ""
     if escaped:

@@ -45,19 +45,19 @@ class Strategy(Protocol):
     def default(self, obj: KubeObject) -> None:
         """Fill in what is left out; changes the object."""
 
-    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
+    def prepare_create(self, obj: KubeObject, context: RequestContext) -> None:
         """Set what only the server sets, drop what only the server may set; changes it."""
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
+        self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> None:
         """Put back what this write may not reach, and count the generation; changes `new`."""
 
-    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
+    def validate_create(self, obj: KubeObject, context: RequestContext) -> Errors:
         """Return what is wrong with a new object."""
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
+        self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed object."""
 
@@ -69,11 +69,11 @@ class Strategy(Protocol):
 
     @property
     def creates_on_update(self) -> bool:
-        """Say whether a PUT of an object that is not there creates it."""
+        """Return whether a PUT of an object that is not there creates it."""
 
     @property
     def allows_unconditional_update(self) -> bool:
-        """Say whether a PUT may leave out the version it means to replace."""
+        """Return whether a PUT may leave out the version it means to replace."""
 
 
 def counts_generation(new: KubeObject, old: KubeObject, *parts: str) -> None:

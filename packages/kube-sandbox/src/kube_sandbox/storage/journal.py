@@ -61,7 +61,13 @@ class Lock:
             except BlockingIOError:
                 holder = os.read(file, 32).decode(errors="replace").strip()
                 os.close(file)
-                raise _locked_error(path, holder) from None
+                who = f"process {holder}" if holder else "another process"
+                locked_error = InvalidError(
+                    "store-in-use",
+                    f"the store '{path}' is in use by {who}",
+                    hint="end that process, or name another file",
+                )
+                raise locked_error from None
             if self._is(file):
                 return file
             # Its holder removed it between the two calls: that lock is worth nothing.
@@ -79,15 +85,6 @@ class Lock:
             self._path.unlink(missing_ok=True)
             os.close(self._file)
             self._file = -1
-
-
-def _locked_error(path: Path, holder: str) -> InvalidError:
-    who = f"process {holder}" if holder else "another process"
-    return InvalidError(
-        "store-in-use",
-        f"the store '{path}' is in use by {who}",
-        hint="end that process, or name another file",
-    )
 
 
 class Journal:
@@ -165,7 +162,7 @@ class Journal:
             self._superseded.clear()
 
     def close(self) -> None:
-        """Fold the log into the file and let others use it; later changes are refused."""
+        """Fold the log into the file and let others use it; later changes are rejected."""
         try:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as error:

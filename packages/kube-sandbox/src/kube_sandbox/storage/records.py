@@ -101,11 +101,15 @@ class Bucket:
         prefix = f"{namespace}/" if namespace else ""
         for key, record in then.items():
             if key.startswith(prefix):
-                _undo(keys, records, key, record)
+                # Put back what was there under a key, or nothing.
+                index = bisect_left(keys, key)
+                end = index + (keys[index : index + 1] == [key])
+                keys[index:end] = [key] if record else []
+                records[index:end] = [record] if record else []
         return records
 
     def apply(self, change: Change) -> None:
-        """Make a change."""
+        """Create a change."""
         key = change.record.key
         self.stored.pop(key, None)
         index = bisect_left(self.keys, key)
@@ -134,7 +138,12 @@ class Bucket:
         """Show every object otherwise, those of the past too."""
         shown: dict[int, Record] = {}  # by identity: changes share records with each other
         for index, record in enumerate(self.records):
-            shown[id(record)] = replace(record, value=self._shown(record, value_of))
+            key = record.key
+            written = self.stored.pop(key, record.value)
+            value = value_of(replace(record, value=written))
+            if value != written:
+                self.stored[key] = written
+            shown[id(record)] = replace(record, value=value)
             self.records[index] = shown[id(record)]
 
         def seen(past: Record) -> Record:
@@ -149,24 +158,8 @@ class Bucket:
             for each in changes
         ]
 
-    def _shown(self, record: Record, value_of: Callable[[Record], bytes]) -> bytes:
-        key = record.key
-        written = self.stored.pop(key, record.value)
-        value = value_of(replace(record, value=written))
-        if value != written:
-            self.stored[key] = written
-        return value
-
     def _range(self, namespace: str) -> tuple[int, int]:
         if not namespace:
             return 0, len(self.keys)
         # "0" is the character after "/".
         return bisect_left(self.keys, f"{namespace}/"), bisect_left(self.keys, f"{namespace}0")
-
-
-def _undo(keys: list[str], records: list[Record], key: str, before: Record | None) -> None:
-    """Put back what was there under a key, or nothing."""
-    index = bisect_left(keys, key)
-    end = index + (keys[index : index + 1] == [key])
-    keys[index:end] = [key] if before else []
-    records[index:end] = [before] if before else []

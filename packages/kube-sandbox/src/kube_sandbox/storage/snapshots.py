@@ -17,7 +17,6 @@ from kube_objects.errors import InvalidError
 from kube_sandbox.storage.journal import Journal, Lock
 from kube_sandbox.storage.store import History, Store
 from kube_sandbox.storage.store_file import (
-    Row,
     StoreError,
     connect,
     connect_to_read,
@@ -50,7 +49,15 @@ def read(path: Path, history: History | None = None) -> Store:
 def save(store: Path, path: Path) -> Store:
     """Write what a store on disk holds to a snapshot, and return it; others may use the store."""
     found = _read(store)
-    _check_replaceable(path)
+    # Refuse to write over what is no snapshot: a name is easily mistyped.
+    try:
+        _check_is_snapshot(path)
+    except StoreError as error:
+        raise InvalidError(
+            "snapshot-unusable",
+            f"'{path}' is there already, and is no snapshot: {error.why}",
+            hint="name another file",
+        ) from error
     with _named(path, _NOT_WRITABLE):
         write(found, path)
     return found
@@ -60,7 +67,7 @@ def restore(snapshot: Path, path: Path, *, replace: bool = False) -> Store:
     """
     Put what a snapshot holds in the place of a store that nobody has open, and return it.
 
-    A store that has something in it is refused, unless it is to be replaced.
+    A store that has something in it is rejected, unless it is to be replaced.
     """
     found = read(snapshot)
     path = path.resolve()
@@ -110,20 +117,8 @@ def _has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def _check_replaceable(path: Path) -> None:
-    """Refuse to write over what is no snapshot: a name is easily mistyped."""
-    try:
-        _check_is_snapshot(path)
-    except StoreError as error:
-        raise InvalidError(
-            "snapshot-unusable",
-            f"'{path}' is there already, and is no snapshot: {error.why}",
-            hint="name another file",
-        ) from error
-
-
 def _check_is_snapshot(path: Path) -> None:
-    """Refuse a file that is something else; one that is empty or not there is nothing."""
+    """Reject a file that is something else; one that is empty or not there is nothing."""
     with store_error(path):
         if not path.exists() or (path.is_file() and not _has_content(path)):
             return
@@ -147,35 +142,29 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _replace(store: Store, path: Path) -> None:
     with store_error(path):
-        draft = _draft(store, path)
+        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            draft = Path(file.name)
+        try:
+            connection = connect(draft, *_FAST)
+            try:
+                found = [
+                    (record, bucket) for bucket in store.buckets() for record in store.list(bucket)
+                ]
+                # In the order of keys, so that pages are filled one after the other.
+                found.sort(key=lambda each: each[0].version)
+                rows = (row(bucket, each, store.stored(bucket, each)) for each, bucket in found)
+                write_rows(connection, rows, store.version)
+            finally:
+                connection.close()
+            _sync(draft)
+        except BaseException:
+            draft.unlink()
+            raise
         # The log of an older file must not be taken for this one's.
         for beside in ("-wal", "-shm", "-journal"):
             path.with_name(path.name + beside).unlink(missing_ok=True)
         draft.replace(path)
         _sync(path.parent)
-
-
-def _rows(store: Store) -> Iterator[Row]:
-    found = [(record, bucket) for bucket in store.buckets() for record in store.list(bucket)]
-    # In the order of keys, so that pages are filled one after the other.
-    for record, bucket in sorted(found, key=lambda each: each[0].version):
-        yield row(bucket, record, store.stored(bucket, record))
-
-
-def _draft(store: Store, path: Path) -> Path:
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        draft = Path(file.name)
-    try:
-        connection = connect(draft, *_FAST)
-        try:
-            write_rows(connection, _rows(store), store.version)
-        finally:
-            connection.close()
-        _sync(draft)
-    except BaseException:
-        draft.unlink()
-        raise
-    return draft
 
 
 def _sync(path: Path) -> None:

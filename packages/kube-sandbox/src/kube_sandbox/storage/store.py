@@ -207,8 +207,23 @@ class Store:
             self._recorder.append(change)
         self._apply(change)
         self._untold.append(change)
-        self._tell()
-        self._limit_history()
+        # A listener may write. Its change waits until all have heard of this one.
+        if not self._is_telling:
+            self._is_telling = True
+            try:
+                while self._untold:
+                    tell_change = self._untold.popleft()
+                    watchers = self._watchers.get(tell_change.bucket, {})
+                    for listener in (*self._listeners.values(), *watchers.values()):
+                        listener(tell_change)
+            finally:
+                self._is_telling = False
+        # An eighth more than is promised, so that not every write pays for forgetting one change.
+        limit = self._history.changes
+        if self.version - self.oldest > limit + limit // 8:
+            self.compact(limit)
+        if self._replaced > self._history.bytes:
+            self.compact((self.version - self.oldest) // 2)
         return change
 
     def _apply(self, change: Change) -> None:
@@ -217,28 +232,6 @@ class Store:
         bucket.apply(change)
         self.version = change.version
         self._replaced += _weight(change)
-
-    def _tell(self) -> None:
-        # A listener may write. Its change waits until all have heard of this one.
-        if self._is_telling:
-            return
-        self._is_telling = True
-        try:
-            while self._untold:
-                change = self._untold.popleft()
-                watchers = self._watchers.get(change.bucket, {})
-                for listener in (*self._listeners.values(), *watchers.values()):
-                    listener(change)
-        finally:
-            self._is_telling = False
-
-    def _limit_history(self) -> None:
-        # An eighth more than is promised, so that not every write pays for forgetting one change.
-        limit = self._history.changes
-        if self.version - self.oldest > limit + limit // 8:
-            self.compact(limit)
-        if self._replaced > self._history.bytes:
-            self.compact((self.version - self.oldest) // 2)
 
 
 def _register(listeners: dict[object, Listener], listener: Listener) -> Cancel:

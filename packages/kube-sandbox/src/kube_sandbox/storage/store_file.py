@@ -78,7 +78,7 @@ def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
     """
     Open a file that only its owner may read, and make it a store if it is empty.
 
-    It is refused if it is something else, of another layout, or damaged.
+    It is rejected if it is something else, of another layout, or damaged.
     """
     with store_error(path):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -117,12 +117,12 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def is_used(connection: sqlite3.Connection) -> bool:
-    """Say whether a file has been somebody's store; one that was only saved has not."""
+    """Return whether a file has been somebody's store; one that was only saved has not."""
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0]) == "wal"
 
 
 def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
-    """Say whether a file is yet to be made a store; raise if it is anything else but one."""
+    """Return whether a file is yet to be made a store; raise if it is anything else but one."""
     application = _pragma(connection, "application_id")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not tables and not application:
@@ -144,7 +144,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 @contextmanager
 def store_error(path: Path) -> Iterator[None]:
-    """Say what is wrong with a file where SQLite cannot read or write it."""
+    """Return what is wrong with a file where SQLite cannot read or write it."""
     try:
         yield
     except sqlite3.Error as error:

@@ -19,7 +19,7 @@ from operator import attrgetter
 import orjson
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import VersionOptions, parse_version, require_version
+from kube_sandbox.storage.resource_version import VersionOptions, parse_version, require_version
 from kube_sandbox.storage.store import Change, ChangeType, Record, Store
 
 _BOOKMARK = "BOOKMARK"
@@ -54,7 +54,7 @@ class Watched:
     allow_bookmarks: bool = False
 
     def has(self, record: Record | None) -> bool:
-        """Say whether an object is one of those that are watched."""
+        """Return whether an object is one of those that are watched."""
         if record is None or (self.namespace and record.namespace != self.namespace):
             return False
         return self.matches is None or self.matches(record)
@@ -134,7 +134,9 @@ class Watch:
         lines: list[bytes] = []
         size = 0
         while size < most and (event := self._next()) is not None:
-            line = self._line(*event)
+            type_, record = event
+            shown = record.value if type_ == _ERROR else self._watched.render(record)
+            line = b'{"type":"%b","object":%b}\n' % (type_.encode(), shown)
             lines.append(line)
             size += len(line)
         return b"".join(lines)
@@ -159,26 +161,23 @@ class Watch:
         if asked.send_initial_events:
             require_version(self._store, version)
             self._from = self._store.version
-            return self._initial()
+            watched = self._watched
+            # The list is taken now, the rest as the client reads.
+            records = self._store.list(watched.bucket, watched.namespace)
+            end = [self._bookmark(is_end=True)] if watched.allow_bookmarks else []
+
+            def events() -> Iterator[Event]:
+                for record in records:
+                    if watched.has(record):
+                        yield ChangeType.ADDED, record
+                yield from end
+
+            return events()
         if version == 0:
             self._from = self._store.version
             return iter(())
         changes = self._store.since(bucket, version)
         return (event for change in changes if (event := _event(change, has)) is not None)
-
-    def _initial(self) -> Iterator[Event]:
-        watched = self._watched
-        # The list is taken now, the rest as the client reads.
-        records = self._store.list(watched.bucket, watched.namespace)
-        end = [self._bookmark(is_end=True)] if watched.allow_bookmarks else []
-
-        def events() -> Iterator[Event]:
-            for record in records:
-                if watched.has(record):
-                    yield ChangeType.ADDED, record
-            yield from end
-
-        return events()
 
     def _hear(self, change: Change) -> None:
         if self.is_over or change.version <= self._from:
@@ -200,10 +199,6 @@ class Watch:
             if isinstance(event[0], ChangeType):
                 self._weight -= len(event[1].value)
         return event
-
-    def _line(self, type_: str, record: Record) -> bytes:
-        shown = record.value if type_ == _ERROR else self._watched.render(record)
-        return b'{"type":"%b","object":%b}\n' % (type_.encode(), shown)
 
     def _bookmark(self, *, is_end: bool) -> Event:
         version = self._store.version
@@ -230,11 +225,9 @@ def _event(change: Change, has: Callable[[Record | None], bool]) -> Event | None
     if change.type is ChangeType.DELETED:
         return ChangeType.DELETED, change.record
     # It is there, but does not match any more: told as it was, with the version of the change.
-    return ChangeType.DELETED, _as_of(change.before, change.version)
-
-
-def _as_of(record: Record, version: int) -> Record:
-    """Return a record that says another version of itself."""
+    # A record that says another version of itself.
+    record = change.before
+    version = change.version
     written = b'"resourceVersion":"%d"' % record.version
     if record.value.count(written) == 1:
         value = record.value.replace(written, b'"resourceVersion":"%d"' % version)
@@ -243,7 +236,7 @@ def _as_of(record: Record, version: int) -> Record:
         parsed = orjson.loads(record.value)
         parsed["metadata"]["resourceVersion"] = str(version)
         value = orjson.dumps(parsed)
-    return replace(record, version=version, value=value)
+    return ChangeType.DELETED, replace(record, version=version, value=value)
 
 
 def _anonymous_record(value: bytes) -> Record:

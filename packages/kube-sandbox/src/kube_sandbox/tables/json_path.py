@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from kube_sandbox.registry.go_text import format_value
+from kube_objects.go_format import format_value
 
 Step = Callable[[list[Any]], list[Any]]
 

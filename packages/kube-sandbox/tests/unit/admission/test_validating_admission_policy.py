@@ -12,7 +12,7 @@ from kube_sandbox.admission.validating_admission_policy import (
     ValidatingAdmissionPolicies,
 )
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.registry.builtin.registry import strategies
 from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin_resources import served_builtins

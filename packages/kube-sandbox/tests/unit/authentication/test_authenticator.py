@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.authentication.authenticator import ADMIN, Authenticator, impersonated
+from kube_sandbox.authentication.authenticator import Authenticator
 from kube_sandbox.authentication.tokens import TokenIssuer
+from kube_sandbox.authentication.user_info import ADMIN, UserInfo
 from kube_sandbox.authorization.rbac import RBACAuthorizer
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.endpoints.impersonation import impersonated
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOBODY = RBACAuthorizer(lambda _: [])

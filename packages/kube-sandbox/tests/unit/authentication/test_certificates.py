@@ -90,15 +90,15 @@ def test_what_is_gone_or_spoilt_is_made_anew(tmp_path: Path, name: str, is_gone:
 
 
 def test_a_kubeconfig_has_all_that_kubectl_needs() -> None:
-    content = json.loads(kubeconfig("https://127.0.0.1:1", b"PEM", "secret"))
+    content = json.loads(kubeconfig("https://127.0.0.1:1", b"PEM", "secret", "here"))
     assert "tls-server-name" not in content["clusters"][0]["cluster"]
     (cluster,), (user,) = content["clusters"], content["users"]
     assert cluster["cluster"]["server"] == "https://127.0.0.1:1"
     assert b64decode(cluster["cluster"]["certificate-authority-data"]) == b"PEM"
     assert user["user"] == {"token": "secret"}
-    assert content["current-context"] == content["contexts"][0]["name"] == "kro-gitops"
+    assert content["current-context"] == content["contexts"][0]["name"] == "here"
 
 
 def test_at_another_address_the_certificate_is_still_the_one_of_loopback() -> None:
-    content = json.loads(kubeconfig("https://192.0.2.7:1", b"PEM", "secret"))
+    content = json.loads(kubeconfig("https://192.0.2.7:1", b"PEM", "secret", "here"))
     assert content["clusters"][0]["cluster"]["tls-server-name"] == "localhost"

@@ -9,11 +9,18 @@ from sandbox_testing.api_recordings import access, headers_of, placed, recorded
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.authentication.authenticator import ADMIN, impersonated
+from kube_sandbox.authentication.user_info import ADMIN, UserInfo
 from kube_sandbox.authorization.escalation import BINDINGS, ROLES, check_grant
 from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer, aggregated_rules
 from kube_sandbox.bootstrap import aggregated_cluster_roles, bootstrap_objects
-from kube_sandbox.endpoints.request_info import Query, Request, UserInfo, parse_target, verb_of
+from kube_sandbox.endpoints.impersonation import impersonated
+from kube_sandbox.endpoints.request_info import (
+    Query,
+    Request,
+    authorization_attributes,
+    parse_target,
+    verb_of,
+)
 
 CASES = [each for each in recorded("api_access")["cases"] if "review" not in each["case"][1]]
 REFUSALS = (400, 403, 404)
@@ -31,7 +38,8 @@ def asked(asker: UserInfo, method: str, path: str) -> Attributes:
     target, query = parse_target(place), Query.parse(text)
     if target is None or place.startswith("/logs"):
         return Attributes(method.lower(), path=place)
-    return Attributes.of(Request(verb_of(method, target, query), target, query, asker))
+    request = Request(verb_of(method, target, query), target, query, asker)
+    return authorization_attributes(request)
 
 
 def play(method: str, path: str, body: KubeObject | None, who: dict[str, Any]) -> None:

@@ -7,9 +7,11 @@ import pytest
 from sandbox_testing.api_recordings import access, headers_of, recorded
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.authentication.authenticator import ADMIN, Authenticator, impersonated
+from kube_sandbox.authentication.authenticator import Authenticator
 from kube_sandbox.authentication.tokens import TokenIssuer
+from kube_sandbox.authentication.user_info import ADMIN
 from kube_sandbox.authorization.reviews import Reviews
+from kube_sandbox.endpoints.impersonation import impersonated
 
 CASES = [each for each in recorded("api_access")["cases"] if "review" in each["case"][1]]
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kube_sandbox.controllers.workloads.plan_steps import Settings
-from kube_sandbox.server import EmbeddedCluster, ServerOptions
+from kube_sandbox.server import SandboxServer, ServerOptions
 
 Json = dict[str, Any]
 NAMESPACE: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
@@ -47,7 +47,7 @@ CORE, APPS = "/api/v1/namespaces/team", "/apis/apps/v1/namespaces/team"
 class Client:
     """Somebody who talks to the server."""
 
-    def __init__(self, cluster: EmbeddedCluster) -> None:
+    def __init__(self, cluster: SandboxServer) -> None:
         config = json.loads(cluster.kubeconfig)
         self._url = cluster.url
         self._token = config["users"][0]["user"]["token"]
@@ -89,7 +89,7 @@ def _is_account(found: Json) -> bool:
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     options = ServerOptions(tmp_path, ephemeral=True, workloads=Settings(step=0.0))
-    cluster = EmbeddedCluster(options)
+    cluster = SandboxServer(options)
     await cluster.open()
     client = Client(cluster)
     await client.asks("POST", "/api/v1/namespaces", NAMESPACE)
@@ -180,7 +180,7 @@ async def test_the_priorities_of_a_clusters_own_parts_stay(client: Client) -> No
 
 
 async def test_a_namespace_with_a_job_at_work_can_go(client: Client) -> None:
-    outcome = {"embedded.gitops.kro.run/outcome": "Running"}
+    outcome = {"kube-sandbox.dev/outcome": "Running"}
     container = {"name": "a", "image": "x", "resources": {"limits": {"cpu": "10m"}}}
     template = {
         "metadata": {"annotations": outcome},

@@ -20,13 +20,13 @@ from kube_sandbox.controllers.namespace import NamespaceInitializer, delete_name
 from kube_sandbox.controllers.workloads.plan_steps import Settings
 from kube_sandbox.endpoints.decoding import BodyDecoder
 from kube_sandbox.endpoints.deletion import Deleter
+from kube_sandbox.endpoints.stored_objects import StoredObjects
 from kube_sandbox.endpoints.write import Writer
 from kube_sandbox.registry.builtin.registry import strategies
 from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin_resources import served_builtins
 from kube_sandbox.registry.kinds import Registry
 from kube_sandbox.storage.store import Store
-from kube_sandbox.storage.stored_objects import StoredObjects
 
 
 class Api:

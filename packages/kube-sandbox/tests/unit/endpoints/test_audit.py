@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.endpoints.audit import AuditLog
-from kube_sandbox.endpoints.request_info import UserInfo
-from kube_sandbox.http.interface import HTTPRequest
+from kube_sandbox.endpoints.interface import HTTPRequest
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 60_000, UTC)
 JANE = UserInfo("jane", ("people", "system:authenticated"))

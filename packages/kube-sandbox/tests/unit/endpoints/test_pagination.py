@@ -8,7 +8,7 @@ from sandbox_testing.stored import BUCKET, delete, names, put, stored
 
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.endpoints.pagination import Page, Scope, decode, encode, needed_version, page
-from kube_sandbox.endpoints.resource_version import VersionOptions
+from kube_sandbox.storage.resource_version import VersionOptions
 from kube_sandbox.storage.store import Store
 
 HERE = Scope(BUCKET, "shop")

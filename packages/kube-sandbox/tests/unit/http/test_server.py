@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from kube_sandbox import api_errors
-from kube_sandbox.endpoints.resource_version import VersionNotReachedError
+from kube_sandbox.endpoints.interface import HTTPRequest, Stream
 from kube_sandbox.endpoints.responses import Response
-from kube_sandbox.http.interface import HTTPRequest, Stream
 from kube_sandbox.http.server import MAX_BODY_BYTES, HTTPServer
+from kube_sandbox.storage.resource_version import VersionNotReachedError
 
 Handle = Callable[[HTTPRequest], Response | Stream]
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]

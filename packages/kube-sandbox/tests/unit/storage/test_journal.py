@@ -19,9 +19,9 @@ from sandbox_testing.stored import BUCKET, delete, names, put
 from kube_objects.errors import InvalidError
 from kube_objects.refs import Kind
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import VersionOptions
 from kube_sandbox.storage.bookmarks import bookmarks
 from kube_sandbox.storage.journal import Journal
+from kube_sandbox.storage.resource_version import VersionOptions
 from kube_sandbox.storage.store import Change, History, Store
 from kube_sandbox.storage.watch import Watch, Watched
 

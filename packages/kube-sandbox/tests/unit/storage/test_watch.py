@@ -6,8 +6,9 @@ from sandbox_testing.stored import BUCKET, delete, put, record, stored
 
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import VersionOptions, validate_options
+from kube_sandbox.endpoints.list_options import validate_options
 from kube_sandbox.storage.bookmarks import bookmarks
+from kube_sandbox.storage.resource_version import VersionOptions
 from kube_sandbox.storage.store import Record, Store
 from kube_sandbox.storage.watch import Watch, Watched, needed_version, timeout
 

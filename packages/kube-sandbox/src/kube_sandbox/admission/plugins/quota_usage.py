@@ -26,7 +26,6 @@ from kube_sandbox.admission.plugins.quota_scopes import Scope, has_claim, has_no
 from kube_sandbox.admission.plugins.resource_sums import (
     NOTHING,
     ONE,
-    UNIT,
     Amount,
     Amounts,
     amounts,
@@ -158,7 +157,7 @@ def _service_uses(service: KubeObject, now: datetime | None) -> Amounts:
         "count/services": ONE,
         "services": ONE,
         "services.loadbalancers": ONE if balanced else NOTHING,
-        "services.nodeports": Amount(open_ports * UNIT),
+        "services.nodeports": Amount(open_ports),
     }
 
 

@@ -1,66 +1,23 @@
 """
-Amounts of resources that add up and are still written as an API server writes them.
-
-An amount is an integer count of billionths and the way it is written (`1Gi`, `1G`, `1e9`). A sum is
-written as its first part that is not zero.
+Amounts of resources by name: sums, maxima, and how messages list them.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/api/resource/quantity.go Quantity.Add,
 Quantity.String; k8s.io/apiserver/pkg/quota/v1/resources.go Add, Max, Mask.
 """
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 
-from kube_sandbox.registry.builtin.nano_amounts import UNIT as UNIT
-from kube_sandbox.registry.builtin.nano_amounts import nanos
-from kube_sandbox.registry.builtin.quantities import format_quantity
+from kube_objects.quantity import Quantity, parse_amount
 
-_NANO = -9
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """So much of something."""
-
-    nanos: int
-    binary: bool = False
-    exponents: bool = False
-
-    def __str__(self) -> str:
-        return format_quantity(self.nanos, _NANO, binary=self.binary, exponents=self.exponents)
-
-    def plus(self, other: "Amount") -> "Amount":
-        """Add another."""
-        shape = self if self.nanos else other
-        return Amount(self.nanos + other.nanos, shape.binary, shape.exponents)
-
-    def minus(self, other: "Amount") -> "Amount":
-        """Take another away; there is never less than nothing."""
-        left = self.nanos - other.nanos
-        return Amount(left, self.binary, self.exponents) if left > 0 else NOTHING
-
-    def rounded_up(self) -> "Amount":
-        """Return the whole number at or above it."""
-        return Amount(-(-self.nanos // UNIT) * UNIT, self.binary, self.exponents)
-
-
-@lru_cache(maxsize=1024)
-def amount(text: str) -> Amount:
-    """Read a quantity; the same few are read again and again."""
-    binary = text.endswith("i")
-    exponents = not binary and "E" in text[:-1].upper()
-    return Amount(nanos(text), binary, exponents)
-
-
+Amount = Quantity
 NOTHING = Amount(0)
-ONE = Amount(UNIT)
+ONE = Amount(1)
 Amounts = Mapping[str, Amount]
 
 
 def amounts(texts: Mapping[str, str] | None) -> dict[str, Amount]:
     """Read quantities by name."""
-    return {name: amount(text) for name, text in texts.items()} if texts else {}
+    return {name: parse_amount(text) for name, text in texts.items()} if texts else {}
 
 
 def texts(found: Amounts) -> dict[str, str]:
@@ -80,7 +37,7 @@ def maximum(left: Amounts, right: Amounts) -> dict[str, Amount]:
     """Return the greater of two amounts, by name."""
     found = dict(left)
     for name, each in right.items():
-        if name not in found or each.nanos > found[name].nanos:
+        if name not in found or each > found[name]:
             found[name] = each
     return found
 
@@ -88,7 +45,8 @@ def maximum(left: Amounts, right: Amounts) -> dict[str, Amount]:
 def increased(now: Amounts, before: Amounts) -> dict[str, Amount]:
     """Return how much more there is than before; what went down is nothing."""
     names: Iterable[str] = dict.fromkeys((*now, *before))
-    return {each: now.get(each, NOTHING).minus(before.get(each, NOTHING)) for each in names}
+    differences = {name: now.get(name, NOTHING).minus(before.get(name, NOTHING)) for name in names}
+    return {name: max(difference, NOTHING) for name, difference in differences.items()}
 
 
 def restricted_to(found: Amounts, names: Container[str]) -> dict[str, Amount]:

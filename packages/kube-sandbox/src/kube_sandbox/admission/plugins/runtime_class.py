@@ -8,10 +8,10 @@ setOverhead, setScheduling; pkg/util/tolerations/tolerations.go MergeTolerations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kube_objects.quantity import nanos
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import AdmissionContext, forbidden_by_plugin, is_new
-from kube_sandbox.registry.builtin.nano_amounts import nanos
 
 _CLASSES = "runtimeclasses.node.k8s.io"
 _OTHER = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"

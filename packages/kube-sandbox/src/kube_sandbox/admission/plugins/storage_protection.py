@@ -9,6 +9,7 @@ storageProtectionPlugin.Admit; plugin/pkg/admission/storage/persistentvolume/res
 persistentVolumeClaimResize.Validate.
 """
 
+from kube_objects.quantity import ZERO, Quantity, parse_quantity
 from kube_objects.refs import KubeObject
 from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import (
@@ -18,7 +19,6 @@ from kube_sandbox.admission.plugins.interface import (
     forbidden_by_plugin,
     is_new,
 )
-from kube_sandbox.registry.builtin.quantities import ZERO, Quantity, parse
 
 _CLASS_KEY = "volume.beta.kubernetes.io/storage-class"
 _CLASSES = "storageclasses.storage.k8s.io"
@@ -70,7 +70,7 @@ class ClaimResize(ValidatingPlugin):
 
 def _size(claim: KubeObject) -> Quantity:
     text = claim["spec"].get("resources", {}).get("requests", {}).get("storage")
-    return ZERO if text is None else parse(text)
+    return ZERO if text is None else parse_quantity(text)
 
 
 def _class_of(claim: KubeObject) -> str:

@@ -5,7 +5,7 @@ A rule sees `self`, the value at its place, and `oldSelf`, what was there before
 type. With `optionalOldSelf` the old value is an optional, and the rule is asked of new values, too.
 
 What an expression may cost is estimated only for who says how large values can be: whoever writes
-the rule has to know, whoever asks it does not.
+the rule has to know, the client it does not.
 
 Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go
 Compile, compileRule, sizeEstimator.EstimateSize.
@@ -87,7 +87,34 @@ def compile_rules(schema: Schema, *, is_root: bool, size_at: SizeAt | None = Non
     own = environment.variables.get(SELF)
     if own is None:
         return [_rule(raw, schema) for raw in rules]
-    return [_compiled(raw, schema, environment, own, size_at) for raw in rules]
+    compileds: list[Rule] = []
+    for raw in rules:
+        text = raw.get("rule", "")
+        if not text.strip():
+            compiled: Rule = _rule(raw, schema)
+        else:
+            old = optional_of(own) if raw.get("optionalOldSelf") is True else own
+            scope = environment.extend(types={OLD_SELF: old})
+            asked = _expression(text, scope, _QUESTION, size_at)
+            if asked.program is None:
+                compiled = _rule(raw, schema, problem=asked.problem)
+            else:
+                names = find_references(parse(text), scope.variables, scope.functions)
+                message = _Expression()
+                if raw.get("messageExpression"):
+                    message = _expression(raw["messageExpression"], scope, _MESSAGE, size_at)
+                compiled = _rule(
+                    raw,
+                    schema,
+                    program=asked.program,
+                    cost=asked.cost,
+                    uses_old=OLD_SELF in names.identifiers,
+                    message_program=message.program,
+                    message_problem=message.problem,
+                    message_cost=message.cost,
+                )
+        compileds.append(compiled)
+    return compileds
 
 
 def _rule(raw: dict[str, Any], schema: Schema, **found: Any) -> Rule:
@@ -106,33 +133,6 @@ def _resolved_field_path(path: str, schema: Schema) -> str:
         return follow(path, schema).path if path else ""
     except BadPath:
         return ""
-
-
-def _compiled(
-    raw: dict[str, Any], schema: Schema, environment: Environment, own: Type, size_at: SizeAt | None
-) -> Rule:
-    text = raw.get("rule", "")
-    if not text.strip():
-        return _rule(raw, schema)
-    old = optional_of(own) if raw.get("optionalOldSelf") is True else own
-    scope = environment.extend(types={OLD_SELF: old})
-    asked = _expression(text, scope, _QUESTION, size_at)
-    if asked.program is None:
-        return _rule(raw, schema, problem=asked.problem)
-    names = find_references(parse(text), scope.variables, scope.functions)
-    told = _Expression()
-    if raw.get("messageExpression"):
-        told = _expression(raw["messageExpression"], scope, _MESSAGE, size_at)
-    return _rule(
-        raw,
-        schema,
-        program=asked.program,
-        cost=asked.cost,
-        uses_old=OLD_SELF in names.identifiers,
-        message_program=told.program,
-        message_problem=told.problem,
-        message_cost=told.cost,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,8 @@ def _expression(
         cost = estimate_cost(tree, scope.profile.library, size_at) if size_at is not None else 0
         return _Expression(compile_program(tree, scope, text), cost=cost)
     except (ParseError, CheckError) as error:
-        told = error.message.replace(_TYPE_PREFIX, _TYPE_SHOWN)
-        return _Expression(problem=f"{name}compilation failed: {told}")
+        message = error.message.replace(_TYPE_PREFIX, _TYPE_SHOWN)
+        return _Expression(problem=f"{name}compilation failed: {message}")
     except BuildError as error:
         return _Expression(problem=f"{name or 'program '}instantiation failed: {error.message}")
     except ExpressionError as error:

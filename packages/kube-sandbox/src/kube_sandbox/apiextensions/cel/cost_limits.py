@@ -55,9 +55,9 @@ class CostBudget:
         """Yield that all expressions together cost too much, and which cost most."""
         if self._total <= _MAX_TOTAL_COST:
             return
-        told = "estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+        message = "estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
         for _, where in self._dearest:
-            yield forbidden(where, f"contributed to {told}")
+            yield forbidden(where, f"contributed to {message}")
         what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
         yield forbidden(path, _exceeded_message(what, self._total, _MAX_TOTAL_COST))
 

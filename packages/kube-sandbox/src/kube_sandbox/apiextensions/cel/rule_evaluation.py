@@ -1,8 +1,7 @@
 """
 The validation rules of a custom kind, asked of an object.
 
-A tree of rules follows the schema, without the parts that have none. Errors of rules that do not
-look at the old value are forgiven (told as warnings) for a part that did not change.
+A rule that does not use the old value only warns for a part that did not change (ratcheting).
 
 What rules may do is bounded: each evaluation by the expression engine, all of one object together
 here, with a real server's numbers. It counts units of cost, of which a step here is at least one
@@ -13,23 +12,26 @@ Follows kubernetes 1.35 k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/
 validator, Validator.Validate, Validator.validateExpressions.
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
+from kube_cel.budget import Budget
+from kube_cel.errors import EvaluationStopped, ExpressionError
+from kube_cel.scalars import NONE, OptionalValue
 from kube_objects.schemas import Schema
 from kube_objects.structural_schema import field as field_of
-from kube_objects.structural_schema import fields, is_embedded, items, other_fields
-from kube_sandbox.apiextensions.customresource.embedded_resources import child
-from kube_sandbox.apiextensions.customresource.ratcheting import (
+from kube_objects.structural_schema import items
+from kube_sandbox.apiextensions.cel.compilation import Rule
+from kube_sandbox.apiextensions.cel.rule_tree import RuleTree, Verdict
+from kube_sandbox.apiextensions.schema.embedded_resources import child
+from kube_sandbox.apiextensions.schema.ratcheting import (
     ABSENT,
     counterparts,
     is_unchanged,
     old_counterpart,
 )
-from kube_sandbox.apiextensions.customresource.violations import NOWHERE, format_number
+from kube_sandbox.apiextensions.schema.violations import NOWHERE, format_number
 from kube_sandbox.registry.field_errors import (
     ErrorType,
     FieldError,
@@ -39,11 +41,6 @@ from kube_sandbox.registry.field_errors import (
     required,
 )
 
-if TYPE_CHECKING:
-    from kube_cel.schema_views import Shape
-    from kube_sandbox.apiextensions.cel.compilation import Rule
-
-RULES = "x-kubernetes-validations"
 _MAX_COST = 10_000_000
 _BASE_RULE_COST = 2  # besides its loops
 _MAX_MESSAGE_LENGTH = 5 * 1024
@@ -54,45 +51,6 @@ _STOPPED_ONE = (
     "'operation cancelled: actual cost limit exceeded': no further validation rules will be run "
     "due to call cost exceeds limit for rule"
 )
-
-
-class RuleTree:
-    """The rules of one part of a schema, and those of the parts below it."""
-
-    def __init__(self, schema: Schema, *, is_root: bool) -> None:
-        self.schema = schema
-        self.kind = schema.get("type", "")
-        self._is_root = is_root
-        below = {name: rule_tree(part) for name, part in fields(schema).items()}
-        self.fields = {name: tree for name, tree in below.items() if tree is not None}
-        others, item = other_fields(schema), items(schema)
-        self.others = rule_tree(others) if others is not None else None
-        self.items = rule_tree(item) if item is not None else None
-
-    # The expression engine takes a while to load, and most schemas have no rules.
-
-    @cached_property
-    def rules(self) -> "list[Rule]":
-        """The rules of this part, compiled."""
-        if not self.schema.get(RULES):
-            return []
-        from kube_sandbox.apiextensions.cel.compilation import compile_rules  # noqa: PLC0415
-
-        return compile_rules(self.schema, is_root=self._is_root)
-
-    @cached_property
-    def view(self) -> "Shape":
-        """How rules see values of this part."""
-        from kube_sandbox.apiextensions.cel.compilation import rule_schema, view_of  # noqa: PLC0415
-
-        return view_of(rule_schema(self.schema, is_root=self._is_root))
-
-
-def rule_tree(schema: Schema, *, is_root: bool = False) -> RuleTree | None:
-    """Return the rules in a schema, or None if there are none."""
-    tree = RuleTree(schema, is_root=is_root or is_embedded(schema))
-    has_any = schema.get(RULES) or tree.fields or tree.items or tree.others
-    return tree if has_any else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +105,6 @@ class _OutOfBudget(Exception):  # noqa: N818 - the end of all asking
     """Rules took too much."""
 
 
-@dataclass(slots=True)
-class Verdict:
-    """What rules found: errors, and warnings instead of errors that are forgiven."""
-
-    errors: list[FieldError] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
 def evaluate_rules(
     tree: RuleTree, value: Any, old: Any = ABSENT, *, path: str = "", forgiving: bool = False
 ) -> Verdict:
@@ -174,8 +124,6 @@ class _RuleEvaluation:
     __slots__ = ("_budget", "_steps", "verdict")
 
     def __init__(self) -> None:
-        from kube_cel.budget import Budget  # noqa: PLC0415
-
         self.verdict = Verdict()
         self._steps = 0
         self._budget = Budget(meter=self._count)
@@ -190,45 +138,34 @@ class _RuleEvaluation:
         if value is None:
             return
         if tree.rules:
-            self._ask_here(tree, value, old, path, ties)
+            has_old = old is not ABSENT and old is not None
+            known: dict[str, Any] = {"self": value}
+            if has_old and any(rule.uses_old for rule in tree.rules):
+                known["oldSelf"] = old
+            for rule in tree.rules:
+                if rule.problem:
+                    message = f"rule compile error: {rule.problem}"
+                    self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, message))
+                if rule.program is None or (rule.uses_old and not has_old and not rule.is_optional):
+                    continue
+                if not self._holds(rule, tree, known, path):
+                    self._tell(rule, tree, known, path, ties)
         if isinstance(value, list):
-            self._ask_items(tree, value, old, path, ties)
+            if tree.items is None:
+                return
+            before = counterparts(value, old, tree.schema)
+            for index, part in enumerate(value):
+                was = ABSENT if before is None else before[index]
+                self.ask(tree.items, part, was, f"{path}[{index}]", ties.index(part, was))
         elif isinstance(value, dict):
-            for key, below, where in _below(tree, value, path):
-                self.ask(below, value[key], old_counterpart(old, key), where, ties.key(key))
+            parts = [(key, below, child(path, key)) for key, below in tree.fields.items()]
+            if tree.others is not None:
+                parts = [(key, tree.others, f"{path}[{key}]") for key in value] + parts
+            for key, below, where in parts:
+                if key in value:
+                    self.ask(below, value[key], old_counterpart(old, key), where, ties.key(key))
 
-    def _ask_items(
-        self, tree: RuleTree, value: list[Any], old: Any, path: str, ties: _NestedCorrelation
-    ) -> None:
-        if tree.items is None:
-            return
-        before = counterparts(value, old, tree.schema)
-        for index, part in enumerate(value):
-            was = ABSENT if before is None else before[index]
-            self.ask(tree.items, part, was, f"{path}[{index}]", ties.index(part, was))
-
-    def _ask_here(
-        self, tree: RuleTree, value: Any, old: Any, path: str, ties: _NestedCorrelation
-    ) -> None:
-        has_old = old is not ABSENT and old is not None
-        known: dict[str, Any] = {"self": value}
-        if has_old and any(rule.uses_old for rule in tree.rules):
-            known["oldSelf"] = old
-        for rule in tree.rules:
-            if rule.problem:
-                told = f"rule compile error: {rule.problem}"
-                self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
-            if rule.program is None or (rule.uses_old and not has_old and not rule.is_optional):
-                continue
-            if not self._holds(rule, tree, known, path):
-                self._tell(rule, tree, known, path, ties)
-
-    def _holds(self, rule: "Rule", tree: RuleTree, known: dict[str, Any], path: str) -> bool:
-        from kube_cel.errors import (  # noqa: PLC0415
-            EvaluationStopped,
-            ExpressionError,
-        )
-
+    def _holds(self, rule: Rule, tree: RuleTree, known: dict[str, Any], path: str) -> bool:
         if rule.program is None:
             return True
         if self._steps > _MAX_COST:
@@ -238,78 +175,69 @@ class _RuleEvaluation:
         except EvaluationStopped:
             self._stop(tree, path, f"{_STOPPED_ONE}: {rule.named}")
         except ExpressionError as error:
-            told = f"{error.message} evaluating rule: {rule.named}"
+            message = f"{error.message} evaluating rule: {rule.named}"
             if error.message.startswith("no such overload"):
-                told = (
+                message = (
                     f"'{error.message}': call arguments did not match a supported operator, "
                     f"function or macro signature for rule: {rule.named}"
                 )
-            self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
+            self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, message))
             return True
 
-    def _stop(self, tree: RuleTree, path: str, told: str) -> NoReturn:
-        self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, told))
+    def _stop(self, tree: RuleTree, path: str, message: str) -> NoReturn:
+        self.verdict.errors.append(invalid(path or NOWHERE, tree.kind, message))
         raise _OutOfBudget from None
 
     def _tell(
         self,
-        rule: "Rule",
+        rule: Rule,
         tree: RuleTree,
         known: dict[str, Any],
         path: str,
         ties: _NestedCorrelation,
     ) -> None:
         where = child(path, rule.field_path) if rule.field_path else path or NOWHERE
-        told = self._message(rule, tree, known) or rule.complaint
-        error = _error(rule.reason, where, tree.kind, known["self"], told)
+        if rule.message_program is None:
+            message = ""
+        else:
+            try:
+                text = rule.message_program.value(_rule_variables(rule, tree, known), self._budget)
+            except ExpressionError:
+                message = ""
+            else:
+                message_told = text.strip() if isinstance(text, str) else ""
+                message = (
+                    ""
+                    if len(message_told.encode()) > _MAX_MESSAGE_LENGTH or "\n" in message_told
+                    else message_told
+                )
+        detail = message or rule.complaint
+        reason = rule.reason
+        value = known["self"]
+        is_shown = tree.kind not in ("object", "array")
+        match reason:
+            case "FieldValueForbidden":
+                error: FieldError = forbidden(where, detail)
+            case "FieldValueRequired":
+                error = required(where, detail)
+            case "FieldValueDuplicate":
+                error = (
+                    duplicate(where, value) if is_shown else FieldError(ErrorType.DUPLICATE, where)
+                )
+            case _:
+                if is_shown:
+                    error = invalid(where, format_number(value), detail)
+                else:
+                    error = FieldError(ErrorType.INVALID, where, detail=detail)
         if not rule.uses_old and ties.is_same():
             self.verdict.warnings.append(str(error))
         else:
             self.verdict.errors.append(error)
 
-    def _message(self, rule: "Rule", tree: RuleTree, known: dict[str, Any]) -> str:
-        """Work out a message; an empty one if that fails."""
-        from kube_cel.errors import ExpressionError  # noqa: PLC0415
 
-        if rule.message_program is None:
-            return ""
-        try:
-            text = rule.message_program.value(_rule_variables(rule, tree, known), self._budget)
-        except ExpressionError:
-            return ""
-        told = text.strip() if isinstance(text, str) else ""
-        return "" if len(told.encode()) > _MAX_MESSAGE_LENGTH or "\n" in told else told
-
-
-def _rule_variables(rule: "Rule", tree: RuleTree, known: dict[str, Any]) -> dict[str, Any]:
+def _rule_variables(rule: Rule, tree: RuleTree, known: dict[str, Any]) -> dict[str, Any]:
     if not rule.is_optional:
         return known
-    from kube_cel.scalars import NONE, OptionalValue  # noqa: PLC0415
-
     # What is inside an optional is not converted any more.
     old = OptionalValue(tree.view.value(known["oldSelf"])) if "oldSelf" in known else NONE
     return {**known, "oldSelf": old}
-
-
-def _below(tree: RuleTree, value: dict[str, Any], path: str) -> Iterator[tuple[str, RuleTree, str]]:
-    if tree.others is not None:
-        for key in value:
-            yield key, tree.others, f"{path}[{key}]"
-    for key, below in tree.fields.items():
-        if key in value:
-            yield key, below, child(path, key)
-
-
-def _error(reason: str, path: str, kind: str, value: Any, told: str) -> FieldError:
-    is_shown = kind not in ("object", "array")
-    match reason:
-        case "FieldValueForbidden":
-            return forbidden(path, told)
-        case "FieldValueRequired":
-            return required(path, told)
-        case "FieldValueDuplicate":
-            return duplicate(path, value) if is_shown else FieldError(ErrorType.DUPLICATE, path)
-        case _:
-            if is_shown:
-                return invalid(path, format_number(value), told)
-            return FieldError(ErrorType.INVALID, path, detail=told)

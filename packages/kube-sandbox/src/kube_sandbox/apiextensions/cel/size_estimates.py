@@ -91,11 +91,30 @@ def _estimate(schema: Schema) -> SizeEstimate | None:
         return SizeEstimate(_length(schema, _PER_CHARACTER), 1)
     match schema.get("type"):
         case "array":
-            return _estimate_list(schema)
+            items = schema.get("items")
+            elements = _estimate(items) if isinstance(items, dict) else None
+            if elements is None:
+                return None
+            most = schema.get("maxItems")
+            fitting = (_REQUEST - _BRACKETS) // (elements.least + 1)
+            return SizeEstimate(
+                fitting if most is None else max(most, 0), _BRACKETS, elements=elements
+            )
         case "object":
             return _estimate_object(schema)
         case "string":
-            return _estimate_string(schema)
+            form = schema.get("format", "")
+            if form in _FORMATS:
+                return _FORMATS[form]
+            if form == "byte":
+                return SizeEstimate(_length(schema, 1), _QUOTES)
+            choices: list[Any] = schema.get("enum") or []
+            if choices and schema.get("maxLength") is None:
+                longest = max(
+                    (len(each.encode()) for each in choices if isinstance(each, str)), default=0
+                )
+                return SizeEstimate(longest, _QUOTES)
+            return SizeEstimate(_length(schema, _PER_CHARACTER), _QUOTES)
         case kind:
             return _SCALARS.get(kind or "")
 
@@ -105,33 +124,16 @@ def _length(schema: Schema, per_character: int) -> int:
     return _REQUEST - _QUOTES if longest is None else max(longest, 0) * per_character
 
 
-def _estimate_string(schema: Schema) -> SizeEstimate:
-    form = schema.get("format", "")
-    if form in _FORMATS:
-        return _FORMATS[form]
-    if form == "byte":
-        return SizeEstimate(_length(schema, 1), _QUOTES)
-    choices: list[Any] = schema.get("enum") or []
-    if choices and schema.get("maxLength") is None:
-        longest = max((len(each.encode()) for each in choices if isinstance(each, str)), default=0)
-        return SizeEstimate(longest, _QUOTES)
-    return SizeEstimate(_length(schema, _PER_CHARACTER), _QUOTES)
-
-
-def _estimate_list(schema: Schema) -> SizeEstimate | None:
-    items = schema.get("items")
-    elements = _estimate(items) if isinstance(items, dict) else None
-    if elements is None:
-        return None
-    most = schema.get("maxItems")
-    fitting = (_REQUEST - _BRACKETS) // (elements.least + 1)
-    return SizeEstimate(fitting if most is None else max(most, 0), _BRACKETS, elements=elements)
-
-
 def _estimate_object(schema: Schema) -> SizeEstimate | None:
     values = schema.get("additionalProperties")
     if isinstance(values, dict):
-        return _estimate_map(schema, values)
+        elements = _estimate(values)
+        if elements is None:
+            return None
+        most = schema.get("maxProperties")
+        fitting = (_REQUEST - _BRACKETS) // (elements.least + _KEY)
+        count = fitting if most is None else max(most, 0)
+        return SizeEstimate(count, _BRACKETS, elements=elements, keys=_KEYS)
     properties = _properties(schema)
     needed = set(schema.get("required") or ())
     fields, least = {}, _BRACKETS
@@ -144,16 +146,6 @@ def _estimate_object(schema: Schema) -> SizeEstimate | None:
         if name in needed and part.get("default") is None:
             least += len(name.encode()) + found.least + _FIELD
     return SizeEstimate(0, least, fields)
-
-
-def _estimate_map(schema: Schema, values: Schema) -> SizeEstimate | None:
-    elements = _estimate(values)
-    if elements is None:
-        return None
-    most = schema.get("maxProperties")
-    fitting = (_REQUEST - _BRACKETS) // (elements.least + _KEY)
-    count = fitting if most is None else max(most, 0)
-    return SizeEstimate(count, _BRACKETS, elements=elements, keys=_KEYS)
 
 
 def _properties(schema: Schema) -> Mapping[str, Schema]:

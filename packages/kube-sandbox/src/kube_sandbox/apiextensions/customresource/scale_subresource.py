@@ -12,9 +12,9 @@ k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/helpers.go NestedInt64.
 
 from typing import Any
 
+from kube_objects.go_format import format_value
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
-from kube_sandbox.apiextensions.customresource.violations import go_number
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.kinds import ScalePaths
 from kube_sandbox.registry.strategy import Errors
@@ -74,8 +74,8 @@ def scale_of(obj: KubeObject, paths: ScalePaths, *, writing: bool = False) -> Ku
     except _WrongType as error:
         raise api_errors.StatusError(500, "", str(error)) from None
     if wanted is _MISSING and not writing:
-        told = f'the spec replicas field "{paths.spec_replicas}" does not exist'
-        raise api_errors.internal_error(told)
+        message = f'the spec replicas field "{paths.spec_replicas}" does not exist'
+        raise api_errors.internal_error(message)
     metadata = obj["metadata"]
     status: KubeObject = {"replicas": 0 if actual is _MISSING else actual}
     if selector is not _MISSING and selector:
@@ -91,7 +91,7 @@ def scale_of(obj: KubeObject, paths: ScalePaths, *, writing: bool = False) -> Ku
 
 
 def has_replicas(obj: KubeObject, paths: ScalePaths) -> bool:
-    """Say whether an object has the field that its scale would write."""
+    """Return whether an object has the field that its scale would write."""
     try:
         return _find(obj, paths.spec_replicas, int) is not _MISSING
     except _WrongType:
@@ -99,9 +99,9 @@ def has_replicas(obj: KubeObject, paths: ScalePaths) -> bool:
 
 
 def no_replicas(paths: ScalePaths) -> api_errors.StatusError:
-    """Say that a scale was sent without the one thing it is for."""
-    told = f'the spec replicas field "{paths.spec_replicas}" cannot be empty'
-    return api_errors.bad_request(told)
+    """Return the error that a scale was sent without the one thing it is for."""
+    message = f'the spec replicas field "{paths.spec_replicas}" cannot be empty'
+    return api_errors.bad_request(message)
 
 
 def put_replicas(obj: KubeObject, paths: ScalePaths, replicas: int) -> None:
@@ -135,24 +135,6 @@ def _find(obj: KubeObject, path: str, wanted: type) -> Any:
 
 def _wrong_type(steps: list[str], value: Any, wanted: str) -> _WrongType:
     return _WrongType(
-        f".{'.'.join(steps)} accessor error: {_format_value(value)} is of the type "
+        f".{'.'.join(steps)} accessor error: {format_value(value)} is of the type "
         f"{_GO_TYPES[type(value)]}, expected {wanted}"
     )
-
-
-def _format_value(value: Any) -> str:
-    """Print a value as Go's %v does."""
-    match value:
-        case None:
-            return "<nil>"
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return go_number(value)
-        case list():
-            return f"[{' '.join(map(_format_value, value))}]"
-        case dict():
-            inside = " ".join(f"{key}:{_format_value(part)}" for key, part in sorted(value.items()))
-            return f"map[{inside}]"
-        case _:
-            return str(value)

@@ -17,36 +17,33 @@ k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go validate
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.schemas import Schema
 from kube_sandbox import api_errors
-from kube_sandbox.apiextensions.cel.rule_evaluation import (
-    RuleTree,
-    Verdict,
-    evaluate_rules,
-    rule_tree,
-)
-from kube_sandbox.apiextensions.customresource.embedded_resources import (
+from kube_sandbox.apiextensions.cel.rule_tree import RuleTree, Verdict, rule_tree
+from kube_sandbox.apiextensions.customresource.scale_subresource import check_scale
+from kube_sandbox.apiextensions.schema.embedded_resources import (
     check_embedded,
     check_unique_items,
     embedded_parts,
     unique_parts,
 )
-from kube_sandbox.apiextensions.customresource.metadata import read_metadata
-from kube_sandbox.apiextensions.customresource.prune_and_default import (
+from kube_sandbox.apiextensions.schema.go_structs import (
+    MalformedError,
+    whole_numbers,
+)
+from kube_sandbox.apiextensions.schema.object_meta import read_metadata
+from kube_sandbox.apiextensions.schema.prune_and_default import (
     Reader,
     apply_defaults,
     normalize_object,
 )
-from kube_sandbox.apiextensions.customresource.ratcheting import ABSENT, is_equal
-from kube_sandbox.apiextensions.customresource.scale_subresource import check_scale
-from kube_sandbox.apiextensions.customresource.schema_validation import SchemaValidator
-from kube_sandbox.apiextensions.customresource.violations import NOWHERE, as_field_errors
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
-    MalformedError,
-    whole_numbers,
-)
+from kube_sandbox.apiextensions.schema.ratcheting import ABSENT, is_equal
+from kube_sandbox.apiextensions.schema.value_validation import SchemaValidator
+from kube_sandbox.apiextensions.schema.violations import NOWHERE, as_field_errors
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry import object_meta
 from kube_sandbox.registry.field_errors import ErrorType, FieldError, invalid
 from kube_sandbox.registry.kinds import ScalePaths
@@ -58,6 +55,11 @@ from kube_sandbox.registry.strategy import (
     restore_field,
     set_generation,
 )
+
+if TYPE_CHECKING:
+    from kube_sandbox.apiextensions.cel import rule_evaluation
+else:
+    rule_evaluation = lazy_module("kube_sandbox.apiextensions.cel.rule_evaluation")
 
 # With one of these, rules are not asked: they are written for objects of the right shape.
 _BLOCKING = frozenset(
@@ -137,12 +139,12 @@ class CustomStrategy:
 
     @property
     def creates_on_update(self) -> bool:
-        """Say that a PUT of an object that is not there creates none."""
+        """Return the error that a PUT of an object that is not there creates none."""
         return False
 
     @property
     def allows_unconditional_update(self) -> bool:
-        """Say that a PUT must name the version it means to replace."""
+        """Return the error that a PUT must name the version it means to replace."""
         return False
 
     # Reading
@@ -164,7 +166,7 @@ class CustomStrategy:
             raise self.unreadable(str(error)) from None
 
     def unreadable(self, why: str) -> api_errors.StatusError:
-        """Say that a body is no object of this kind: `strict decoding error: unknown field …`."""
+        """Return what a strictly decoded body is rejected with: `unknown field …`."""
         kind, version = self.kind.kind, self.kind.version
         return api_errors.bad_request(
             f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
@@ -209,18 +211,33 @@ class CustomStrategy:
 
     # Writing
 
-    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
+    def prepare_create(self, obj: KubeObject, context: RequestContext) -> None:
         """Drop the status if it is written elsewhere, and begin to count generations."""
         if self.has_status:
             obj.pop("status", None)
         set_generation(obj, 1)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
+        self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> None:
         """Put back what this write may not reach, and count the generation."""
         if subresource == "status":
-            _with_status_of(new, old)
+            # Make a new object of the old one with the new one's status and managers.
+            status, managers = new.get("status", ABSENT), new["metadata"].get("managedFields")
+            metadata = {**old["metadata"]}
+            metadata.pop("managedFields", None)
+            if managers is not None:
+                metadata["managedFields"] = managers
+            # Whoever writes this may have been looked up before: only what is inside may change.
+            new["metadata"].clear()
+            new["metadata"].update(metadata)
+            for key in [key for key in new if key != "metadata"]:
+                del new[key]
+            new.update(
+                {key: part for key, part in old.items() if key not in ("metadata", "status")}
+            )
+            if status is not ABSENT:
+                new["status"] = status
             return
         if self.has_status:
             restore_field(new, old, "status")
@@ -228,7 +245,7 @@ class CustomStrategy:
         changed = not is_equal(_without_metadata(new), _without_metadata(old))
         set_generation(new, generation + 1 if changed else generation)
 
-    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
+    def validate_create(self, obj: KubeObject, context: RequestContext) -> Errors:
         """Return what is wrong with a new object."""
         if wrong := self._check_kind(obj):
             return wrong
@@ -244,14 +261,34 @@ class CustomStrategy:
         return found + self._ask(obj, None, found).errors
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
+        self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed object."""
         if wrong := self._check_kind(new):
             return wrong
         found = object_meta.validate_object_meta_update(new, old)
-        found += self._check_status(new, old) if subresource == "status" else self._check(new, old)
-        found += self._check_items(new, old)
+        if subresource == "status":
+            status: Errors = []
+            checker = self.version.status_checker
+            if "status" in new and checker is not None:
+                violations = checker.flaws(new["status"], old.get("status"))
+                status = as_field_errors(violations, "status")
+            if self.scale is not None:
+                status += check_scale(new, self.scale, status_only=True)
+            found += status
+        else:
+            version = self.version
+            check: Errors = as_field_errors(version.checker.flaws(new, old))
+            if self.scale is not None:
+                check += check_scale(new, self.scale)
+            if version.embedded is not None:
+                check += check_embedded(new, version.embedded, "", here=False)
+            found += check
+        # What stands twice, unless something did before.
+        unique = self.version.unique
+        if unique is not None:
+            items_found = check_unique_items(new, unique, "")
+            found += [] if not items_found or check_unique_items(old, unique, "") else items_found
         verdict = self._ask(new, old, found)
         self._forgiven = (new, verdict.warnings)
         return found + verdict.errors
@@ -264,33 +301,6 @@ class CustomStrategy:
             if obj.get(key) != value
         ]
 
-    def _check(self, new: KubeObject, old: KubeObject) -> Errors:
-        version = self.version
-        found: Errors = as_field_errors(version.checker.flaws(new, old))
-        if self.scale is not None:
-            found += check_scale(new, self.scale)
-        if version.embedded is not None:
-            found += check_embedded(new, version.embedded, "", here=False)
-        return found
-
-    def _check_status(self, new: KubeObject, old: KubeObject) -> Errors:
-        found: Errors = []
-        checker = self.version.status_checker
-        if "status" in new and checker is not None:
-            flaws = checker.flaws(new["status"], old.get("status"))
-            found = as_field_errors(flaws, "status")
-        if self.scale is not None:
-            found += check_scale(new, self.scale, status_only=True)
-        return found
-
-    def _check_items(self, new: KubeObject, old: KubeObject) -> Errors:
-        """Tell what stands twice, unless something did before."""
-        unique = self.version.unique
-        if unique is None:
-            return []
-        found = check_unique_items(new, unique, "")
-        return [] if not found or check_unique_items(old, unique, "") else found
-
     def _ask(self, new: KubeObject, old: KubeObject | None, found: Errors) -> Verdict:
         rules = self.version.rules
         if rules is None:
@@ -298,8 +308,8 @@ class CustomStrategy:
         if any(error.sort in _BLOCKING for error in found):
             return Verdict([_RULES_SKIPPED])
         if old is None:
-            return evaluate_rules(rules, new)
-        return evaluate_rules(rules, new, old, forgiving=True)
+            return rule_evaluation.evaluate_rules(rules, new)
+        return rule_evaluation.evaluate_rules(rules, new, old, forgiving=True)
 
     def ratcheted_warnings(self, obj: KubeObject) -> list[str]:
         """
@@ -314,8 +324,8 @@ class CustomStrategy:
         """Return what its author should know: odd finalizers, and errors that were forgiven."""
         before = set(old["metadata"].get("finalizers", ())) if old is not None else set()
         added = sorted(set(obj["metadata"].get("finalizers", ())) - before)
-        told = [text for each in added for text in _finalizer_warning(each)]
-        return self.ratcheted_warnings(obj) + told
+        message = [text for each in added for text in _finalizer_warning(each)]
+        return self.ratcheted_warnings(obj) + message
 
     def reset_fields(self, subresource: str) -> Fields:
         """Return what a write does not reach."""
@@ -328,31 +338,14 @@ def _without_metadata(obj: KubeObject) -> KubeObject:
     return {key: part for key, part in obj.items() if key != "metadata"}
 
 
-def _with_status_of(new: KubeObject, old: KubeObject) -> None:
-    """Make a new object of the old one with the new one's status and managers."""
-    status, managers = new.get("status", ABSENT), new["metadata"].get("managedFields")
-    metadata = {**old["metadata"]}
-    metadata.pop("managedFields", None)
-    if managers is not None:
-        metadata["managedFields"] = managers
-    # Whoever writes this may have been looked up before: only what is inside may change.
-    new["metadata"].clear()
-    new["metadata"].update(metadata)
-    for key in [key for key in new if key != "metadata"]:
-        del new[key]
-    new.update({key: part for key, part in old.items() if key not in ("metadata", "status")})
-    if status is not ABSENT:
-        new["status"] = status
-
-
 def _finalizer_warning(name: str) -> list[str]:
     place = f'metadata.finalizers: "{name}": '
-    told = [place + each for each in qualified_name(name)]
+    message = [place + each for each in qualified_name(name)]
     if "/" in name or name in _KNOWN_FINALIZERS:
-        return told
+        return message
     path = " including a path (/)" if "." in name else ""
     return [
-        *told,
+        *message,
         f"{place}prefer a domain-qualified finalizer name{path} to avoid accidental conflicts "
         "with other finalizer writers",
     ]

@@ -64,33 +64,41 @@ def accepted(crd: KubeObject, others: Iterable[KubeObject], now: datetime) -> Ku
 
 def next_status(crd: KubeObject, others: Iterable[KubeObject], now: datetime) -> KubeObject | None:
     """Return a definition with its next status, or None if it has none to come."""
-    return (
-        _with_names(crd, others, now) or _with_establishment(crd, now) or _with_approval(crd, now)
-    )
-
-
-def _with_names(crd: KubeObject, others: Iterable[KubeObject], now: datetime) -> KubeObject | None:
     wanted, former = crd["spec"]["names"], crd["status"]["acceptedNames"]
     if wanted == former:
-        return None
-    names, state = _decide_names(crd, others)
-    if names == former and _state(crd, "NamesAccepted") == state:
-        return None
-    new = _copy(crd)
-    new["status"]["acceptedNames"] = names
-    _set(new, "NamesAccepted", state, now)
-    if not is_established(crd):
-        following = (
-            _INSTALLING if state == _ACCEPTED else _state(crd, "Established") or _NOT_ACCEPTED
-        )
-        _set(new, "Established", following, now)
-    return new
+        with_names: KubeObject | None = None
+    else:
+        names, state = _decide_names(crd, others)
+        if names == former and _state(crd, "NamesAccepted") == state:
+            with_names = None
+        else:
+            with_names = _copy(crd)
+            with_names["status"]["acceptedNames"] = names
+            _set(with_names, "NamesAccepted", state, now)
+            if not is_established(crd):
+                following = (
+                    _INSTALLING
+                    if state == _ACCEPTED
+                    else _state(crd, "Established") or _NOT_ACCEPTED
+                )
+                _set(with_names, "Established", following, now)
+    return with_names or _with_establishment(crd, now) or _with_approval(crd, now)
 
 
 def _decide_names(crd: KubeObject, others: Iterable[KubeObject]) -> tuple[KubeObject, _State]:
     """Return the names that a definition gets, and whether they are those it wants."""
     wanted, former = crd["spec"]["names"], crd["status"]["acceptedNames"]
-    resources, kinds = _names_in_use(crd, others)
+    group, name = crd["spec"]["group"], crd["metadata"]["name"]
+    names_resources: set[str] = set()
+    names_kinds: set[str] = set()
+    rivals = [e for e in others if e["spec"]["group"] == group and e["metadata"]["name"] != name]
+    for each in (crd, *rivals):
+        use_names = each["status"]["acceptedNames"]
+        names_resources.update(
+            (use_names["plural"], use_names.get("singular", "")), use_names.get("shortNames", ())
+        )
+        names_kinds.update((use_names["kind"], use_names.get("listKind", "")))
+    resources, kinds = names_resources, names_kinds
     names, state = {**former}, _ACCEPTED
     for key, reason, taken in (
         ("plural", "PluralConflict", resources),
@@ -99,7 +107,23 @@ def _decide_names(crd: KubeObject, others: Iterable[KubeObject]) -> tuple[KubeOb
         ("kind", "KindConflict", kinds),
         ("listKind", "ListKindConflict", kinds),
     ):
-        conflict = _conflict(wanted.get(key), former.get(key), taken)
+        conflict_wanted = wanted.get(key)
+        conflict_former = former.get(key)
+        if isinstance(conflict_wanted, list):
+            found = [
+                f'"{e}" is already in use'
+                for e in conflict_wanted
+                if e not in (conflict_former or ()) and e in taken
+            ]
+            conflict = found[0] if len(found) == 1 else f"[{', '.join(found)}]" if found else ""
+        elif (
+            conflict_wanted is None
+            or conflict_wanted == conflict_former
+            or conflict_wanted not in taken
+        ):
+            conflict = ""
+        else:
+            conflict = f'"{conflict_wanted}" is already in use'
         if conflict:
             state = ("False", reason, conflict)
         else:
@@ -113,31 +137,6 @@ def _set_or_drop(names: KubeObject, key: str, value: str | list[str] | None) -> 
         names.pop(key, None)
     else:
         names[key] = value
-
-
-def _names_in_use(crd: KubeObject, others: Iterable[KubeObject]) -> tuple[set[str], set[str]]:
-    group, name = crd["spec"]["group"], crd["metadata"]["name"]
-    resources: set[str] = set()
-    kinds: set[str] = set()
-    rivals = [e for e in others if e["spec"]["group"] == group and e["metadata"]["name"] != name]
-    for each in (crd, *rivals):
-        names = each["status"]["acceptedNames"]
-        resources.update((names["plural"], names.get("singular", "")), names.get("shortNames", ()))
-        kinds.update((names["kind"], names.get("listKind", "")))
-    return resources, kinds
-
-
-def _conflict(
-    wanted: str | list[str] | None, former: str | list[str] | None, taken: set[str]
-) -> str:
-    if isinstance(wanted, list):
-        found = [
-            f'"{e}" is already in use' for e in wanted if e not in (former or ()) and e in taken
-        ]
-        return found[0] if len(found) == 1 else f"[{', '.join(found)}]" if found else ""
-    if wanted is None or wanted == former or wanted not in taken:
-        return ""
-    return f'"{wanted}" is already in use'
 
 
 def _with_approval(crd: KubeObject, now: datetime) -> KubeObject | None:

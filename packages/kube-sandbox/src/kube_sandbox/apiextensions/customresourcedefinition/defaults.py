@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.apiextensions.customresource.metadata import METADATA
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
+from kube_sandbox.apiextensions.schema.go_structs import (
     DecodePosition,
     MalformedError,
     Read,
@@ -35,6 +34,7 @@ from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
     time,
     whole_numbers,
 )
+from kube_sandbox.apiextensions.schema.object_meta import METADATA
 
 
 def _schema(value: Any, spot: DecodePosition) -> Any:
@@ -80,10 +80,6 @@ def _schemas_by_name(value: Any, spot: DecodePosition) -> Any:
     return omitting(map_of(SCHEMA))(value, spot)
 
 
-def _any_list(value: Any, spot: DecodePosition) -> Any:
-    return omitting(lambda found, _: whole_numbers(found))(value, spot)
-
-
 _RULE_TEXTS: dict[str, Read] = dict.fromkeys(("message", "messageExpression", "fieldPath"), text)
 _RULE = Struct(
     "ValidationRule",
@@ -112,7 +108,7 @@ _SCHEMA_FIELDS: dict[str, tuple[str, Read]] = {
     "minItems": ("MinItems", integer()),
     "uniqueItems": ("UniqueItems", flag),
     "multipleOf": ("MultipleOf", number),
-    "enum": ("Enum", _any_list),
+    "enum": ("Enum", omitting(lambda found, _: whole_numbers(found))),
     "maxProperties": ("MaxProperties", integer()),
     "minProperties": ("MinProperties", integer()),
     "required": ("Required", texts),

@@ -23,7 +23,41 @@ def internal_schema(schema: Schema | None) -> Any:
     """Return a schema in the API server's inner form."""
     if schema is None:
         return None
-    return {name: _internal(key, schema.get(key)) for key, name in INTERNAL_NAMES.items()}
+    internals: dict[str, Any] = {}
+    for key, name in INTERNAL_NAMES.items():
+        value = schema.get(key)
+        if value is None:
+            internals[name] = _EMPTY_INTERNAL.get(key)
+        else:
+            match key:
+                case "items":
+                    many = isinstance(value, list)
+                    internals[name] = {
+                        "Schema": None if many else internal_schema(value),
+                        "JSONSchemas": [internal_schema(each) for each in value] if many else None,
+                    }
+                case "additionalProperties" | "additionalItems":
+                    allowed = value is not False
+                    internals[name] = {
+                        "Allows": allowed,
+                        "Schema": internal_schema(value) if isinstance(value, dict) else None,
+                    }
+                case "not":
+                    internals[name] = internal_schema(value)
+                case "allOf" | "oneOf" | "anyOf":
+                    internals[name] = [internal_schema(each) for each in value]
+                case "properties" | "patternProperties" | "definitions":
+                    internals[name] = {name: internal_schema(value[name]) for name in sorted(value)}
+                case "x-kubernetes-validations":
+                    internals[name] = [internal_rule(each) for each in value]
+                case "externalDocs":
+                    internals[name] = {
+                        "Description": value.get("description", ""),
+                        "URL": value.get("url", ""),
+                    }
+                case _:
+                    internals[name] = value
+    return internals
 
 
 _EMPTY_INTERNAL = {
@@ -31,36 +65,6 @@ _EMPTY_INTERNAL = {
     **dict.fromkeys(("nullable", "exclusiveMaximum", "exclusiveMinimum", "uniqueItems"), False),
     **dict.fromkeys(("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"), False),
 }
-
-
-def _internal(key: str, value: Any) -> Any:
-    if value is None:
-        return _EMPTY_INTERNAL.get(key)
-    match key:
-        case "items":
-            many = isinstance(value, list)
-            return {
-                "Schema": None if many else internal_schema(value),
-                "JSONSchemas": [internal_schema(each) for each in value] if many else None,
-            }
-        case "additionalProperties" | "additionalItems":
-            allowed = value is not False
-            return {
-                "Allows": allowed,
-                "Schema": internal_schema(value) if isinstance(value, dict) else None,
-            }
-        case "not":
-            return internal_schema(value)
-        case "allOf" | "oneOf" | "anyOf":
-            return [internal_schema(each) for each in value]
-        case "properties" | "patternProperties" | "definitions":
-            return {name: internal_schema(value[name]) for name in sorted(value)}
-        case "x-kubernetes-validations":
-            return [internal_rule(each) for each in value]
-        case "externalDocs":
-            return {"Description": value.get("description", ""), "URL": value.get("url", "")}
-        case _:
-            return value
 
 
 def internal_rule(rule: Mapping[str, Any]) -> KubeObject:

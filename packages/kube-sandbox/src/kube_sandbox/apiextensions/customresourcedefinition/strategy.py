@@ -8,20 +8,20 @@ strategy.PrepareForCreate, strategy.PrepareForUpdate, strategy.WarningsOnCreate.
 
 from collections.abc import Iterator
 
+from kube_objects.formats import is_checked_format
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
 from kube_sandbox import api_errors
-from kube_sandbox.apiextensions.customresource.scalar_validation import is_known_format
 from kube_sandbox.apiextensions.customresourcedefinition.defaults import (
     empty_status,
     read_definition,
 )
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import MalformedError
 from kube_sandbox.apiextensions.customresourcedefinition.validation import (
     check_change,
     check_definition,
     check_status,
 )
+from kube_sandbox.apiextensions.schema.go_structs import MalformedError
 from kube_sandbox.registry.strategy import (
     Errors,
     Fields,
@@ -39,12 +39,12 @@ class DefinitionStrategy:
 
     @property
     def creates_on_update(self) -> bool:
-        """Say that a PUT of a definition that is not there creates none."""
+        """Return the error that a PUT of a definition that is not there creates none."""
         return False
 
     @property
     def allows_unconditional_update(self) -> bool:
-        """Say that a PUT must name the version it means to replace."""
+        """Return the error that a PUT must name the version it means to replace."""
         return False
 
     def decode(self, obj: KubeObject) -> list[str]:
@@ -63,7 +63,7 @@ class DefinitionStrategy:
         return unknown
 
     def unreadable(self, why: str) -> api_errors.StatusError:
-        """Say that a body is no definition."""
+        """Return the error that a body is no definition."""
         return api_errors.bad_request(
             f'{_KIND} in version "v1" cannot be handled as a {_KIND}: {why}'
         )
@@ -83,14 +83,14 @@ class DefinitionStrategy:
         if not status["storedVersions"]:
             _store_current(obj)
 
-    def prepare_create(self, obj: KubeObject, occasion: RequestContext) -> None:
+    def prepare_create(self, obj: KubeObject, context: RequestContext) -> None:
         """Begin with an empty status."""
         obj["status"] = empty_status()
         set_generation(obj, 1)
         _store_current(obj)
 
     def prepare_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
+        self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> None:
         """Put back what this write may not reach, and count the generation."""
         if subresource == "status":
@@ -102,12 +102,12 @@ class DefinitionStrategy:
         counts_generation(new, old, "spec")
         _store_current(new)
 
-    def validate_create(self, obj: KubeObject, occasion: RequestContext) -> Errors:
+    def validate_create(self, obj: KubeObject, context: RequestContext) -> Errors:
         """Return what is wrong with a new definition."""
         return check_definition(obj)
 
     def validate_update(
-        self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
+        self, new: KubeObject, old: KubeObject, subresource: str, context: RequestContext
     ) -> Errors:
         """Return what is wrong with a changed definition."""
         return check_status(new, old) if subresource == "status" else check_change(new, old)
@@ -134,20 +134,19 @@ def _store_current(crd: KubeObject) -> None:
 
 
 def _unknown_formats(crd: KubeObject) -> Iterator[str]:
-    schemas = [_schema_of(each) for each in crd["spec"]["versions"] or ()]
+    schemas: list[Schema] = [
+        (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        for version in crd["spec"]["versions"] or ()
+    ]
     # A schema that all versions have is looked at once.
     different = schemas[:1] if all(each == schemas[0] for each in schemas) else schemas
     for schema in different:
         yield from _formats(schema)
 
 
-def _schema_of(version: KubeObject) -> Schema:
-    return (version.get("schema") or {}).get("openAPIV3Schema") or {}
-
-
 def _formats(schema: Schema) -> Iterator[str]:
     form = schema.get("format", "")
-    if form and schema.get("type") == "string" and not is_known_format(form):
+    if form and schema.get("type") == "string" and not is_checked_format(form):
         yield form
     for key in ("items", "not", "additionalProperties"):
         if isinstance(schema.get(key), dict):

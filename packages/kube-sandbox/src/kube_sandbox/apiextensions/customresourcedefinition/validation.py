@@ -12,13 +12,12 @@ ValidateUpdateCustomResourceDefinitionStatus, validateAPIApproval.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.customresource.embedded_resources import kind_name
 from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
     format_internal,
     internal_version,
@@ -28,6 +27,7 @@ from kube_sandbox.apiextensions.customresourcedefinition.version_validation impo
     check_version_fields,
     schema_of,
 )
+from kube_sandbox.apiextensions.schema.embedded_resources import kind_name
 from kube_sandbox.registry import object_meta
 from kube_sandbox.registry.field_errors import (
     FieldError,
@@ -83,7 +83,7 @@ def check_status(new: KubeObject, old: KubeObject) -> Errors:
 
 
 def is_established(crd: KubeObject) -> bool:
-    """Say whether a definition is being served."""
+    """Return whether a definition is being served."""
     return any(
         each["type"] == "Established" and each["status"] == "True"
         for each in crd["status"]["conditions"] or ()
@@ -98,17 +98,24 @@ def _same_name(spec: KubeObject, before: KubeObject, key: str) -> Errors:
 def _check_other_fields(crd: KubeObject, old: KubeObject | None) -> Iterator[FieldError]:
     yield from _check_names(crd["status"]["acceptedNames"], "status.acceptedNames")
     yield from _check_stored(crd)
-    yield from _check_approval(crd, old)
+    if is_protected(crd["spec"]["group"]):
+        state, why = approval(crd)
+        if old is None or approval(old)[0] != state:
+            path = f"metadata.annotations[{APPROVAL}]"
+            if state == "Missing":
+                yield required(path, why)
+            elif state == "Invalid":
+                yield invalid(path, crd["metadata"]["annotations"][APPROVAL], why)
     was_kept = old is not None and old["spec"].get("preserveUnknownFields")
     if crd["spec"].get("preserveUnknownFields") and _has_defaults(crd["spec"]):
-        told = "must be false in order to use defaults in the schema"
-        yield invalid("spec.preserveUnknownFields", True, told)
+        message = "must be false in order to use defaults in the schema"
+        yield invalid("spec.preserveUnknownFields", True, message)
     if crd["spec"].get("preserveUnknownFields") and not was_kept:
-        told = (
+        message = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
             "spec.versions[*].schema instead"
         )
-        yield invalid("spec.preserveUnknownFields", True, told)
+        yield invalid("spec.preserveUnknownFields", True, message)
 
 
 def _check_stored(crd: KubeObject) -> Iterator[FieldError]:
@@ -119,20 +126,20 @@ def _check_stored(crd: KubeObject) -> Iterator[FieldError]:
     left = {name: index for index, name in enumerate(stored)}
     for version in crd["spec"]["versions"] or ():
         if version["storage"] and version["name"] not in left:
-            told = f"must have the storage version {version['name']}"
-            yield invalid(path, stored, told)
+            message = f"must have the storage version {version['name']}"
+            yield invalid(path, stored, message)
         left.pop(version["name"], None)
     for name, index in left.items():
-        told = (
+        message = (
             f"missing from spec.versions; {name} was previously a storage version, and must remain "
             f"in spec.versions until a storage migration ensures no data remains persisted in "
             f"{name} and removes {name} from status.storedVersions"
         )
-        yield invalid(f"{path}[{index}]", name, told)
+        yield invalid(f"{path}[{index}]", name, message)
 
 
 def is_protected(group: str) -> bool:
-    """Say whether a group belongs to the Kubernetes project."""
+    """Return whether a group belongs to the Kubernetes project."""
     return any(group == each or group.endswith(f".{each}") for each in _PROTECTED)
 
 
@@ -147,19 +154,6 @@ def approval(crd: KubeObject) -> tuple[str, str]:
     if re.match("[a-zA-Z][a-zA-Z0-9+.-]*://", text) and urlsplit(text).netloc:
         return "Approved", f"approved in {text}"
     return "Invalid", f'{needed} with either a URL or a reason starting with "unapproved", {_SEE}'
-
-
-def _check_approval(crd: KubeObject, old: KubeObject | None) -> Iterator[FieldError]:
-    if not is_protected(crd["spec"]["group"]):
-        return
-    state, why = approval(crd)
-    if old is not None and approval(old)[0] == state:
-        return
-    path = f"metadata.annotations[{APPROVAL}]"
-    if state == "Missing":
-        yield required(path, why)
-    elif state == "Invalid":
-        yield invalid(path, crd["metadata"]["annotations"][APPROVAL], why)
 
 
 def _shared(versions: list[KubeObject]) -> dict[str, Any]:
@@ -185,12 +179,22 @@ def _check_spec(spec: KubeObject, before: KubeObject | None) -> Iterator[FieldEr
     versions: list[KubeObject] = spec["versions"] or []
     shared = _shared(versions)
     own = [{k: v for k, v in each.items() if _SHARED.get(k) not in shared} for each in versions]
-    yield from _check_group(spec["group"])
+    group = spec["group"]
+    wrong = dns_subdomain(group)
+    if not group:
+        yield required("spec.group")
+    elif wrong:
+        yield invalid("spec.group", group, ",".join(wrong))
+    elif "." not in group:
+        yield invalid("spec.group", group, "should be a domain with at least one dot")
     if not spec["scope"]:
         yield required("spec.scope")
     elif spec["scope"] not in _SCOPES:
         yield not_supported("spec.scope", spec["scope"], _SCOPES)
-    yield from _check_schemas_given(own, shared)
+    if schema_of(shared.get("validation")) is None:
+        for index, version in enumerate(own):
+            if schema_of(version.get("schema")) is None:
+                yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
     # Without a schema of its own, a version has the subresources that all share.
     has_status = any("status" in (each.get("subresources") or {}) for each in versions)
     for index, version in enumerate(own):
@@ -207,26 +211,6 @@ def _check_spec(spec: KubeObject, before: KubeObject | None) -> Iterator[FieldEr
     yield from check_conversion(spec)
 
 
-def _check_group(group: str) -> Iterator[FieldError]:
-    wrong = dns_subdomain(group)
-    if not group:
-        yield required("spec.group")
-    elif wrong:
-        yield invalid("spec.group", group, ",".join(wrong))
-    elif "." not in group:
-        yield invalid("spec.group", group, "should be a domain with at least one dot")
-
-
-def _check_schemas_given(
-    versions: list[KubeObject], shared: Mapping[str, Any]
-) -> Iterator[FieldError]:
-    if schema_of(shared.get("validation")) is not None:
-        return
-    for index, version in enumerate(versions):
-        if schema_of(version.get("schema")) is None:
-            yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
-
-
 def _check_versions(
     versions: list[KubeObject], given: list[KubeObject] | None
 ) -> Iterator[FieldError]:
@@ -237,8 +221,8 @@ def _check_versions(
     if len(set(names)) < len(names):
         yield invalid("spec.versions", shown, "must contain unique version names")
     if sum(each["storage"] for each in versions) != 1:
-        told = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", shown, told)
+        message = "must have exactly one version marked as storage version"
+        yield invalid("spec.versions", shown, message)
     if names and names[0] and (wrong := dns_1035_label(names[0])):
         yield invalid("spec.version", names[0], ",".join(wrong))
 
@@ -248,29 +232,28 @@ def _check_version(
 ) -> Iterator[FieldError]:
     if wrong := dns_1035_label(version["name"]):
         yield invalid(f"{path}.name", version["name"], ",".join(wrong))
-    for told in _check_warning_text(version):
-        yield invalid(f"{path}.deprecationWarning", version["deprecationWarning"], told)
-    yield from check_version_fields(version, path, "schema", has_status, before)
-
-
-def _check_warning_text(version: KubeObject) -> list[str]:
     warning = version.get("deprecationWarning")
     if warning is None:
-        return []
-    if not version.get("deprecated"):
-        return ["can only be set for deprecated versions"]
-    found = []
-    if len(warning.encode()) > _MAX_WARNING_LENGTH:
-        found.append("must be <= 256 characters long")
-    if not warning:
-        found.append("must not be an empty string")
-    for index, letter in enumerate(warning):
-        if not letter.isprintable():
-            at = len(warning[:index].encode())
-            told = "must only contain printable UTF-8 characters; non-printable character found"
-            found.append(f"{told} at index {at}")
-            break
-    return found
+        warning_text: list[str] = []
+    elif not version.get("deprecated"):
+        warning_text = ["can only be set for deprecated versions"]
+    else:
+        warning_text = []
+        if len(warning.encode()) > _MAX_WARNING_LENGTH:
+            warning_text.append("must be <= 256 characters long")
+        if not warning:
+            warning_text.append("must not be an empty string")
+        for index, letter in enumerate(warning):
+            if not letter.isprintable():
+                at = len(warning[:index].encode())
+                warning_told = (
+                    "must only contain printable UTF-8 characters; non-printable character found"
+                )
+                warning_text.append(f"{warning_told} at index {at}")
+                break
+    for message in warning_text:
+        yield invalid(f"{path}.deprecationWarning", version["deprecationWarning"], message)
+    yield from check_version_fields(version, path, "schema", has_status, before)
 
 
 def _check_names(names: KubeObject, path: str) -> Errors:
@@ -283,8 +266,8 @@ def _check_names(names: KubeObject, path: str) -> Errors:
             found += kind_name(names[key], f"{path}.{key}")
     found += _check_labels(names.get("shortNames"), f"{path}.shortNames")
     if names.get("kind") and names["kind"] == names.get("listKind"):
-        told = "kind and listKind may not be the same"
-        found.append(invalid(f"{path}.listKind", names["listKind"], told))
+        message = "kind and listKind may not be the same"
+        found.append(invalid(f"{path}.listKind", names["listKind"], message))
     return found + _check_labels(names.get("categories"), f"{path}.categories")
 
 
@@ -297,7 +280,7 @@ def _check_labels(values: list[str] | None, path: str) -> Errors:
 
 
 def _has_defaults(value: Any) -> bool:
-    """Say whether a schema has a default anywhere."""
+    """Return whether a schema has a default anywhere."""
     if isinstance(value, list):
         return any(map(_has_defaults, value))
     if not isinstance(value, dict):

@@ -13,8 +13,8 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
+from kube_sandbox.apiextensions.customresourcedefinition.schema_validation import check_schema
 from kube_sandbox.apiextensions.schema.field_paths import BadPath, follow
-from kube_sandbox.apiextensions.schema.validation import check_schema
 from kube_sandbox.registry.field_errors import (
     FieldError,
     duplicate,
@@ -52,17 +52,30 @@ def check_version_fields(
         yield from check_schema(schema, where, has_status=has_status, is_unchanged=same)
     yield from _check_subresources(parts.get("subresources"), f"{path}.subresources")
     for index, column in enumerate(parts.get("additionalPrinterColumns") or ()):
-        yield from _check_column(column, f"{path}.additionalPrinterColumns[{index}]")
+        column_path = f"{path}.additionalPrinterColumns[{index}]"
+        if not column["name"]:
+            yield required(f"{column_path}.name")
+        column_told = f"must be one of {','.join(_COLUMN_TYPES)}"
+        if not column["type"]:
+            yield required(f"{column_path}.type", column_told)
+        elif column["type"] not in _COLUMN_TYPES:
+            yield invalid(f"{column_path}.type", column["type"], column_told)
+        form = column.get("format")
+        if form and form not in _COLUMN_FORMATS:
+            yield invalid(
+                f"{column_path}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}"
+            )
+        yield from _check_path(column["jsonPath"], f"{column_path}.JSONPath")
     selectable = parts.get("selectableFields")
     if selectable:
         where = f"{path}.selectableFields"
         if schema is None:
-            told = (
+            message = (
                 "may only be set when `version.schema.openAPIV3Schema` is not included"
                 if key == "schema"
                 else "may only be set when validations.schema is included"
             )
-            yield invalid(where, "", told)
+            yield invalid(where, "", message)
         else:
             yield from _check_selectable(selectable, schema, where)
 
@@ -94,20 +107,6 @@ def _check_subresources(value: KubeObject | None, path: str) -> Iterator[FieldEr
             yield invalid(where, text, f"should be a json path under {either}{place}")
 
 
-def _check_column(column: KubeObject, path: str) -> Iterator[FieldError]:
-    if not column["name"]:
-        yield required(f"{path}.name")
-    told = f"must be one of {','.join(_COLUMN_TYPES)}"
-    if not column["type"]:
-        yield required(f"{path}.type", told)
-    elif column["type"] not in _COLUMN_TYPES:
-        yield invalid(f"{path}.type", column["type"], told)
-    form = column.get("format")
-    if form and form not in _COLUMN_FORMATS:
-        yield invalid(f"{path}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}")
-    yield from _check_path(column["jsonPath"], f"{path}.JSONPath")
-
-
 def _check_selectable(
     selectable: list[KubeObject], schema: Schema, path: str
 ) -> Iterator[FieldError]:
@@ -125,11 +124,11 @@ def _check_selectable(
         if target.root == "metadata":
             yield invalid(where, text, "must not point to fields in metadata")
         if (target.schema or {}).get("type") not in ("string", "boolean", "integer"):
-            told = (
+            message = (
                 "must point to a field of type string, boolean or integer. "
                 "Enum string fields and strings with formats are allowed."
             )
-            yield invalid(where, text, told)
+            yield invalid(where, text, message)
         if target.path in seen:
             yield duplicate(where, text)
         seen.add(target.path)
@@ -150,30 +149,28 @@ def check_conversion(spec: KubeObject) -> Iterator[FieldError]:
         yield not_supported(f"{path}.strategy", strategy, ("None", "Webhook"))
     if strategy == "Webhook":
         if client is None:
-            told = "required when strategy is set to Webhook"
-            yield required(f"{path}.webhookClientConfig", told)
+            message = "required when strategy is set to Webhook"
+            yield required(f"{path}.webhookClientConfig", message)
         elif ("url" in client) == ("service" in client):
-            told = "exactly one of url or service is required"
-            yield required(f"{path}.webhookClientConfig", told)
-        yield from _check_reviews(versions or [], f"{path}.conversionReviewVersions")
+            message = "exactly one of url or service is required"
+            yield required(f"{path}.webhookClientConfig", message)
+        reviews_versions = versions or []
+        reviews_path = f"{path}.conversionReviewVersions"
+        if not reviews_versions:
+            yield required(reviews_path)
+        else:
+            for index, version in enumerate(reviews_versions):
+                if version in reviews_versions[:index]:
+                    yield invalid(f"{reviews_path}[{index}]", version, "duplicate version")
+                    continue
+                for reviews_told in dns_1035_label(version):
+                    yield invalid(f"{reviews_path}[{index}]", version, reviews_told)
+            if not set(reviews_versions) & set(_REVIEW_VERSIONS):
+                reviews_told = f"must include at least one of {', '.join(_REVIEW_VERSIONS)}"
+                yield invalid(reviews_path, reviews_versions, reviews_told)
         return
-    told = "should not be set when strategy is not set to Webhook"
+    message = "should not be set when strategy is not set to Webhook"
     if client is not None:
-        yield forbidden(f"{path}.webhookClientConfig", told)
+        yield forbidden(f"{path}.webhookClientConfig", message)
     if versions:
-        yield forbidden(f"{path}.conversionReviewVersions", told)
-
-
-def _check_reviews(versions: list[str], path: str) -> Iterator[FieldError]:
-    if not versions:
-        yield required(path)
-        return
-    for index, version in enumerate(versions):
-        if version in versions[:index]:
-            yield invalid(f"{path}[{index}]", version, "duplicate version")
-            continue
-        for told in dns_1035_label(version):
-            yield invalid(f"{path}[{index}]", version, told)
-    if not set(versions) & set(_REVIEW_VERSIONS):
-        told = f"must include at least one of {', '.join(_REVIEW_VERSIONS)}"
-        yield invalid(path, versions, told)
+        yield forbidden(f"{path}.conversionReviewVersions", message)

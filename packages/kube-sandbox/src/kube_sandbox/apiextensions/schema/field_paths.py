@@ -83,14 +83,13 @@ def _step(tokens: list[str], position: int, with_brackets: bool) -> tuple[str, i
         raise BadPath("unexpected end of JSON path")
     if tokens[position + 2] != "]":
         raise BadPath(f"expected ] but got {tokens[position + 2]}")
-    return _unescaped(name[1:-1]), position + 3
+    text = name[1:-1]
 
-
-def _unescaped(text: str) -> str:
     def replaced(match: re.Match[str]) -> str:
         found = _ESCAPES.get(match[0][1])
         if found is None:
             raise BadPath(f"invalid string literal: invalid escape char {match[0]}")
         return found
 
-    return re.sub(r"\\.", replaced, text)
+    unescaped = re.sub(r"\\.", replaced, text)
+    return unescaped, position + 3

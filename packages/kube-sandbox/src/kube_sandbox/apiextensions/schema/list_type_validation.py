@@ -38,31 +38,28 @@ def check_lists(schema: Schema, path: str) -> Iterator[FieldError]:
     if merge is not None and kind != "array":
         yield _wrong_type(path, kind, f"must be array if {_LIST} is specified")
     elif merge == "set" and isinstance(schema.get("items"), dict):
-        yield from _check_set(schema["items"], path)
+        items = schema["items"]
+        set_told = f"must be atomic as item of a list with {_LIST}=set"
+        set_merge = items.get(_LIST)
+        if items.get("type") == "array" and set_merge not in (None, "atomic"):
+            yield invalid(f"{path}.items.{_LIST}", set_merge, set_told)
+        if items.get("type") == "object" and items.get(_MAP) != "atomic":
+            # The API server shows the type of a list here, which an object does not have.
+            yield invalid(f"{path}.items.{_MAP}", set_merge, set_told)
     if merge is not None and merge not in _LIST_TYPES:
         yield not_supported(f"{path}.{_LIST}", merge, _LIST_TYPES)
     if keys and merge != "map":
-        told = f"must be map if {_KEYS} is non-empty"
+        message = f"must be map if {_KEYS} is non-empty"
         where = f"{path}.{_LIST}"
-        yield required(where, told) if merge is None else invalid(where, merge, told)
+        yield required(where, message) if merge is None else invalid(where, merge, message)
     if merge == "map":
         yield from _check_map(schema, keys, path)
     if merge in ("set", "map") and isinstance(schema.get("items"), dict):
         yield from _check_items(schema["items"], merge, keys, f"{path}.items")
 
 
-def _wrong_type(path: str, kind: str, told: str) -> FieldError:
-    return invalid(f"{path}.type", kind, told) if kind else required(f"{path}.type", told)
-
-
-def _check_set(items: Schema, path: str) -> Iterator[FieldError]:
-    told = f"must be atomic as item of a list with {_LIST}=set"
-    merge = items.get(_LIST)
-    if items.get("type") == "array" and merge not in (None, "atomic"):
-        yield invalid(f"{path}.items.{_LIST}", merge, told)
-    if items.get("type") == "object" and items.get(_MAP) != "atomic":
-        # The API server shows the type of a list here, which an object does not have.
-        yield invalid(f"{path}.items.{_MAP}", merge, told)
+def _wrong_type(path: str, kind: str, message: str) -> FieldError:
+    return invalid(f"{path}.type", kind, message) if kind else required(f"{path}.type", message)
 
 
 def _check_map(schema: Schema, keys: list[str], path: str) -> Iterator[FieldError]:
@@ -74,23 +71,21 @@ def _check_map(schema: Schema, keys: list[str], path: str) -> Iterator[FieldErro
     elif not isinstance(items, dict):
         yield invalid(f"{path}.items", items, f"must only have a single schema if {_LIST} is map")
     elif items.get("type", "") != "object":
-        told = f"must be object if parent array's {_LIST} is map"
-        yield invalid(f"{path}.items.type", items.get("type", ""), told)
+        message = f"must be object if parent array's {_LIST} is map"
+        yield invalid(f"{path}.items.type", items.get("type", ""), message)
     else:
-        yield from _check_keys(items, keys, path)
-
-
-def _check_keys(items: Schema, keys: list[str], path: str) -> Iterator[FieldError]:
-    described = items.get("properties") or {}
-    shown = orjson.Fragment(orjson.dumps(keys))
-    for index, key in enumerate(keys):
-        if key not in described:
-            yield invalid(f"{path}.{_KEYS}", shown, "entries must all be names of item properties")
-        elif described[key].get("type") in ("array", "object"):
-            told = f"must be a scalar type if parent array's {_LIST} is map"
-            yield invalid(f"{path}.items.properties[{key}].type", items["type"], told)
-        if key in keys[:index]:
-            yield invalid(f"{path}.{_KEYS}", shown, "must not contain duplicate entries")
+        described = items.get("properties") or {}
+        shown = orjson.Fragment(orjson.dumps(keys))
+        for index, key in enumerate(keys):
+            if key not in described:
+                yield invalid(
+                    f"{path}.{_KEYS}", shown, "entries must all be names of item properties"
+                )
+            elif described[key].get("type") in ("array", "object"):
+                message = f"must be a scalar type if parent array's {_LIST} is map"
+                yield invalid(f"{path}.items.properties[{key}].type", items["type"], message)
+            if key in keys[:index]:
+                yield invalid(f"{path}.{_KEYS}", shown, "must not contain duplicate entries")
 
 
 def _check_items(items: Schema, merge: str, keys: list[str], path: str) -> Iterator[FieldError]:
@@ -103,10 +98,10 @@ def _check_items(items: Schema, merge: str, keys: list[str], path: str) -> Itera
         if key not in described:
             continue
         where = f"{path}.properties[{key}]"
-        told = f"this property is in {_KEYS}, so it"
+        message = f"this property is in {_KEYS}, so it"
         if key not in (items.get("required") or ()) and described[key].get("default") is None:
             yield required(
-                f"{where}.default", f"{told} must have a default or be a required property"
+                f"{where}.default", f"{message} must have a default or be a required property"
             )
         if described[key].get("nullable"):
-            yield forbidden(f"{where}.nullable", f"{told} cannot be nullable")
+            yield forbidden(f"{where}.nullable", f"{message} cannot be nullable")

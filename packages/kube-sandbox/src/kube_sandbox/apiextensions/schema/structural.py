@@ -50,7 +50,7 @@ _BOTH = "x-kubernetes-int-or-string"
 
 
 def unsupported(schema: Schema | None) -> str:
-    """Say what no structural schema can have, if a schema has it; an empty text if not."""
+    """Return what no structural schema can have, if a schema has it; an empty text if not."""
     if schema is None:
         return ""
     for key in (*_UNSUPPORTED, *_UNSUPPORTED_AFTER):
@@ -73,7 +73,7 @@ def _all_parts(schema: Schema) -> Iterator[Schema]:
 
 
 def is_int_or_string_union(alternatives: list[Schema] | None) -> bool:
-    """Say whether alternatives are nothing but the two types of an int-or-string."""
+    """Return whether alternatives are nothing but the two types of an int-or-string."""
     bare = [
         {key: part for key, part in each.items() if key not in ("example", "externalDocs")}
         for each in alternatives or ()
@@ -104,7 +104,11 @@ def _check(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
         yield forbidden(f"{path}.additionalProperties", "must not be used at the root")
     if isinstance(others, dict):
         yield from _check(others, "field", f"{path}.additionalProperties")
-    yield from _check_extensions(schema, path)
+    if schema.get(_BOTH):
+        for key in (_PRESERVE_UNKNOWN, _EMBEDDED):
+            if schema.get(key):
+                message = "must be false if x-kubernetes-int-or-string is true"
+                yield invalid(f"{path}.{key}", True, message)
     first = (schema.get("allOf") or [{}])[0]
     yield from _check_values(
         schema,
@@ -113,37 +117,24 @@ def _check(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
         skip_any=is_int_or_string_union(schema.get("anyOf")),
         skip_first=is_int_or_string_union(first.get("anyOf")),
     )
-    yield from _check_type(schema, kind, level, path)
-    yield from _check_metadata(schema, level, path)
-
-
-def _check_extensions(schema: Schema, path: str) -> Iterator[FieldError]:
-    if not schema.get(_BOTH):
-        return
-    for key in (_PRESERVE_UNKNOWN, _EMBEDDED):
-        if schema.get(key):
-            told = "must be false if x-kubernetes-int-or-string is true"
-            yield invalid(f"{path}.{key}", True, told)
-
-
-def _check_type(schema: Schema, kind: str, level: str, path: str) -> Iterator[FieldError]:
     embedded = schema.get(_EMBEDDED)
     if embedded and kind != "object":
-        told = "must be object if x-kubernetes-embedded-resource is true"
-        yield invalid(f"{path}.type", kind, told) if kind else required(f"{path}.type", told)
+        message = "must be object if x-kubernetes-embedded-resource is true"
+        yield invalid(f"{path}.type", kind, message) if kind else required(f"{path}.type", message)
     elif not kind and not schema.get(_BOTH) and not schema.get(_PRESERVE_UNKNOWN):
         yield required(f"{path}.type", _EMPTY[level])
     if embedded and schema.get("additionalProperties") is not None:
-        told = "must not be used if x-kubernetes-embedded-resource is set"
-        yield forbidden(f"{path}.additionalProperties", told)
+        message = "must not be used if x-kubernetes-embedded-resource is set"
+        yield forbidden(f"{path}.additionalProperties", message)
     if level == "root" and kind and kind != "object":
         yield invalid(f"{path}.type", kind, "must be object at the root")
     if embedded and not schema.get(_PRESERVE_UNKNOWN) and not _fields(schema):
-        told = (
+        message = (
             "must not be empty if x-kubernetes-embedded-resource is true without "
             "x-kubernetes-preserve-unknown-fields"
         )
-        yield required(f"{path}.properties", told)
+        yield required(f"{path}.properties", message)
+    yield from _check_metadata(schema, level, path)
 
 
 def _check_metadata(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
@@ -159,18 +150,15 @@ def _check_metadata(schema: Schema, level: str, path: str) -> Iterator[FieldErro
     where = f"{path}.properties[metadata]"
     if is_whole and metadata.get("type", "") != "object":
         yield invalid(f"{where}.type", metadata.get("type", ""), "must be object")
-    if level == "root" and not _names_only(metadata):
-        told = (
+    names_only = _fields(metadata).keys() <= {"name", "generateName"} and metadata.keys() <= {
+        *("type", "default", "properties", "externalDocs", "example")
+    }
+    if level == "root" and not names_only:
+        message = (
             "must not specify anything other than name and generateName, "
             "but metadata is implicitly specified"
         )
-        yield forbidden(where, told)
-
-
-def _names_only(metadata: Schema) -> bool:
-    if not _fields(metadata).keys() <= {"name", "generateName"}:
-        return False
-    return metadata.keys() <= {"type", "default", "properties", "externalDocs", "example"}
+        yield forbidden(where, message)
 
 
 def _check_values(
@@ -188,10 +176,26 @@ def _check_values(
     if schema.get("not") is not None:
         yield from _check_below(schema["not"], f"{path}.not", level)
     if schema.get("pattern"):
-        wrong = _pattern_error(schema["pattern"])
+        pattern = schema["pattern"]
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            re2.compile(pattern, options=options)
+        except re2.error as error:
+            # Tell an error of the library for regular expressions as Go's sister library does.
+            pattern_told = str(
+                error.args[0].decode() if isinstance(error.args[0], bytes) else error
+            )
+            what, _, where = pattern_told.partition(": ")
+            for theirs, ours in _GO_ERRORS:
+                if what == theirs:
+                    what = ours
+            wrong = f"error parsing regexp: {what}: `{where}`"
+        else:
+            wrong = ""
         if wrong:
-            told = f"must be a valid regular expression, but isn't: {wrong}"
-            yield invalid(f"{path}.pattern", schema["pattern"], told)
+            message = f"must be a valid regular expression, but isn't: {wrong}"
+            yield invalid(f"{path}.pattern", schema["pattern"], message)
 
 
 def _check_below(
@@ -202,13 +206,13 @@ def _check_below(
         yield from _check_below(schema["items"], f"{path}.items", level)
     for name, part in _fields(schema).items():
         yield from _check_below(part, f"{path}.properties[{name}]", "field")
-    for key, told in _NOT_BELOW:
+    for key, message in _NOT_BELOW:
         value = schema.get(key)
         if value is not None and not (key == "additionalProperties" and value is False):
-            yield forbidden(f"{path}.{key}", told)
+            yield forbidden(f"{path}.{key}", message)
     if "metadata" in _fields(schema):
-        told = "must not be specified in a nested context"
-        yield forbidden(f"{path}.properties[metadata]", told)
+        message = "must not be specified in a nested context"
+        yield forbidden(f"{path}.properties[metadata]", message)
 
 
 _GO_ERRORS = (
@@ -222,27 +226,6 @@ _GO_ERRORS = (
     ("invalid perl operator", "invalid or unsupported Perl syntax"),
     ("invalid named capture group", "invalid named capture"),
 )
-
-
-def _pattern_error(pattern: str) -> str:
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        re2.compile(pattern, options=options)
-    except re2.error as error:
-        return _go_regexp_error(
-            str(error.args[0].decode() if isinstance(error.args[0], bytes) else error)
-        )
-    return ""
-
-
-def _go_regexp_error(told: str) -> str:
-    """Tell an error of the library for regular expressions as Go's sister library does."""
-    what, _, where = told.partition(": ")
-    for theirs, ours in _GO_ERRORS:
-        if what == theirs:
-            what = ours
-    return f"error parsing regexp: {what}: `{where}`"
 
 
 def _complete(

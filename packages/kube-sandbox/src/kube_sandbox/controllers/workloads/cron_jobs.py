@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time, parse_time
 from kube_sandbox.controllers.workloads import jobs
-from kube_sandbox.controllers.workloads.cron_schedule import Schedule
 from kube_sandbox.controllers.workloads.plan_steps import (
     Controller,
     Create,
@@ -28,6 +27,7 @@ from kube_sandbox.controllers.workloads.plan_steps import (
     reference_to,
     with_status,
 )
+from kube_sandbox.registry.cron_schedule import Schedule, parse_schedule
 
 BUCKET = "cronjobs.batch"
 _SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -50,7 +50,7 @@ def plan(cron: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
         kept = cron["spec"].get(field, default)
         steps += [Remove(jobs.BUCKET, each) for each in ended[: max(0, len(ended) - kept)]]
     try:
-        schedule = Schedule.parse(cron["spec"]["schedule"])
+        schedule = parse_schedule(cron["spec"]["schedule"])
     except ValueError:
         return Plan(tuple(steps))
     due = _due(cron, schedule, moment)

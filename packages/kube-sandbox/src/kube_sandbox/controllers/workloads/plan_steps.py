@@ -13,7 +13,7 @@ from typing import Any, Literal
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time, parse_time
 from kube_sandbox.controllers.workloads.indexes import RelatedBucket
-from kube_sandbox.controllers.workloads.simulated_outcomes import Outcome
+from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME_ANNOTATION, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Settings:
     node: str = "embedded"
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     namespace_delay: float = 0.0
+    outcome_annotation: str = OUTCOME_ANNOTATION  # of a Pod; overrides the outcome of its image
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ from kube_sandbox.controllers.workloads.plan_steps import (
     is_ready,
 )
 from kube_sandbox.controllers.workloads.simulated_outcomes import (
-    OUTCOME,
     OUTCOMES,
     Outcome,
     after_restarts,
@@ -118,10 +117,11 @@ def _may_be_uncounted(pod: KubeObject) -> bool:
 
 def _unknown_outcome_event(pod: KubeObject, moment: PlanContext) -> tuple[Step, ...]:
     """Return the Event that tells of an annotation that says nothing known."""
-    written, metadata = written_outcome(pod), pod["metadata"]
+    key, metadata = moment.settings.outcome_annotation, pod["metadata"]
+    written = written_outcome(pod, key)
     if not written or find_outcome(written) is not None:
         return ()
-    text = f"annotation {OUTCOME}: '{written}' is none of {', '.join(OUTCOMES)}, and is ignored"
+    text = f"annotation {key}: '{written}' is none of {', '.join(OUTCOMES)}, and is ignored"
     mark = zlib.crc32((metadata["uid"] + written).encode())
     event = {
         "apiVersion": "v1",
@@ -152,8 +152,10 @@ def _unknown_outcome_event(pod: KubeObject, moment: PlanContext) -> tuple[Step, 
 def outcome_of(pod: KubeObject, moment: PlanContext) -> Outcome:
     """Return the simulated outcome of a pod."""
     owner = controller_of(pod)
+    settings = moment.settings
+    stated = outcome_text_of(pod, settings.outcome_annotation, settings.outcomes)
     usual: Outcome = "Succeeded" if owner is not None and owner.get("kind") == "Job" else "Running"
-    return after_restarts(pod, outcome_text_of(pod, moment.settings.outcomes) or usual)
+    return after_restarts(pod, stated or usual)
 
 
 def _schedule(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
@@ -270,7 +272,8 @@ def _start(pod: KubeObject, outcome: Outcome, moment: PlanContext) -> Plan:
             else:
                 started = (pod.get("status") or {}).get("startTime", moment.text)
                 # A long-running container is restarted even after success.
-                code = int(outcome_text_of(pod, moment.settings.outcomes) != "Succeeded")
+                key, outcomes = moment.settings.outcome_annotation, moment.settings.outcomes
+                code = int(outcome_text_of(pod, key, outcomes) != "Succeeded")
                 failing = _container(
                     each, waiting, restartCount=1, lastState=_terminated(code, started, started)
                 )

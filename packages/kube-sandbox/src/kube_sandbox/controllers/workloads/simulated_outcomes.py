@@ -22,7 +22,7 @@ Outcome = Literal[
     "ImagePullBackOff",
 ]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-OUTCOME = "embedded.gitops.kro.run/outcome"  # an annotation of a pod
+OUTCOME_ANNOTATION = "kube-sandbox.dev/outcome"  # of a Pod; `Settings` can name another
 
 # What becomes of an outcome where containers are started again, or are not.
 _BY_RESTARTS: Mapping[str, Mapping[Outcome, Outcome]] = {
@@ -49,15 +49,17 @@ def parse_outcomes(texts: Iterable[str]) -> dict[str, Outcome]:
     return found
 
 
-def written_outcome(pod: "KubeObject") -> str:
+def written_outcome(pod: "KubeObject", annotation: str) -> str:
     """Return what a pod's annotation says of it, known or not; empty if there is none."""
-    found: str = (pod["metadata"].get("annotations") or {}).get(OUTCOME, "")
+    found: str = (pod["metadata"].get("annotations") or {}).get(annotation, "")
     return found
 
 
-def outcome_text_of(pod: "KubeObject", outcomes: Mapping[str, Outcome]) -> Outcome | None:
+def outcome_text_of(
+    pod: "KubeObject", annotation: str, outcomes: Mapping[str, Outcome]
+) -> Outcome | None:
     """Return what is said of a pod, by its annotation or else by its images."""
-    written = find_outcome(written_outcome(pod))
+    written = find_outcome(written_outcome(pod, annotation))
     if written is not None or not outcomes:
         return written
     for container in pod["spec"]["containers"]:

@@ -10,13 +10,13 @@ import re
 import zoneinfo
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.cron_schedule_parser import ScheduleError, check_schedule
 from kube_sandbox.registry.builtin.field_validation import choice, nonnegative
 from kube_sandbox.registry.builtin.internal_json import format_selector
 from kube_sandbox.registry.builtin.jobs.strategy import default_conditions, job_warnings
 from kube_sandbox.registry.builtin.jobs.validation import check_job_spec
 from kube_sandbox.registry.builtin.pods.defaults import default_template
 from kube_sandbox.registry.builtin.pods.template_strategy import TemplateStrategy, hostname_warnings
+from kube_sandbox.registry.cron_schedule import ScheduleError, parse_schedule
 from kube_sandbox.registry.field_errors import invalid, not_supported, required
 from kube_sandbox.registry.strategy import Errors, RequestContext
 
@@ -88,7 +88,7 @@ def _spec(spec: KubeObject, before: KubeObject | None) -> Errors:
     else:
         found = []
         try:
-            check_schedule(schedule)
+            parse_schedule(schedule)
         except ScheduleError as error:
             found.append(invalid(schedule_at, schedule, str(error)))
         if "TZ" in schedule:

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
+from kube_objects.quantity import Quantity, parse_quantity
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
-from kube_sandbox.registry.builtin.quantities import Quantity, parse
 from kube_sandbox.registry.builtin.resource_lists import (
     amount_errors,
     container_name_errors,
@@ -122,7 +122,7 @@ def _limit_errors(limit: Part, kind: str, field: str) -> Errors:
             found += check_resource(name, f"{field}.{part}[{name}]")
     names = dict.fromkeys(name for values in amounts.values() for name in values)
     for name in names:
-        known = {part: parse(each[name]) for part, each in amounts.items() if name in each}
+        known = {part: parse_quantity(each[name]) for part, each in amounts.items() if name in each}
         found += _order_errors(known, name, field)
     return found
 
@@ -246,7 +246,11 @@ class ResourceQuotas(BaseStrategy):
             if asked not in hard and name in ("cpu", "memory"):
                 asked = name
             most = f"limits.{name}"
-            if asked in hard and most in hard and parse(hard[asked]) > parse(hard[most]):
+            if (
+                asked in hard
+                and most in hard
+                and parse_quantity(hard[asked]) > parse_quantity(hard[most])
+            ):
                 message = f"should be less than {most} ({hard[most]})"
                 found.append(f"ResourceQuota {asked} ({hard[asked]}) {message}")
         return found

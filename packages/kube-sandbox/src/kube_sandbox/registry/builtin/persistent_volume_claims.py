@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from kube_objects.quantity import ZERO, Quantity, parse_quantity
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.internal_json import difference
-from kube_sandbox.registry.builtin.quantities import ZERO, Quantity, parse
 from kube_sandbox.registry.builtin.resource_lists import is_native, round_up
 from kube_sandbox.registry.field_errors import forbidden, invalid, not_supported, required
 from kube_sandbox.registry.name_validation import dns_label, dns_subdomain, qualified_name
@@ -114,7 +114,7 @@ class PersistentVolumeClaims(BaseStrategy):
         found = [f"{field}: {message}"] if written else []
         for part in ("requests", "limits"):
             size = obj["spec"].get("resources", {}).get(part, {}).get("storage")
-            if size is not None and parse(size).milli % 1000:
+            if size is not None and parse_quantity(size).milli % 1000:
                 message = f'fractional byte value "{size}" is invalid, must be an integer'
                 found.append(f"spec.resources.{part}[storage]: {message}")
         return found
@@ -168,7 +168,7 @@ def claim_errors(spec: Part, field: str) -> Errors:
     size = spec.get("resources", {}).get("requests", {}).get("storage")
     if size is None:
         found.append(required(size_field))
-    elif parse(size).sign <= 0:
+    elif parse_quantity(size).sign <= 0:
         found.append(invalid(size_field, size, "must be greater than zero"))
     for part in ("storageClassName", "volumeAttributesClassName"):
         name = spec.get(part)
@@ -211,7 +211,7 @@ def _mode_and_source_errors(spec: Part, field: str) -> Errors:
 
 def _storage(part: Part) -> Quantity:
     text = part.get("storage")
-    return ZERO if text is None else parse(text)
+    return ZERO if text is None else parse_quantity(text)
 
 
 def _changed_errors(new: KubeObject, old: KubeObject) -> Errors:
@@ -254,9 +254,9 @@ def _changed_errors(new: KubeObject, old: KubeObject) -> Errors:
 
 def _amount_errors(amounts: Part, field: str) -> Errors:
     return [
-        invalid(f"{field}[{name}]", parse(text).whole, "must be a valid resource quantity")
+        invalid(f"{field}[{name}]", parse_quantity(text).whole, "must be a valid resource quantity")
         for name, text in amounts.items()
-        if parse(text).whole < 0
+        if parse_quantity(text).whole < 0
     ]
 
 

@@ -9,11 +9,11 @@ ValidateStorageClassUpdate.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kube_objects.quantity import parse_quantity
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_time
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.persistent_volume_claims import VOLUME_MODES, mode_errors
-from kube_sandbox.registry.builtin.quantities import parse
 from kube_sandbox.registry.builtin.resource_lists import round_up
 from kube_sandbox.registry.field_errors import (
     duplicate,
@@ -111,10 +111,10 @@ class PersistentVolumes(BaseStrategy):
         if list(capacity) != ["storage"]:
             found.append(not_supported(field, dict(capacity) or None, ("storage",)))
         for name, text in capacity.items():
-            if parse(text).whole < 0:
+            if parse_quantity(text).whole < 0:
                 message = "must be a valid resource quantity"
-                found.append(invalid(f"{field}[{name}]", parse(text).whole, message))
-            if parse(text).sign <= 0:
+                found.append(invalid(f"{field}[{name}]", parse_quantity(text).whole, message))
+            if parse_quantity(text).sign <= 0:
                 found.append(invalid(f"{field}[{name}]", text, "must be greater than zero"))
         policy = spec.get("persistentVolumeReclaimPolicy", "")
         if policy not in _RECLAIM:

@@ -8,7 +8,7 @@ validateContainerResourceName.
 
 from typing import Any
 
-from kube_sandbox.registry.builtin.quantities import in_thousandths, parse
+from kube_objects.quantity import parse_quantity, round_to_milli
 from kube_sandbox.registry.field_errors import invalid
 from kube_sandbox.registry.name_validation import qualified_name
 from kube_sandbox.registry.strategy import Errors
@@ -43,7 +43,7 @@ def round_up(amounts: dict[str, Any] | None) -> None:
         for name, text in amounts.items():
             # Others have no more than three places.
             if text[-1:] in "nu" or "." in text or "e" in text or "E" in text:
-                amounts[name] = in_thousandths(text)
+                amounts[name] = round_to_milli(text)
 
 
 def is_standard(name: str) -> bool:
@@ -99,7 +99,7 @@ def container_name_errors(name: str, field: str) -> Errors:
 
 def amount_errors(name: str, text: str, field: str) -> Errors:
     """Validate an amount."""
-    amount = parse(text)
+    amount = parse_quantity(text)
     found: Errors = []
     if amount.sign < 0:
         found.append(invalid(field, text, "must be greater than or equal to 0"))

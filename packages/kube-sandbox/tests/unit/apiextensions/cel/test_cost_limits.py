@@ -18,8 +18,8 @@ from sandbox_testing.crd_recordings import OCCASION, answer, define
 from sandbox_testing.definitions import definition, spec
 
 from kube_sandbox import api_errors
+from kube_sandbox.apiextensions.customresourcedefinition.schema_validation import check_schema
 from kube_sandbox.apiextensions.customresourcedefinition.strategy import DefinitionStrategy
-from kube_sandbox.apiextensions.schema.validation import check_schema
 
 _SCHEMA = "spec.validation.openAPIV3Schema"
 _GROUPS = 10
@@ -116,8 +116,8 @@ def test_rules_that_are_stored_may_not_cost_too_much_together() -> None:
 def test_definitions_without_rules_do_not_load_the_expression_engine() -> None:
     program = (
         "import sys\n"
-        "from kube_sandbox.apiextensions.schema.validation import check_schema\n"
-        "check_schema({'type': 'object'}, 'spec', has_status=False)\n"
+        "from kube_sandbox.apiextensions.customresourcedefinition import schema_validation\n"
+        "schema_validation.check_schema({'type': 'object'}, 'spec', has_status=False)\n"
         "sys.exit(any(name.startswith('kube_cel') for name in sys.modules))\n"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

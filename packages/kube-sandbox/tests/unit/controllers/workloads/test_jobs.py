@@ -7,7 +7,7 @@ from sandbox_testing.simulated_cluster import World
 
 from kube_sandbox.controllers.workloads import job_pods
 from kube_sandbox.controllers.workloads.plan_steps import Settings
-from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME
+from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME_ANNOTATION
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def world() -> World:
 def job(outcome: str = "Running", **spec: Any) -> Any:
     """Make a Job whose pods fare as they are told."""
     template = {
-        "metadata": {"labels": {"a": "b"}, "annotations": {OUTCOME: outcome}},
+        "metadata": {"labels": {"a": "b"}, "annotations": {OUTCOME_ANNOTATION: outcome}},
         "spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "x"}]},
     }
     given = {"parallelism": 1, "completions": 1, "backoffLimit": 6, "template": template}

@@ -8,7 +8,7 @@ from sandbox_testing.simulated_cluster import World
 
 from kube_sandbox.controllers.workloads.plan_steps import Settings
 from kube_sandbox.controllers.workloads.simulated_outcomes import (
-    OUTCOME,
+    OUTCOME_ANNOTATION,
     Outcome,
     outcome_text_of,
     parse_outcomes,
@@ -25,7 +25,7 @@ def world() -> World:
 
 def pod(outcome: str = "", restarts: str = "Always") -> Any:
     """Make a Pod."""
-    annotations = {"annotations": {OUTCOME: outcome}} if outcome else {}
+    annotations = {"annotations": {OUTCOME_ANNOTATION: outcome}} if outcome else {}
     spec = {**POD, "restartPolicy": restarts}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", **annotations}} | {
         "spec": spec
@@ -51,7 +51,7 @@ def conditions(obj: Any) -> dict[str, tuple[str, str]]:
 def annotated(world: World, outcome: str) -> None:
     """Give the pod an outcome."""
     found = world.find("pods", "p")
-    metadata = {**found["metadata"], "annotations": {OUTCOME: outcome}}
+    metadata = {**found["metadata"], "annotations": {OUTCOME_ANNOTATION: outcome}}
     world.change({**found, "metadata": metadata})
 
 
@@ -124,9 +124,22 @@ def test_an_outcome_nobody_knows_is_told_and_ignored(world: World) -> None:
     assert (event["type"], event["reason"]) == ("Warning", "UnknownOutcome")
     assert event["involvedObject"]["name"] == "p"
     assert event["message"] == (
-        "annotation embedded.gitops.kro.run/outcome: 'Explodes' is none of Running, Succeeded, "
+        "annotation kube-sandbox.dev/outcome: 'Explodes' is none of Running, Succeeded, "
         "Failed, Pending, Unschedulable, CrashLoopBackOff, ImagePullBackOff, and is ignored"
     )
+
+
+def test_another_annotation_can_name_the_outcome() -> None:
+    world = World(Settings(step=1.0, outcome_annotation="example.com/outcome"))
+    made = pod()
+    made["metadata"]["annotations"] = {
+        OUTCOME_ANNOTATION: "ImagePullBackOff",
+        "example.com/outcome": "CrashLoopBackOff",
+    }
+    world.add(made)
+    world.run(10)
+    (status,) = world.find("pods", "p")["status"]["containerStatuses"]
+    assert status["state"]["waiting"]["reason"] == "CrashLoopBackOff"
 
 
 @pytest.mark.parametrize("node", ["", "embedded"])
@@ -228,13 +241,13 @@ def test_an_image_without_a_tag_means_all_of_them(
     image: str, outcomes: Mapping[str, Outcome], expected: Outcome | None
 ) -> None:
     spec = {"containers": [{"name": "a", "image": "other"}, {"name": "b", "image": image}]}
-    assert outcome_text_of({"metadata": {}, "spec": spec}, outcomes) == expected
+    assert outcome_text_of({"metadata": {}, "spec": spec}, OUTCOME_ANNOTATION, outcomes) == expected
 
 
 def test_an_annotation_beats_the_image() -> None:
     found = pod("Running")
-    assert outcome_text_of(found, {"x": "Failed"}) == "Running"
-    assert outcome_text_of(pod("Explodes"), {"x": "Failed"}) == "Failed"
+    assert outcome_text_of(found, OUTCOME_ANNOTATION, {"x": "Failed"}) == "Running"
+    assert outcome_text_of(pod("Explodes"), OUTCOME_ANNOTATION, {"x": "Failed"}) == "Failed"
 
 
 def test_outcomes_are_read_as_image_and_word() -> None:

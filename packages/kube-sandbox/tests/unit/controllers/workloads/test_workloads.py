@@ -6,7 +6,7 @@ import pytest
 from sandbox_testing.simulated_cluster import World
 
 from kube_sandbox.controllers.workloads.plan_steps import Settings
-from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME
+from kube_sandbox.controllers.workloads.simulated_outcomes import OUTCOME_ANNOTATION
 
 POD = {
     "containers": [{"name": "a", "image": "x", "ports": [{"name": "web", "containerPort": 8080}]}]
@@ -435,13 +435,25 @@ def test_a_cron_job_makes_a_job_when_it_is_time(world: World) -> None:
     assert "lastSuccessfulTime" in world.find("cronjobs.batch", "cron")["status"]
 
 
+@pytest.mark.parametrize("schedule", ["@every 45s", "TZ=Europe/Rome * * * * *"])
+def test_every_schedule_that_is_accepted_makes_jobs(world: World, schedule: str) -> None:
+    spec = {"schedule": schedule, "jobTemplate": {"spec": job()["spec"]}}
+    world.add(
+        {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "cron"}, "spec": spec}
+    )
+    world.run(61)
+    assert len(world.names("jobs.batch")) == 1
+    world.run(60)
+    assert len(world.names("jobs.batch")) == 2
+
+
 def conditions_of_pod(pod: Any) -> dict[str, str]:
     """Return the statuses of a pod's conditions."""
     return {each["type"]: each["status"] for each in pod["status"]["conditions"]}
 
 
 def test_a_pod_that_fits_nowhere_says_so(world: World) -> None:
-    metadata = {"name": "p", "annotations": {OUTCOME: "Unschedulable"}}
+    metadata = {"name": "p", "annotations": {OUTCOME_ANNOTATION: "Unschedulable"}}
     world.add({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": POD})
     world.run(10)
     found = world.find("pods", "p")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
+from kube_objects.quantity import nanos
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
 from kube_sandbox.registry.builtin.field_validation import (
@@ -21,7 +22,6 @@ from kube_sandbox.registry.builtin.field_validation import (
     choice,
     nonnegatives,
 )
-from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.builtin.resource_lists import container_name_errors
 from kube_sandbox.registry.field_errors import forbidden, invalid, not_supported, required
 from kube_sandbox.registry.name_validation import dns_label, path_segment

@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import orjson
 
+from kube_objects.quantity import QuantityError, canonical_quantity
 from kube_sandbox.registry.builtin.go_codec import scalar_values
 from kube_sandbox.registry.builtin.go_codec.struct_types import node_of
-from kube_sandbox.registry.builtin.quantities import QuantityError, canonical
 
 # Reads a value that is not null; what strict decoding minds is appended to the list.
 Reader = Callable[[Any, list[str]], Any]
@@ -180,7 +180,7 @@ _SPECIAL: dict[str, Callable[[str], Reader]] = {
     "micro": _converting(scalar_values.micro_time),
     "duration": _converting(scalar_values.duration),
     "quantity": _converting(
-        lambda value: canonical(
+        lambda value: canonical_quantity(
             value.strip() if isinstance(value, str) else orjson.dumps(value).decode()
         )
     ),

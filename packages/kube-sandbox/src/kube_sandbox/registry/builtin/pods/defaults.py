@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.registry.builtin.nano_amounts import aggregated
+from kube_sandbox.registry.builtin.pods.resource_totals import aggregated
 from kube_sandbox.registry.builtin.resource_lists import round_up
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kube_objects.quantity import nanos
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import (
     Errors,
@@ -17,7 +18,6 @@ from kube_sandbox.registry.builtin.field_validation import (
     check_no_parent_steps,
     choice,
 )
-from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.field_errors import invalid, not_supported, required
 from kube_sandbox.registry.name_validation import (
     config_key,

@@ -9,10 +9,11 @@ validatePodResourceClaims.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from kube_objects.quantity import UNIT, nanos
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import Errors, by_rule, check_name
 from kube_sandbox.registry.builtin.internal_json import format_internal
-from kube_sandbox.registry.builtin.nano_amounts import UNIT, aggregated, nanos
+from kube_sandbox.registry.builtin.pods.resource_totals import aggregated
 from kube_sandbox.registry.builtin.resource_lists import (
     amount_errors,
     container_name_errors,

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
+from kube_objects.quantity import nanos
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy
 from kube_sandbox.registry.builtin.internal_json import difference
-from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.builtin.pods.container_validation import check_image
 from kube_sandbox.registry.builtin.pods.defaults import default_pod
 from kube_sandbox.registry.builtin.pods.profile_annotations import (

@@ -10,6 +10,7 @@ validateVolumeSource, ValidateVolumeMounts, ValidateVolumeDevices.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from kube_objects.quantity import nanos
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.field_validation import (
     Errors,
@@ -21,7 +22,6 @@ from kube_sandbox.registry.builtin.field_validation import (
     required_choice,
     unreserved,
 )
-from kube_sandbox.registry.builtin.nano_amounts import nanos
 from kube_sandbox.registry.builtin.persistent_volume_claims import claim_errors
 from kube_sandbox.registry.builtin.pods.env_validation import field_reference, resource_reference
 from kube_sandbox.registry.field_errors import (

@@ -8,9 +8,9 @@ warningsForPodSpecAndMeta, warningsForOverlappingVirtualPaths, checkForOverlap.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kube_objects.quantity import is_whole
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.ip_validation import ip_warnings
-from kube_sandbox.registry.builtin.nano_amounts import is_whole
 from kube_sandbox.registry.builtin.pods.profile_annotations import (
     container_profile_warnings,
     pod_profile_warnings,

@@ -11,7 +11,7 @@ from kube_sandbox.admission.attributes import AdmissionAttributes
 from kube_sandbox.admission.plugins.interface import AdmissionContext
 from kube_sandbox.admission.plugins.pod_security.plugin import TEMPLATES, PodSecurity
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.request_info import UserInfo
+from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.registry.builtin.registry import strategies
 from kube_sandbox.registry.builtin.services.ip_allocation import ServiceAllocations
 from kube_sandbox.registry.builtin_resources import served_builtins

@@ -66,7 +66,7 @@ _TIME_PARTS = (
 
 
 def mismatch(value: Any, spot: DecodePosition, wanted: str) -> MalformedError:
-    """Say that a value is of the wrong type."""
+    """Return the error that a value is of the wrong type."""
     found = _JSON_TYPES[type(value)]
     if found == "number" and wanted.startswith("int"):
         found = f"number {value}"
@@ -133,7 +133,7 @@ def kept_flag(value: Any, spot: DecodePosition) -> Any:
 
 
 def integer(bits: int = 64) -> Read:
-    """Make a reader of integers."""
+    """Create a reader of integers."""
     most = 2 ** (bits - 1)
 
     def read(value: Any, spot: DecodePosition) -> Any:
@@ -145,7 +145,7 @@ def integer(bits: int = 64) -> Read:
 
 
 def omitting(read: Read) -> Read:
-    """Make a reader that omits what is empty or nought."""
+    """Create a reader that omits what is empty or nought."""
     return lambda value, spot: read(value, spot) or DROPPED
 
 
@@ -164,8 +164,8 @@ def time(value: Any, spot: DecodePosition) -> Any:
     for pattern, layout in _TIME_PARTS:
         match = re.match(pattern, rest)
         if match is None:
-            told = f'cannot parse "{rest}" as "{layout}"'
-            raise MalformedError(f'parsing time "{value}" as "{_TIME_LAYOUT}": {told}')
+            message = f'cannot parse "{rest}" as "{layout}"'
+            raise MalformedError(f'parsing time "{value}" as "{_TIME_LAYOUT}": {message}')
         rest = rest[match.end() :]
     if rest:
         raise MalformedError(f'parsing time "{value}": extra text: "{rest}"')
@@ -213,7 +213,7 @@ def as_is(value: Any, _spot: DecodePosition) -> Any:
 
 
 def list_of(struct: Struct) -> Read:
-    """Make a reader of lists of structs."""
+    """Create a reader of lists of structs."""
 
     def read(value: Any, spot: DecodePosition) -> Any:
         if not isinstance(value, list):
@@ -230,7 +230,7 @@ def list_of(struct: Struct) -> Read:
 
 
 def map_of(struct: Struct) -> Read:
-    """Make a reader of maps of structs."""
+    """Create a reader of maps of structs."""
 
     def read(value: Any, spot: DecodePosition) -> Any:
         if not isinstance(value, dict):

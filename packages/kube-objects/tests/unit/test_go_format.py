@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from kube_sandbox.managedfields.go_text import (
+from kube_objects.go_format import (
     format_literal,
     format_value,
     json_text,
-    number,
     type_name,
+    whole_floats_as_integers,
 )
 
 
@@ -54,15 +54,28 @@ def test_json(value: Any, text: str) -> None:
     ],
 )
 def test_floats_in_messages(value: float, text: str) -> None:
-    assert number(value) == text
+    assert format_value(float(value)) == text
 
 
 def test_values_in_messages() -> None:
-    value = {"b": [1, "x", None, 1.5, True], "a": 1e7}
+    read = {"b": [1, "x", None, 1.5, True], "a": 1e7}
+    assert format_value(read) == "map[a:1e+07 b:[1 x <nil> 1.5 true]]"
+    value = whole_floats_as_integers(read)
     assert format_value(value) == "map[a:10000000 b:[1 x <nil> 1.5 true]]"
     assert format_literal(value) == (
         'map[string]interface {}{"a":10000000, '
         '"b":[]interface {}{1, "x", interface {}(nil), 1.5, true}}'
+    )
+
+
+def test_a_number_too_large_for_an_integer_is_a_float() -> None:
+    assert format_value(2**63) == "9.223372036854776e+18"
+    assert format_value(2**63 - 1) == "9223372036854775807"
+
+
+def test_control_characters_are_quoted_as_go_quotes_them() -> None:
+    assert format_literal({"a\x01": "\x7f\u200b"}) == (
+        r'map[string]interface {}{"a\x01":"\x7f\u200b"}'
     )
 
 

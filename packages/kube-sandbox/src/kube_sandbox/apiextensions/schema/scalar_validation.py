@@ -12,15 +12,18 @@ TooShort, FailedPattern, ExceedsMaximum, NotMultipleOf.
 from collections.abc import Callable
 from typing import Any
 
-import re2
-
 from kube_objects.formats import matches_format
+from kube_objects.go_format import format_value
+from kube_objects.keyword_checks import (
+    compile_pattern,
+    is_above_maximum,
+    is_below_minimum,
+    is_multiple,
+)
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.customresource.violations import (
+from kube_sandbox.apiextensions.schema.violations import (
     Violation,
     format_number,
-    go_number,
-    is_whole,
     length_violation,
     rule_violation,
     type_violation,
@@ -31,36 +34,9 @@ Check = Callable[[Any, str, list[Violation]], None]
 _TextRule = Callable[[str, str], Violation | None]
 _NumberRule = Callable[[Any, str], Violation | None]
 
-_FORMATS = frozenset(
-    (
-        *("bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid"),
-        *("uuid3", "uuid4", "uuid5", "isbn", "isbn10", "isbn13", "creditcard", "ssn", "hexcolor"),
-        *("rgbcolor", "byte", "password", "date", "duration", "datetime"),
-        *("k8sshortname", "k8slongname"),
-    )
-)
-
-
-def is_known_format(name: str) -> bool:
-    """Say whether the API server checks a format of strings."""
-    return name.replace("-", "") in _FORMATS
-
-
-def is_choice(value: Any, choice: Any) -> bool:
-    """Compare as Go does after it has converted a value to the type of the choice."""
-    if value is None or choice is None:
-        return False
-    if isinstance(value, bool) or isinstance(choice, bool):
-        return value is choice
-    if isinstance(choice, str) and isinstance(value, int):
-        return 0 <= value < 0x110000 and chr(value) == choice
-    if isinstance(choice, int) and isinstance(value, float):
-        return int(value) == choice
-    return bool(value == choice)
-
 
 def text_check(schema: Schema, form: str) -> Check | None:
-    """Make the check of texts, or None if there is nothing to check."""
+    """Create the check of texts, or None if there is nothing to check."""
     rules = [make(schema) for keyword, make in _TEXT_RULES.items() if schema.get(keyword)]
     # A length of nought limits, too; an empty pattern does not.
     if schema.get("maxLength") == 0:
@@ -70,9 +46,9 @@ def text_check(schema: Schema, form: str) -> Check | None:
 
     def check(text: str, path: str, found: list[Violation]) -> None:
         for rule in rules:
-            flaw = rule(text, path)
-            if flaw is not None:
-                found.append(flaw)
+            violation = rule(text, path)
+            if violation is not None:
+                found.append(violation)
                 break
         if form and not matches_format(text, form):
             found.append(type_violation(path, form, text))
@@ -93,9 +69,7 @@ def _min_length_rule(schema: Schema) -> _TextRule:
 
 def _pattern(schema: Schema) -> _TextRule:
     text = schema["pattern"]
-    options = re2.Options()
-    options.log_errors = False
-    search = re2.compile(text, options=options).search
+    search = compile_pattern(text).search
     rule = f"should match '{text}'"
     return lambda value, path: None if search(value) else rule_violation(path, value, rule)
 
@@ -108,7 +82,7 @@ _TEXT_RULES: dict[str, Callable[[Schema], _TextRule]] = {
 
 
 def number_check(schema: Schema) -> Check | None:
-    """Make the check of numbers, or None if there is nothing to check."""
+    """Create the check of numbers, or None if there is nothing to check."""
     rules = [
         make(schema) for keyword, make in _NUMBER_RULES.items() if schema.get(keyword) is not None
     ]
@@ -116,30 +90,27 @@ def number_check(schema: Schema) -> Check | None:
         return None
 
     def check(number: Any, path: str, found: list[Violation]) -> None:
-        found += [flaw for rule in rules if (flaw := rule(number, path)) is not None]
+        found += [violation for rule in rules if (violation := rule(number, path)) is not None]
 
     return check
 
 
-def _bound_like(bound: float, number: float) -> float:
+def _go_bound(number: float, bound: float) -> float:
+    """Return a bound of the type in which Go prints it beside a number."""
     return int(bound) if isinstance(number, int) else float(bound)
 
 
 def _multiple_of(schema: Schema) -> _NumberRule:
     def rule(number: Any, path: str) -> Violation | None:
-        factor = _bound_like(schema["multipleOf"], number)
+        factor = _go_bound(number, schema["multipleOf"])
         if factor <= 0:
-            told = f"factor MultipleOf declared for {path} must be positive: {go_number(factor)}"
-            return Violation(ErrorType.INVALID, path, format_number(factor), told)
-        if isinstance(number, int):
-            fits = number % factor == 0
-        else:
-            fits = is_whole(1 / factor * number if factor < 1 else number / factor)
-        return (
-            None
-            if fits
-            else rule_violation(path, number, f"should be a multiple of {go_number(factor)}")
-        )
+            message = (
+                f"factor MultipleOf declared for {path} must be positive: {format_value(factor)}"
+            )
+            return Violation(ErrorType.INVALID, path, format_number(factor), message)
+        if is_multiple(number, factor):
+            return None
+        return rule_violation(path, number, f"should be a multiple of {format_value(factor)}")
 
     return rule
 
@@ -149,10 +120,10 @@ def _minimum(schema: Schema) -> _NumberRule:
     words = "should be greater than" if exclusive else "should be greater than or equal to"
 
     def rule(number: Any, path: str) -> Violation | None:
-        bound = _bound_like(schema["minimum"], number)
-        if number > bound or (number == bound and not exclusive):
+        if not is_below_minimum(number, schema):
             return None
-        return rule_violation(path, number, f"{words} {go_number(bound)}")
+        bound = _go_bound(number, schema["minimum"])
+        return rule_violation(path, number, f"{words} {format_value(bound)}")
 
     return rule
 
@@ -162,10 +133,10 @@ def _maximum(schema: Schema) -> _NumberRule:
     words = "should be less than" if exclusive else "should be less than or equal to"
 
     def rule(number: Any, path: str) -> Violation | None:
-        bound = _bound_like(schema["maximum"], number)
-        if number < bound or (number == bound and not exclusive):
+        if not is_above_maximum(number, schema):
             return None
-        return rule_violation(path, number, f"{words} {go_number(bound)}")
+        bound = _go_bound(number, schema["maximum"])
+        return rule_violation(path, number, f"{words} {format_value(bound)}")
 
     return rule
 

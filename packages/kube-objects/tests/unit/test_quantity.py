@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube_sandbox.registry.builtin.quantities import QuantityError, canonical, in_thousandths, parse
+from kube_objects.quantity import QuantityError, canonical_quantity, parse_quantity, round_to_milli
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from kube_sandbox.registry.builtin.quantities import QuantityError, canonical, i
     ],
 )
 def test_a_quantity_is_written_in_one_form(text: str, written: str) -> None:
-    assert canonical(text) == written
+    assert canonical_quantity(text) == written
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_quantity_is_written_in_one_form(text: str, written: str) -> None:
 )
 def test_what_is_no_quantity_is_refused(text: str, why: str) -> None:
     with pytest.raises(QuantityError, match=why):
-        parse(text)
+        parse_quantity(text)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_is_no_quantity_is_refused(text: str, why: str) -> None:
     [("100n", "1m"), ("-451.37n", "-1m"), ("-89.74e-2", "-898e-3"), ("1.5", "1.5"), ("1e3", "1e3")],
 )
 def test_amounts_of_resources_are_rounded_away_from_zero(text: str, rounded: str) -> None:
-    assert in_thousandths(text) == rounded
+    assert round_to_milli(text) == rounded
 
 
 AMOUNTS = st.from_regex(r"-?[0-9]{1,6}(\.[0-9]{1,3})?(n|u|m|k|M|G|Ki|Mi|Gi)?", fullmatch=True)
@@ -57,13 +57,29 @@ AMOUNTS = st.from_regex(r"-?[0-9]{1,6}(\.[0-9]{1,3})?(n|u|m|k|M|G|Ki|Mi|Gi)?", f
 
 @given(AMOUNTS)
 def test_writing_anew_changes_neither_value_nor_text(text: str) -> None:
-    written = canonical(text)
-    assert canonical(written) == written
-    assert parse(written) == parse(text)
+    written = canonical_quantity(text)
+    assert canonical_quantity(written) == written
+    assert parse_quantity(written) == parse_quantity(text)
 
 
 @given(AMOUNTS, AMOUNTS)
 def test_quantities_are_in_order(one: str, other: str) -> None:
-    left, right = parse(one), parse(other)
+    left, right = parse_quantity(one), parse_quantity(other)
     assert (left < right) + (left == right) + (left > right) == 1
     assert (left < right) == (right > left)
+
+
+def test_a_sum_that_cannot_be_written_out_is_an_error() -> None:
+    with pytest.raises(QuantityError, match="digits apart"):
+        parse_quantity("1e99999").plus(parse_quantity("1"))
+
+
+def test_a_sum_is_written_like_its_first_part_that_is_not_zero() -> None:
+    assert parse_quantity("0").plus(parse_quantity("1Gi")).text == "1Gi"
+    assert parse_quantity("1e3").plus(parse_quantity("2k")).text == "3e3"
+
+
+@given(AMOUNTS, AMOUNTS)
+def test_what_is_added_can_be_subtracted(one: str, other: str) -> None:
+    left, right = parse_quantity(one), parse_quantity(other)
+    assert left.plus(right).minus(right) == left

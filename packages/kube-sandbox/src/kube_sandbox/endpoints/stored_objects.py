@@ -68,7 +68,7 @@ class StoredObjects:
 
     @staticmethod
     def is_stored(served: Served) -> bool:
-        """Say whether objects are stored in the version served."""
+        """Return whether objects are stored in the version served."""
         if served.storage_group is not None:
             return False
         return not served.storage_version or served.storage_version == served.kind.version
@@ -118,7 +118,7 @@ class StoredObjects:
         return copied
 
     def _record(self, served: Served, obj: KubeObject) -> Record:
-        """Make a record of an object; it is given the next version."""
+        """Create a record of an object; it is given the next version."""
         version = self.store.version + 1
         metadata = obj["metadata"]
         metadata["resourceVersion"] = str(version)

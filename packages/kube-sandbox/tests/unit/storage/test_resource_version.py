@@ -2,12 +2,12 @@ import pytest
 from sandbox_testing.stored import stored
 
 from kube_sandbox.api_errors import StatusError
-from kube_sandbox.endpoints.resource_version import (
+from kube_sandbox.endpoints.list_options import validate_options
+from kube_sandbox.storage.resource_version import (
     VersionOptions,
     parse_list_version,
     parse_version,
     require_version,
-    validate_options,
 )
 
 FORBIDDEN = "resourceVersionMatch: Forbidden: "

@@ -18,6 +18,7 @@ from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
 )
 from kube_sandbox.apiextensions.schema.field_paths import BadPath, follow
 from kube_sandbox.apiextensions.schema.structural import unsupported
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.field_errors import (
     FieldError,
     internal,
@@ -27,7 +28,10 @@ from kube_sandbox.registry.field_errors import (
 )
 
 if TYPE_CHECKING:
-    from kube_sandbox.apiextensions.cel.compilation import Rule
+    from kube_sandbox.apiextensions.cel import compilation, size_estimates
+else:
+    compilation = lazy_module("kube_sandbox.apiextensions.cel.compilation")
+    size_estimates = lazy_module("kube_sandbox.apiextensions.cel.size_estimates")
 
 RULES = "x-kubernetes-validations"
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
@@ -48,7 +52,11 @@ def check_rule_texts(schema: Schema, path: str) -> Iterator[FieldError]:
             yield invalid(f"{where}.fieldPath", blamed, _NOT_EMPTY)
         if _has_lines(blamed):
             yield invalid(f"{where}.fieldPath", blamed, _ONE_LINE)
-        if not _is_resolvable_path(blamed, schema):
+        if unsupported(schema):
+            continue
+        try:
+            follow(blamed, schema)
+        except BadPath:
             yield invalid(f"{where}.fieldPath", blamed, "must be a valid path")
 
 
@@ -62,29 +70,19 @@ def _check_message(rule: dict[str, Any], where: str) -> Iterator[FieldError]:
     elif _has_lines(message.strip()):
         yield invalid(f"{where}.message", message, _ONE_LINE)
     elif _has_lines(text) and not message.strip():
-        told = "message must be specified if rule contains line breaks"
-        yield required(f"{where}.message", told)
+        detail = "message must be specified if rule contains line breaks"
+        yield required(f"{where}.message", detail)
     if computed and not computed.strip():
-        told = "messageExpression must be non-empty if specified"
-        yield required(f"{where}.messageExpression", told)
+        detail = "messageExpression must be non-empty if specified"
+        yield required(f"{where}.messageExpression", detail)
 
 
 def _has_lines(text: str) -> bool:
     return "\n" in text or "\r" in text
 
 
-def _is_resolvable_path(path: str, schema: Schema) -> bool:
-    if unsupported(schema):
-        return True
-    try:
-        follow(path, schema)
-    except BadPath:
-        return False
-    return True
-
-
 def has_type(schema: Schema) -> bool:
-    """Say whether expressions can see values of a schema at all."""
+    """Return whether expressions can see values of a schema at all."""
     if schema.get("x-kubernetes-int-or-string"):
         return True
     kind = schema.get("type")
@@ -113,40 +111,30 @@ class RuleLocation:
 
 def check_rules(schema: Schema, place: RuleLocation, bill: CostBudget) -> Iterator[FieldError]:
     """Yield what is wrong with the expressions of rules, and add to the bill what they cost."""
-    # The expression engine takes a while to load, and most schemas have no rules.
-    from kube_sandbox.apiextensions.cel.compilation import compile_rules  # noqa: PLC0415
-    from kube_sandbox.apiextensions.cel.size_estimates import estimate_size  # noqa: PLC0415
-
-    extent = estimate_size(schema, is_root=place.is_root)
+    extent = size_estimates.estimate_size(schema, is_root=place.is_root)
     if place.untied is None or extent is None:
-        told = (
+        message = (
             "internal error: failed to construct type information for x-kubernetes-validations "
             "rules: unable to convert structural schema to CEL declarations"
         )
-        yield internal(f"{place.path}.{RULES}", told)
+        yield internal(f"{place.path}.{RULES}", message)
         return
-    compiled = compile_rules(schema, is_root=place.is_root, size_at=extent.at)
+    compiled = compilation.compile_rules(schema, is_root=place.is_root, size_at=extent.at)
     repeats = extent.repetitions if place.repeats is None else place.repeats
     for index, (rule, raw) in enumerate(zip(compiled, schema[RULES], strict=True)):
         where = f"{place.path}.{RULES}[{index}]"
         yield from bill.add(f"{where}.rule", multiplied(rule.cost, repeats), "rule")
-        yield from _check_expressions(rule, raw, where, bill)
+        shown = format_internal(internal_rule(raw))
+        if rule.problem:
+            yield invalid(f"{where}.rule", shown, rule.problem)
+        if rule.message_problem:
+            yield invalid(f"{where}.messageExpression", shown, rule.message_problem)
+        elif rule.message_program is not None:
+            path = f"{where}.messageExpression"
+            yield from bill.add(path, rule.message_cost, "messageExpression")
         if rule.uses_old and place.untied:
-            told = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
-            yield invalid(f"{where}.rule", rule.text, f"{told} {place.untied}")
+            message = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
+            yield invalid(f"{where}.rule", rule.text, f"{message} {place.untied}")
         elif not rule.uses_old and raw.get("optionalOldSelf") is not None:
-            told = "may not be set if oldSelf is not used in rule"
-            yield invalid(f"{where}.optionalOldSelf", raw["optionalOldSelf"], told)
-
-
-def _check_expressions(
-    rule: "Rule", raw: dict[str, Any], where: str, bill: CostBudget
-) -> Iterator[FieldError]:
-    shown = format_internal(internal_rule(raw))
-    if rule.problem:
-        yield invalid(f"{where}.rule", shown, rule.problem)
-    if rule.message_problem:
-        yield invalid(f"{where}.messageExpression", shown, rule.message_problem)
-    elif rule.message_program is not None:
-        path = f"{where}.messageExpression"
-        yield from bill.add(path, rule.message_cost, "messageExpression")
+            message = "may not be set if oldSelf is not used in rule"
+            yield invalid(f"{where}.optionalOldSelf", raw["optionalOldSelf"], message)

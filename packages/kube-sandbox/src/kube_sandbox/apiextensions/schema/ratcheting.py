@@ -49,35 +49,27 @@ def _key(item: Any, keys: Sequence[str]) -> tuple[Any, ...] | None:
 
 
 def is_unchanged(new: Any, old: Any, schema: Schema | None) -> bool:
-    """Say whether a part is the same as the part it corresponds to."""
+    """Return whether a part is the same as the part it corresponds to."""
     if new is None or old is None:
         return new is None and old is None
     if isinstance(new, dict) and isinstance(old, dict):
         return new.keys() == old.keys() and all(
-            (part := _property_schema(schema, key)) is not None
+            (part := (None if schema is None else field(schema, key))) is not None
             and is_unchanged(new[key], old[key], part)
             for key in new
         )
     if isinstance(new, list) and isinstance(old, list):
-        return _is_unchanged_list(new, old, schema)
+        if len(new) != len(old):
+            return False
+        matched = None if schema is None else counterparts(new, old, schema)
+        if schema is None or matched is None:
+            return is_equal(new, old)
+        item = items(schema)
+        return all(
+            before is not ABSENT and is_unchanged(each, before, item)
+            for each, before in zip(new, matched, strict=True)
+        )
     return is_equal(new, old)
-
-
-def _property_schema(schema: Schema | None, key: str) -> Schema | None:
-    return None if schema is None else field(schema, key)
-
-
-def _is_unchanged_list(new: list[Any], old: list[Any], schema: Schema | None) -> bool:
-    if len(new) != len(old):
-        return False
-    matched = None if schema is None else counterparts(new, old, schema)
-    if schema is None or matched is None:
-        return is_equal(new, old)
-    item = items(schema)
-    return all(
-        before is not ABSENT and is_unchanged(each, before, item)
-        for each, before in zip(new, matched, strict=True)
-    )
 
 
 def is_equal(new: Any, old: Any) -> bool:

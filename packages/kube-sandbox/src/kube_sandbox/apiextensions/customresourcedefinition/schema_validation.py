@@ -16,19 +16,19 @@ from typing import Any
 
 from kube_objects.schemas import Schema
 from kube_sandbox.apiextensions.cel.cost_limits import CostBudget, repeated
-from kube_sandbox.apiextensions.cel.rule_validation import (
+from kube_sandbox.apiextensions.customresourcedefinition.default_validation import check_defaults
+from kube_sandbox.apiextensions.customresourcedefinition.defaults import INTERNAL_NAMES
+from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
+    format_internal,
+    internal_schema,
+)
+from kube_sandbox.apiextensions.customresourcedefinition.rule_validation import (
     RULES,
     RuleLocation,
     check_rule_texts,
     check_rules,
     has_type,
 )
-from kube_sandbox.apiextensions.customresourcedefinition.defaults import INTERNAL_NAMES
-from kube_sandbox.apiextensions.customresourcedefinition.internal_form import (
-    format_internal,
-    internal_schema,
-)
-from kube_sandbox.apiextensions.schema.default_validation import check_defaults
 from kube_sandbox.apiextensions.schema.list_type_validation import check_lists
 from kube_sandbox.apiextensions.schema.structural import structural_errors, unsupported
 from kube_sandbox.registry.field_errors import FieldError, forbidden, invalid, not_supported
@@ -52,7 +52,28 @@ def check_schema(
     schema: Schema, path: str, *, has_status: bool, is_unchanged: bool = False
 ) -> Errors:
     """Return what is wrong with a schema; `is_unchanged` if it is stored already."""
-    found = _check_root(schema, path) if has_status else []
+    if has_status:
+        beside = "if the status subresource is enabled"
+        for key, name in INTERNAL_NAMES.items():
+            if key not in schema:
+                continue
+            if key == "type" and schema["type"] != "object":
+                message = f'only "object" is allowed as the type at the root of the schema {beside}'
+                found = [invalid(f"{path}.type", schema["type"], message)]
+                break
+            if name not in _AT_ROOT:
+                message = f"fields are allowed at the root of the schema {beside}"
+                listed = " ".join(_AT_ROOT)
+                found = [
+                    invalid(
+                        path, format_internal(internal_schema(schema)), f"only [{listed}] {message}"
+                    )
+                ]
+                break
+        else:
+            found = []
+    else:
+        found = []
     if schema.get("nullable"):
         found.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     why = unsupported(schema)
@@ -67,23 +88,6 @@ def check_schema(
     if not found and why:
         found.append(invalid(path, "", why))
     return found
-
-
-def _check_root(schema: Schema, path: str) -> Errors:
-    beside = "if the status subresource is enabled"
-    for key, name in INTERNAL_NAMES.items():
-        if key not in schema:
-            continue
-        if key == "type" and schema["type"] != "object":
-            told = f'only "object" is allowed as the type at the root of the schema {beside}'
-            return [invalid(f"{path}.type", schema["type"], told)]
-        if name not in _AT_ROOT:
-            told = f"fields are allowed at the root of the schema {beside}"
-            listed = " ".join(_AT_ROOT)
-            return [
-                invalid(path, format_internal(internal_schema(schema)), f"only [{listed}] {told}")
-            ]
-    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,19 +190,19 @@ def _check_keywords(schema: Schema, path: str, around: _SchemaContext) -> Iterat
         if schema.get(key) is not None:
             yield forbidden(f"{path}.{key}", f"{key} is not supported")
     if kind == "null":
-        told = "type cannot be set to null, use nullable as an alternative"
-        yield forbidden(f"{path}.type", told)
+        message = "type cannot be set to null, use nullable as an alternative"
+        yield forbidden(f"{path}.type", message)
     if isinstance(schema.get("items"), list):
         yield forbidden(f"{path}.items", "items must be a schema object and not an array")
     if around.is_meta and schema.get(_EMBEDDED):
         yield forbidden(f"{path}.{_EMBEDDED}", "must not be used inside of resource meta")
     if schema.get("uniqueItems"):
-        told = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield forbidden(f"{path}.uniqueItems", told)
+        message = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield forbidden(f"{path}.uniqueItems", message)
     others = schema.get("additionalProperties")
     if others is not None and others is not True and schema.get("properties"):
-        told = "additionalProperties and properties are mutual exclusive"
-        yield forbidden(f"{path}.additionalProperties", told)
+        message = "additionalProperties and properties are mutual exclusive"
+        yield forbidden(f"{path}.additionalProperties", message)
 
 
 def _check_other_keywords(schema: Schema, path: str) -> Iterator[FieldError]:

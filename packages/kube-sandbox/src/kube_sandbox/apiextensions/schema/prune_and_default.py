@@ -22,8 +22,8 @@ from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.customresource.metadata import read_metadata
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import MalformedError
+from kube_sandbox.apiextensions.schema.go_structs import MalformedError
+from kube_sandbox.apiextensions.schema.object_meta import read_metadata
 from kube_sandbox.registry.field_errors import invalid
 
 _META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
@@ -135,28 +135,24 @@ class _SchemaWalk:
             if reader.keeps:
                 mode = _Mode.KEEP
             elif not reader.has_others and not reader.properties.keys() >= value.keys():
-                self._drop_unknown(value, reader, trail)
+                for key in [key for key in value if key not in reader.properties]:
+                    if not (reader.embedded and key in _META_FIELDS):
+                        self.unknown.append(_path((trail, key)))
+                        del value[key]
         if self.coerces:
-            self._drop_nulls(value, reader)
+            for key in [key for key, part in value.items() if part is None]:
+                known = reader.properties.get(key, reader.others)
+                if known is not None and not known.nullable and key not in reader.defaults:
+                    del value[key]
             if reader.embedded and trail is not None and mode is not _Mode.FREE:
                 self._read_metadata(value, trail)
         if self.defaults and reader.defaults:
-            _add_defaults(value, reader)
+            for name, default in reader.defaults.items():
+                if name not in value or (
+                    value[name] is None and not reader.properties[name].nullable
+                ):
+                    value[name] = default if type(default) in _SCALARS else deepcopy(default)
         self._below(value, reader, mode, trail)
-
-    def _drop_unknown(self, value: KubeObject, reader: Reader, trail: _PathSegments) -> None:
-        for key in [key for key in value if key not in reader.properties]:
-            if not (reader.embedded and key in _META_FIELDS):
-                self.unknown.append(_path((trail, key)))
-                del value[key]
-
-    def _drop_nulls(self, value: KubeObject, reader: Reader) -> None:
-        if None not in value.values():
-            return
-        for key in [key for key, part in value.items() if part is None]:
-            known = reader.properties.get(key, reader.others)
-            if known is not None and not known.nullable and key not in reader.defaults:
-                del value[key]
 
     def _below(self, value: KubeObject, reader: Reader, mode: _Mode, trail: _PathSegments) -> None:
         inner = _Mode.FREE if mode is _Mode.FREE else _Mode.PRUNE
@@ -187,12 +183,6 @@ class _SchemaWalk:
         except MalformedError as error:
             raise MalformedError(str(invalid(where, value["metadata"], str(error)))) from None
         self.unknown_metadata += [f"{where}.{each}" for each in unknown]
-
-
-def _add_defaults(value: KubeObject, reader: Reader) -> None:
-    for name, default in reader.defaults.items():
-        if name not in value or (value[name] is None and not reader.properties[name].nullable):
-            value[name] = default if type(default) in _SCALARS else deepcopy(default)
 
 
 def _path(trail: _PathSegments) -> str:

@@ -26,8 +26,8 @@ from kube_objects.structural_schema import (
     list_type,
     other_fields,
 )
-from kube_sandbox.apiextensions.customresource.metadata import read_metadata
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import MalformedError
+from kube_sandbox.apiextensions.schema.go_structs import MalformedError
+from kube_sandbox.apiextensions.schema.object_meta import read_metadata
 from kube_sandbox.registry import object_meta
 from kube_sandbox.registry.field_errors import duplicate, invalid, required
 from kube_sandbox.registry.name_validation import dns_1035_label, path_segment
@@ -101,49 +101,51 @@ def check_embedded(value: Any, schema: Schema, path: str, *, here: bool = True) 
 def _check_object(value: KubeObject, path: str) -> Errors:
     found = [required(child(path, key)) for key in ("apiVersion", "kind") if key not in value]
     if "apiVersion" in value:
-        found += _check_version(value["apiVersion"], child(path, "apiVersion"))
+        version_value = value["apiVersion"]
+        version_path = child(path, "apiVersion")
+        if not isinstance(version_value, str):
+            found.append(invalid(version_path, version_value, "must be a string"))
+        elif not version_value:
+            found.append(invalid(version_path, version_value, "must not be empty"))
+        elif version_value.count("/") > 1:
+            found.append(
+                invalid(
+                    version_path, version_value, f"unexpected GroupVersion string: {version_value}"
+                )
+            )
     if "kind" in value:
-        found += _check_kind(value["kind"], child(path, "kind"))
+        kind_value = value["kind"]
+        kind_path = child(path, "kind")
+        if not isinstance(kind_value, str):
+            found.append(invalid(kind_path, kind_value, "must be a string"))
+        elif not kind_value:
+            found.append(invalid(kind_path, kind_value, "must not be empty"))
+        else:
+            found += kind_name(kind_value, kind_path)
     if "metadata" in value:
-        found += _check_metadata(value["metadata"], child(path, "metadata"))
+        metadata_value = value["metadata"]
+        metadata_path = child(path, "metadata")
+        try:
+            metadata, _ = read_metadata(metadata_value)
+        except MalformedError as error:
+            found.append(invalid(metadata_path, metadata_value, str(error)))
+        else:
+            named = {"name": _PLACEHOLDER_NAME, **metadata}
+            metadata_found = object_meta.validate_object_meta(
+                {"metadata": named}, bool(metadata.get("namespace")), path_segment
+            )
+            found += [
+                replace(each, field=metadata_path + each.field.removeprefix("metadata"))
+                for each in metadata_found
+            ]
     return found
-
-
-def _check_version(value: Any, path: str) -> Errors:
-    if not isinstance(value, str):
-        return [invalid(path, value, "must be a string")]
-    if not value:
-        return [invalid(path, value, "must not be empty")]
-    if value.count("/") > 1:
-        return [invalid(path, value, f"unexpected GroupVersion string: {value}")]
-    return []
-
-
-def _check_kind(value: Any, path: str) -> Errors:
-    if not isinstance(value, str):
-        return [invalid(path, value, "must be a string")]
-    if not value:
-        return [invalid(path, value, "must not be empty")]
-    return kind_name(value, path)
 
 
 def kind_name(value: str, path: str) -> Errors:
     """Return what is wrong with the name of a kind."""
     wrong = dns_1035_label(value.lower())
-    told = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
-    return [invalid(path, value, told)] if wrong else []
-
-
-def _check_metadata(value: Any, path: str) -> Errors:
-    try:
-        metadata, _ = read_metadata(value)
-    except MalformedError as error:
-        return [invalid(path, value, str(error))]
-    named = {"name": _PLACEHOLDER_NAME, **metadata}
-    found = object_meta.validate_object_meta(
-        {"metadata": named}, bool(metadata.get("namespace")), path_segment
-    )
-    return [replace(each, field=path + each.field.removeprefix("metadata")) for each in found]
+    message = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
+    return [invalid(path, value, message)] if wrong else []
 
 
 def check_unique_items(value: Any, schema: Schema, path: str) -> Errors:
@@ -154,19 +156,21 @@ def check_unique_items(value: Any, schema: Schema, path: str) -> Errors:
         if sort == "set":
             found = [duplicate(f"{path}[{index}]", value[index]) for index in _repeated(value)]
         elif sort == "map":
-            found = _check_keys(value, list_map_keys(schema), path)
+            keys = list_map_keys(schema)
+            for index, item in enumerate(value):
+                if item is not None and not isinstance(item, dict):
+                    message = "must be an object for an array of list-type map"
+                    found = [invalid(f"{path}[{index}]", item, message)]
+                    break
+            else:
+                named = [
+                    {key: item[key] for key in keys if key in item}
+                    for item in (e or {} for e in value)
+                ]
+                found = [duplicate(f"{path}[{index}]", named[index]) for index in _repeated(named)]
     for part, described, where in _parts(value, schema, path):
         found += check_unique_items(part, described, where)
     return found
-
-
-def _check_keys(value: list[Any], keys: Sequence[str], path: str) -> Errors:
-    for index, item in enumerate(value):
-        if item is not None and not isinstance(item, dict):
-            told = "must be an object for an array of list-type map"
-            return [invalid(f"{path}[{index}]", item, told)]
-    named = [{key: item[key] for key in keys if key in item} for item in (e or {} for e in value)]
-    return [duplicate(f"{path}[{index}]", named[index]) for index in _repeated(named)]
 
 
 def _repeated(values: Sequence[Any]) -> list[int]:

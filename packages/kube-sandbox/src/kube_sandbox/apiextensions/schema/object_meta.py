@@ -8,7 +8,7 @@ GetObjectMetaWithOptions, SetObjectMeta.
 from typing import Any
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.apiextensions.customresourcedefinition.go_structs import (
+from kube_sandbox.apiextensions.schema.go_structs import (
     DecodePosition,
     Read,
     Struct,

@@ -9,17 +9,23 @@ k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go Val
 
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.cel.rule_evaluation import evaluate_rules, rule_tree
-from kube_sandbox.apiextensions.customresource.embedded_resources import check_embedded
-from kube_sandbox.apiextensions.customresource.prune_and_default import Reader, prune_unknown_fields
-from kube_sandbox.apiextensions.customresource.ratcheting import is_equal
-from kube_sandbox.apiextensions.customresource.schema_validation import SchemaValidator
-from kube_sandbox.apiextensions.customresource.violations import as_field_errors
+from kube_sandbox.apiextensions.cel.rule_tree import rule_tree
+from kube_sandbox.apiextensions.schema.embedded_resources import check_embedded
+from kube_sandbox.apiextensions.schema.prune_and_default import Reader, prune_unknown_fields
+from kube_sandbox.apiextensions.schema.ratcheting import is_equal
+from kube_sandbox.apiextensions.schema.value_validation import SchemaValidator
+from kube_sandbox.apiextensions.schema.violations import as_field_errors
+from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.field_errors import FieldError, invalid
 from kube_sandbox.registry.strategy import Errors
+
+if TYPE_CHECKING:
+    from kube_sandbox.apiextensions.cel import rule_evaluation
+else:
+    rule_evaluation = lazy_module("kube_sandbox.apiextensions.cel.rule_evaluation")
 
 _META_FIELDS = frozenset(("metadata", "kind", "apiVersion"))
 _EMBEDDED = "x-kubernetes-embedded-resource"
@@ -34,7 +40,29 @@ def _check(schema: Schema, path: str, *, is_root: bool, is_meta: bool) -> Iterat
     embedded = schema.get(_EMBEDDED) is True
     is_meta = is_meta and not embedded
     if schema.get("default") is not None:
-        yield from _check_default(schema, f"{path}.default", is_meta, is_root or embedded)
+        default_path = f"{path}.default"
+        is_object = is_root or embedded
+        value: Any = schema["default"]
+        if not is_meta:
+            pruned = deepcopy(value)
+            prune_unknown_fields(pruned, Reader(schema))
+            if not is_equal(pruned, value):
+                yield invalid(default_path, value, "must not have unknown fields")
+        found = [] if is_meta else check_embedded(value, schema, default_path)
+        found = found or as_field_errors(
+            SchemaValidator(_of_any_type(schema), every_format=True).flaws(value), default_path
+        )
+        if found:
+            yield from found
+        else:
+            rules = rule_tree(schema, is_root=is_object)
+            if rules is not None:
+                errors = rule_evaluation.evaluate_rules(
+                    rules, value, value, path=default_path
+                ).errors
+                yield from (
+                    errors or rule_evaluation.evaluate_rules(rules, value, path=default_path).errors
+                )
     items = schema.get("items")
     if items is not None:
         yield from _check(items, f"{path}.items", is_root=False, is_meta=is_meta)
@@ -42,29 +70,6 @@ def _check(schema: Schema, path: str, *, is_root: bool, is_meta: bool) -> Iterat
         inside = is_meta or (embedded and name in _META_FIELDS)
         where = f"{path}.properties[{name}]"
         yield from _check(part, where, is_root=False, is_meta=inside)
-
-
-def _check_default(
-    schema: Schema, path: str, is_meta: bool, is_object: bool
-) -> Iterator[FieldError]:
-    value: Any = schema["default"]
-    if not is_meta:
-        pruned = deepcopy(value)
-        prune_unknown_fields(pruned, Reader(schema))
-        if not is_equal(pruned, value):
-            yield invalid(path, value, "must not have unknown fields")
-    found = [] if is_meta else check_embedded(value, schema, path)
-    found = found or as_field_errors(
-        SchemaValidator(_of_any_type(schema), every_format=True).flaws(value), path
-    )
-    if found:
-        yield from found
-        return
-    rules = rule_tree(schema, is_root=is_object)
-    if rules is None:
-        return
-    errors = evaluate_rules(rules, value, value, path=path).errors
-    yield from errors or evaluate_rules(rules, value, path=path).errors
 
 
 def _of_any_type(schema: Schema) -> Schema:

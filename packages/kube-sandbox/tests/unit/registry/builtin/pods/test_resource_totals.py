@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube_sandbox.registry.builtin.nano_amounts import UNIT, aggregated, is_whole, nanos
+from kube_objects.quantity import UNIT, is_whole, nanos
+from kube_sandbox.registry.builtin.pods.resource_totals import aggregated
 
 
 @given(st.integers(-(10**9), 10**9))

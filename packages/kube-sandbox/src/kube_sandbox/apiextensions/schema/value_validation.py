@@ -19,26 +19,25 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from kube_objects.formats import is_checked_format
+from kube_objects.keyword_checks import is_choice, is_whole
 from kube_objects.schemas import Schema
-from kube_sandbox.apiextensions.customresource.ratcheting import (
+from kube_sandbox.apiextensions.schema.ratcheting import (
     ABSENT,
     counterparts,
     is_unchanged,
     old_counterpart,
 )
-from kube_sandbox.apiextensions.customresource.scalar_validation import (
-    is_choice,
-    is_known_format,
+from kube_sandbox.apiextensions.schema.scalar_validation import (
     number_check,
     text_check,
 )
-from kube_sandbox.apiextensions.customresource.violations import (
+from kube_sandbox.apiextensions.schema.violations import (
     Violation,
     combination_violation,
     count_violation,
     enum_violation,
     forbidden_violation,
-    is_whole,
     required_violation,
     rule_violation,
     type_violation,
@@ -90,7 +89,7 @@ class SchemaValidator:
         both = schema.get("x-kubernetes-int-or-string") is True
         self._types = ("integer", "string") if both else (kind,) if kind else ()
         form = schema.get("format") or ""
-        known = form if is_known_format(form) else ""
+        known = form if is_checked_format(form) else ""
         # A format that is not checked is as good as none, except in defaults: it is told there.
         self._format = form if every_format else known
         # A value of exactly this type needs no further look.
@@ -145,14 +144,14 @@ class SchemaValidator:
 
     def count(self, value: Any) -> int:
         """Count what fits: of several schemas that fail, the one with most of it is told."""
-        flaws: list[Violation] = []
+        violations: list[Violation] = []
         kind = type(value)
-        self._check_type(value, kind, "", flaws)
+        self._check_type(value, kind, "", violations)
         if value is None:
-            return int(not flaws)
+            return int(not violations)
         counted = 4  # combinations of schemas twice, the choices, the whole
         if self._types or self._format:
-            counted += 1 + int(not flaws)
+            counted += 1 + int(not violations)
         if self._alternatives is not None:
             counted += self._alternatives.count(value)
         if kind is str:
@@ -162,14 +161,11 @@ class SchemaValidator:
         elif kind is list:
             counted += 2 + (sum(map(self._items.count, value)) if self._items else 0)
         elif kind is dict:
-            counted += 1 + sum(part.count(value[key]) for key, part in self._parts(value))
+            parts = [(key, part) for key, part in self._fields.items() if key in value]
+            if isinstance(self._others, SchemaValidator):
+                parts += [(key, self._others) for key in value if key not in self._fields]
+            counted += 1 + sum(part.count(value[key]) for key, part in parts)
         return counted
-
-    def _parts(self, value: dict[str, Any]) -> list[tuple[str, "SchemaValidator"]]:
-        parts = [(key, part) for key, part in self._fields.items() if key in value]
-        if isinstance(self._others, SchemaValidator):
-            parts += [(key, self._others) for key in value if key not in self._fields]
-        return parts
 
     def _forgiving(self, value: Any, path: str, found: list[Violation], old: Any) -> None:
         if old is ABSENT:
@@ -221,7 +217,16 @@ class SchemaValidator:
         if self._sizes:
             self._check_size(len(value), path, found, "Properties")
         if self._others is not None:
-            self._check_others(value, path, found, old)
+            others = self._others
+            for key, others_part in value.items():
+                if key in self._fields:
+                    continue
+                if others is False:
+                    found.append(forbidden_violation(path, key))
+                elif isinstance(others, SchemaValidator) and type(others_part) is not others.exact:
+                    others._forgiving(
+                        others_part, f"{path}.{key}", found, old_counterpart(old, key)
+                    )
         for key, checker in self._fields.items():
             part = value.get(key, ABSENT)
             if part is ABSENT or type(part) is checker.exact:
@@ -232,18 +237,6 @@ class SchemaValidator:
             else:
                 checker._forgiving(part, where, found, old_counterpart(old, key))
         found += [required_violation(f"{path}.{key}") for key in self._required if key not in value]
-
-    def _check_others(
-        self, value: dict[str, Any], path: str, found: list[Violation], old: Any
-    ) -> None:
-        others = self._others
-        for key, part in value.items():
-            if key in self._fields:
-                continue
-            if others is False:
-                found.append(forbidden_violation(path, key))
-            elif isinstance(others, SchemaValidator) and type(part) is not others.exact:
-                others._forgiving(part, f"{path}.{key}", found, old_counterpart(old, key))
 
 
 class _Alternatives:
@@ -271,27 +264,25 @@ class _Alternatives:
                 found.append(combination_violation(path, "validate at least one schema (anyOf)"))
                 found += tried[_best_match(self._any, value)]
         if self._one:
-            self._check_one(value, path, found)
+            tried = _attempt(self._one, value, path)
+            fitting = sum(not violations for violations in tried)
+            if fitting != 1:
+                message = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
+                found.append(
+                    combination_violation(
+                        path, f"validate one and only one schema (oneOf). {message}"
+                    )
+                )
+                if not fitting:
+                    found += tried[_best_match(self._one, value)]
         if self._all:
             tried = _attempt(self._all, value, path)
-            found += [flaw for flaws in tried for flaw in flaws]
+            found += [violation for violations in tried for violation in violations]
             if any(tried):
                 none = ". None validated" if all(tried) else ""
                 found.append(combination_violation(path, f"validate all the schemas (allOf){none}"))
         if self._not is not None and not self._not.flaws(value):
             found.append(combination_violation(path, "not validate the schema (not)"))
-
-    def _check_one(self, value: Any, path: str, found: list[Violation]) -> None:
-        tried = _attempt(self._one, value, path)
-        fitting = sum(not flaws for flaws in tried)
-        if fitting == 1:
-            return
-        told = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
-        found.append(
-            combination_violation(path, f"validate one and only one schema (oneOf). {told}")
-        )
-        if not fitting:
-            found += tried[_best_match(self._one, value)]
 
     def count(self, value: Any) -> int:
         counted = sum(each.count(value) for each in self._all)

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube_sandbox.apiextensions.customresource.prune_and_default import Reader, normalize_object
-from kube_sandbox.apiextensions.customresource.ratcheting import is_equal, is_unchanged
-from kube_sandbox.apiextensions.customresource.schema_validation import SchemaValidator
+from kube_sandbox.apiextensions.schema.prune_and_default import Reader, normalize_object
+from kube_sandbox.apiextensions.schema.ratcheting import is_equal, is_unchanged
+from kube_sandbox.apiextensions.schema.value_validation import SchemaValidator
 
 KEYS = st.sampled_from(("a", "b", "c", "spec"))
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(("", "x", "yy"))

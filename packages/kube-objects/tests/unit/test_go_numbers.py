@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kube_cel.go_numbers import (
+from kube_objects.go_numbers import (
     format_double,
     format_duration,
     format_json_double,
