@@ -53,7 +53,7 @@ _WHERE_TEXTS = {
     "spec.proxySecretRef": "A proxy: address, and username and password if it asks for them.",
     "spec.proxySecretRef.name": _SECRET_NAME,
     "spec.blobFilter": "Fetch only those files that are read. It saves much in a large repository "
-    "of which a small part is wanted, and needs a server that can do it.",
+    "of which a small part is used, and needs a server that supports it.",
     "spec.verify": "Take nothing that was not signed with a trusted key.",
     "spec.verify.mode": "What must be signed: the commit (HEAD), the tag (Tag), or both.",
     "spec.verify.secretRef": "The keys that are trusted: PGP in *.asc, SSH in *.sshpub.",

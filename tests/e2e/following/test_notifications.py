@@ -89,7 +89,7 @@ async def test_nobody_at_home_is_no_trouble_for_the_source(
         return found[0]
 
     event = await world.until(check, 20.0)
-    assert "Synced was not told to slack of Secret chat" in event["message"]
+    assert "Synced was not sent to slack of Secret chat" in event["message"]
     assert "answered 404" in event["message"]
     assert "SECRETPATH" not in event["message"]
     assert event["involvedObject"]["name"] == "repo"

@@ -133,7 +133,7 @@ def test_a_push_of_another_branch_or_repository_wakes_nobody(world: World) -> No
 
 def test_a_delivery_that_is_sent_again_wakes_nobody(world: World) -> None:
     world.send(PUSH)
-    assert world.send(PUSH) == Answer(200, {"result": "repeated", "message": "already heard"})
+    assert world.send(PUSH) == Answer(200, {"result": "repeated", "message": "already received"})
     assert world.poked == [KEY]
 
 

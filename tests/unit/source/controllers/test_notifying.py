@@ -134,7 +134,7 @@ async def test_who_never_listens_is_given_up_and_the_next_letter_is_sent(
     await until(lambda: receiver.events[-1:] == ["Synced"])
     assert receiver.events == ["Failed"] * 3 + ["Synced"]
     [complaint] = world.complaints
-    assert complaint == ("Failed was not told to generic of Secret chat: '127.0.0.1' answered 500")
+    assert complaint == ("Failed was not sent to generic of Secret chat: '127.0.0.1' answered 500")
 
 
 @pytest.mark.parametrize(
