@@ -14,7 +14,7 @@ from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.preview.instances import check_instance
 from kro_gitops.preview.rejections import rejections
 from kro_gitops.preview.repository import compile_repository
-from kro_gitops.source.manifests import read
+from kro_gitops.source.files.manifests import read
 from kube_objects.builtins.catalog import catalog
 
 

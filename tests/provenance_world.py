@@ -27,7 +27,7 @@ from kro_gitops.metadata import (
     SOURCE_PATH,
 )
 from kro_gitops.preview.repository import Repository, compile_repository
-from kro_gitops.source.manifests import Manifest, read
+from kro_gitops.source.files.manifests import Manifest, read
 from kube_objects.builtins.catalog import catalog
 from kube_objects.defaulting import apply_defaults
 from kube_objects.problems import Path as FieldPath

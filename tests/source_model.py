@@ -7,7 +7,9 @@ from typing import Any
 import yaml
 
 from kro_gitops.metadata import SOURCE_MANAGER
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
+from kro_gitops.source.api.types import EVERYTHING, SourceSpec
+from kro_gitops.source.files.revision import Library, Snapshot
 from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.live_metadata import kept
 from kro_gitops.source.plan.model import (
@@ -25,8 +27,6 @@ from kro_gitops.source.plan.model import (
 from kro_gitops.source.plan.plan import must_be_established, plan_source
 from kro_gitops.source.plan.stages import Stage, generated_kind, stage_of
 from kro_gitops.source.plan.steps import Apply, Keep, OtherSources, Wait
-from kro_gitops.source.snapshot import Library, Snapshot
-from kro_gitops.source.spec import EVERYTHING, SourceSpec
 from kro_gitops.tracking.health import Health, HealthStatus
 from kro_gitops.tracking.inventory import Entry, Inventory, Key, key_of
 from kube_objects.managed_fields import CachedObject

@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from kro_gitops.engine.crd.own import own_crds
-from kro_gitops.source.crds import source_crds
+from kro_gitops.source.api.crd import source_crds
 from kube_objects.yaml_writer import to_yaml
 from tools.cluster.commands import find_binary
 from tools.cluster.parts import ToolError

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kro_gitops.source.crds import git_source_crd, source_inventory_crd
-from kro_gitops.source.schema_parts import DURATION
+from kro_gitops.source.api.crd import git_source_crd, source_inventory_crd
+from kro_gitops.source.api.schema_parts import DURATION
 from kube_objects.refs import KubeObject
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "gitsource.md"

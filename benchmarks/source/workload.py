@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from kro_gitops.engine.graph.build import build
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kube_objects.builtins.catalog import catalog
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 

@@ -50,12 +50,12 @@ from kro_gitops.kube.transport import Access, Transport
 from kro_gitops.server.probes import MAIN_LOOP, Health, HealthServer
 from kro_gitops.server.webhooks import HookServer
 from kro_gitops.settings.settings import Gate, Settings
+from kro_gitops.source.api.crd import git_source_crd, source_inventory_crd
 from kro_gitops.source.controllers.state import SourceStore
 from kro_gitops.source.controllers.webhook_endpoints import WebhookEndpoints
 from kro_gitops.source.controllers.wiring import SourceController
-from kro_gitops.source.crds import git_source_crd, source_inventory_crd
-from kro_gitops.source.fetch.locks import own_folder
-from kro_gitops.source.receivers import Receivers
+from kro_gitops.source.git.locks import own_folder
+from kro_gitops.source.webhooks.endpoints import Receivers
 from kro_gitops.telemetry.metrics import Metrics
 from kube_objects.refs import KubeObject, ObjectRef
 

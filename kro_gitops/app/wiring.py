@@ -21,11 +21,11 @@ from kro_gitops.engine.options import Options
 from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.settings.homes import at_home
 from kro_gitops.settings.settings import AdoptionPolicy, Gate, Settings
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.parse import Defaults, write_spec
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
+from kro_gitops.source.api.types import EVERYTHING, SourceSpec, WantedRef
 from kro_gitops.source.controllers.wiring import SourceOptions
-from kro_gitops.source.fetch.model import FetchRules
-from kro_gitops.source.spec import EVERYTHING, SourceSpec, WantedRef
-from kro_gitops.source.spec_reading import Defaults, write_spec
+from kro_gitops.source.git.types import FetchRules
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 

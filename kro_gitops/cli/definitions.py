@@ -10,7 +10,7 @@ from kro_gitops.cli.inputs import STDIN, Loaded, fail_with_findings, load
 from kro_gitops.cli.messages import fail
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.preview.repository import CompiledDefinition
-from kro_gitops.source.foreign_files import is_foreign
+from kro_gitops.source.files.foreign_files import is_foreign
 from kro_gitops.telemetry.printable import printable
 
 

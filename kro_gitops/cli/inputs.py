@@ -24,8 +24,8 @@ from kro_gitops.cli.output import FORMATS
 from kro_gitops.engine.options import Options
 from kro_gitops.preview.repository import Repository, compile_repository
 from kro_gitops.settings.gates import OMIT_GATE
-from kro_gitops.source.foreign_files import chart_folders, is_foreign
-from kro_gitops.source.manifests import read
+from kro_gitops.source.files.foreign_files import chart_folders, is_foreign
+from kro_gitops.source.files.manifests import read
 from kube_objects import documents
 from kube_objects.builtins.catalog import catalog
 from kube_objects.documents import Document

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kro_gitops.errors import KroGitopsError, UserError
-from kro_gitops.source.fetch.locks import own_folder
+from kro_gitops.source.git.locks import own_folder
 
 log = logging.getLogger(__name__)
 

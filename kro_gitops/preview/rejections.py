@@ -12,7 +12,7 @@ from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.preview.render import DEFAULT_NAMESPACE, Failure, Renderer, Rendering
 from kro_gitops.preview.repository import Repository
 from kro_gitops.preview.sample_data import LiveData
-from kro_gitops.source.manifests import Manifest
+from kro_gitops.source.files.manifests import Manifest
 from kube_objects.problems import Finding, Problem, Severity, Spot
 from kube_objects.refs import KubeObject, ObjectRef
 

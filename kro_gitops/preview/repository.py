@@ -19,7 +19,7 @@ from kro_gitops.engine.options import DEFAULTS, Options
 from kro_gitops.preview.crds import check_crd, named_kinds
 from kro_gitops.preview.instances import check_custom_resource, check_instance
 from kro_gitops.preview.lints import lint_graph
-from kro_gitops.source.manifests import Manifest, Manifests
+from kro_gitops.source.files.manifests import Manifest, Manifests
 from kube_objects.crds import is_crd, kinds_of_crd
 from kube_objects.errors import SchemaError
 from kube_objects.problems import Finding, Problem, Spot

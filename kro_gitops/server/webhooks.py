@@ -21,9 +21,9 @@ from aiohttp import web
 
 from kro_gitops.server.thread import FAREWELL, ServerThread, listen
 from kro_gitops.settings.address import Address
-from kro_gitops.source.receivers import Receiver, Receivers
-from kro_gitops.source.webhook import LARGEST_BODY, Heard, hear
-from kro_gitops.source.webhooks.pacing import Admission, Outcome
+from kro_gitops.source.webhooks.endpoints import Receiver, Receivers
+from kro_gitops.source.webhooks.ratelimit import Admission, Outcome
+from kro_gitops.source.webhooks.receive import LARGEST_BODY, Heard, hear
 from kube_objects.errors import RefusedError
 from kube_objects.refs import ObjectRef
 

@@ -6,11 +6,10 @@ import pytest
 import yaml
 
 from kro_gitops import metadata
-from kro_gitops.source import status
-from kro_gitops.source.api import GIT_SOURCE_SCHEMA
-from kro_gitops.source.plan import prune
-from kro_gitops.source.spec_reading import Defaults, read_spec
-from kro_gitops.source.spec_schema import SPEC_SCHEMA
+from kro_gitops.source.api.parse import Defaults, read_spec
+from kro_gitops.source.api.resources import GIT_SOURCE_SCHEMA
+from kro_gitops.source.api.schema import SPEC_SCHEMA
+from kro_gitops.source.plan import prune, status
 from kro_gitops.tracking.inventory import SHARD_SIZE
 from kube_cel.validation_rules import check_rules
 from kube_objects.refs import KubeObject

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.source.notification_texts import body_of
-from kro_gitops.source.notifications import Failed, Letter
-from kro_gitops.source.spec import NotificationEvent, NotificationType
+from kro_gitops.source.api.types import NotificationEvent, NotificationType
+from kro_gitops.source.notify.events import Failed, Letter
+from kro_gitops.source.notify.messages import body_of
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "notifications.md"
 TEXT = GUIDE.read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import pytest
 
 from kro_gitops.inspect.views.source_advice import ADVICE
 from kro_gitops.inspect.views.sources import NOTABLE
-from kro_gitops.source.api import PHASES
+from kro_gitops.source.api.resources import PHASES
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "operating-sources.md"
 TEXT = GUIDE.read_text(encoding="utf-8")

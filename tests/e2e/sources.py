@@ -12,8 +12,8 @@ from typing import Any
 from kro_gitops.cli.source_waiting import follow
 from kro_gitops.kube.api import Cluster, MergePatch
 from kro_gitops.metadata import REQUESTED_AT, REVISION, SOURCE, SOURCE_NAME, SOURCE_PATH
-from kro_gitops.source.api import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
-from kro_gitops.source.crds import git_source_crd, source_inventory_crd
+from kro_gitops.source.api.crd import git_source_crd, source_inventory_crd
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.shop import (
     CRDS,

@@ -20,8 +20,8 @@ from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.engine.crd.plurals import pluralize
 from kro_gitops.settings.flags import OPTIONS, Gate, Group
 from kro_gitops.settings.settings import parse_settings
-from kro_gitops.source.crds import source_crds
-from kro_gitops.source.receivers import PREFIX as WEBHOOK_PREFIX
+from kro_gitops.source.api.crd import source_crds
+from kro_gitops.source.webhooks.endpoints import PREFIX as WEBHOOK_PREFIX
 from kube_objects.refs import KubeObject
 from tests.rights import Kubectl, controller_rights, overlay
 from tools import update_deploy

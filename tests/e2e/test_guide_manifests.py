@@ -17,9 +17,9 @@ import yaml
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, MergePatch, Selection, WriteOptions
 from kro_gitops.kube.responses import ApiError, NotFound
-from kro_gitops.source.api import GIT_SOURCE_KIND
-from kro_gitops.source.crds import source_crds
-from kro_gitops.source.spec_reading import Defaults, read_spec
+from kro_gitops.source.api.crd import source_crds
+from kro_gitops.source.api.parse import Defaults, read_spec
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -180,7 +180,7 @@ def test_a_closed_output_is_no_reason_to_fail() -> None:
 UNNEEDED = {
     *("kubernetes", "git", "jinja2", "prometheus_client", "cryptography", "apscheduler"),
     *("rich", "re2", "pathspec", "jwt", "kro_gitops.app.process", "kube_cel.program"),
-    *("kube_cel.library.formats", "kube_objects.positions", "kro_gitops.source.spec"),
+    *("kube_cel.library.formats", "kube_objects.positions", "kro_gitops.source.api.types"),
 }
 
 

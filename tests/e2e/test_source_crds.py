@@ -17,8 +17,8 @@ import yaml
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, MergePatch, Selection, WriteOptions
 from kro_gitops.kube.responses import ApiError, NotFound
-from kro_gitops.source.api import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
-from kro_gitops.source.crds import source_crds
+from kro_gitops.source.api.crd import source_crds
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.rights import Kubectl
 from tools.cluster.plane import Plane

@@ -20,7 +20,7 @@ import yaml
 from kro_gitops.cli.arguments import VERBS
 from kro_gitops.kube.api import Cluster
 from kro_gitops.metadata import REQUESTED_AT, SUSPEND_REASON
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kube_objects.refs import KubeObject, ObjectRef
 from kube_objects.times import parse_time
 from tests.command import PROGRAM, Outcome, run

@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from kro_gitops.cli.arguments import VERBS
-from kro_gitops.source.crds import git_source_crd
+from kro_gitops.source.api.crd import git_source_crd
 from tests.command import Outcome, run
 from tests.e2e.scenarios.controllers import OURS, install, start_controller
 from tools.cluster.parts import ToolError

@@ -20,7 +20,7 @@ from kro_gitops.engine.plan.placeholder import PartText, Unknown, is_unknown, sh
 from kro_gitops.preview.rejections import rejections, renderer_of
 from kro_gitops.preview.render import Child, Rendering
 from kro_gitops.preview.repository import Repository, compile_repository
-from kro_gitops.source.manifests import read
+from kro_gitops.source.files.manifests import read
 from kube_objects.builtins.catalog import catalog
 from kube_objects.problems import Finding, Severity
 from kube_objects.refs import KubeObject, ObjectRef

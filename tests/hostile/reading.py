@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.source.chosen_files import choose_files, ignore_paths
-from kro_gitops.source.fetch.mirror import Mirrors
-from kro_gitops.source.fetch.model import FetchRules, Remote
-from kro_gitops.source.guards import check_url
-from kro_gitops.source.manifests import read
-from kro_gitops.source.revision import choose, patterns
-from kro_gitops.source.spec import WantedRef
+from kro_gitops.source.api.types import WantedRef
+from kro_gitops.source.api.url_policy import check_url
+from kro_gitops.source.files.manifests import read
+from kro_gitops.source.files.selection import choose_files, ignore_paths
+from kro_gitops.source.git.mirror import Mirrors
+from kro_gitops.source.git.revisions import choose, patterns
+from kro_gitops.source.git.types import FetchRules, Remote
 from kube_objects.problems import Finding, Origin, Problem
 
 _SHOWN = 50

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from objects_testing.budgets import examples
 
 from kro_gitops.preview.repository import compile_repository
-from kro_gitops.source.manifests import read
+from kro_gitops.source.files.manifests import read
 from kube_objects.builtins.catalog import catalog
 
 FILES = sorted((Path(__file__).parents[2] / "examples" / "repo").rglob("*.yaml"))

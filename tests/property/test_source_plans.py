@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from objects_testing.budgets import examples
 
 from kro_gitops.metadata import DEPENDS_ON, PRUNE, WAVE
+from kro_gitops.source.api.types import Allow, Brake
+from kro_gitops.source.files.revision import Snapshot
 from kro_gitops.source.plan.model import Memory, Prune, SourcePlan
 from kro_gitops.source.plan.steps import Keep
-from kro_gitops.source.snapshot import Snapshot
-from kro_gitops.source.spec import Allow, Brake
 from kube_objects.refs import KubeObject
 from tests.source_model import (
     SPEC,

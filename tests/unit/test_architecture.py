@@ -30,15 +30,15 @@ SHELL = {
         f"kro_gitops.kube.{name}"
         for name in ("discovery", "events", "informer", "plugins", "transport")
     ),
-    *("kro_gitops.source.controllers", "kro_gitops.source.receivers"),
+    *("kro_gitops.source.controllers", "kro_gitops.source.webhooks.endpoints"),
     *(
-        f"kro_gitops.source.fetch.{name}"
+        f"kro_gitops.source.git.{name}"
         for name in (
-            *("arrivals", "contents", "github_app", "json_api", "locks", "logins", "mirror"),
-            *("network", "process", "reader", "repository", "verify", "wire"),
-            *("guarded_http", "posting"),
+            *("fetch", "objects", "github_app", "json_api", "locks", "auth", "mirror"),
+            *("resolve", "process", "cat_file", "repository", "verify", "session", "http"),
         )
     ),
+    "kro_gitops.source.notify.http",
     *(
         f"kube_sandbox.{name}"
         for name in ("__init__", "__main__", "command", "process", "wiring", "server")

@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.inspect.provenance.git_location import Commit
 from kro_gitops.kube.api import Reader
-from kro_gitops.source.credentials import ANONYMOUS, parse_credentials, parse_proxy
-from kro_gitops.source.fetch.mirror import Mirror, Mirrors
-from kro_gitops.source.fetch.model import Commit as GitCommit
-from kro_gitops.source.fetch.model import FetchRules, Remote
-from kro_gitops.source.fetch.repository import Damaged
-from kro_gitops.source.revision import Chosen
-from kro_gitops.source.spec_checks import Defaults
-from kro_gitops.source.spec_reading import read_spec
+from kro_gitops.source.api.parse import read_spec
+from kro_gitops.source.api.validate import Defaults
+from kro_gitops.source.git.credentials import ANONYMOUS, parse_credentials, parse_proxy
+from kro_gitops.source.git.mirror import Mirror, Mirrors
+from kro_gitops.source.git.repository import Damaged
+from kro_gitops.source.git.revisions import Chosen
+from kro_gitops.source.git.types import Commit as GitCommit
+from kro_gitops.source.git.types import FetchRules, Remote
 from kro_gitops.tracking.workload_health import mapping
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 

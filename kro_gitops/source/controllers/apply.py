@@ -18,7 +18,6 @@ from kro_gitops.errors import KroGitopsError, NotServed
 from kro_gitops.kube.api import DeleteOptions, Propagation, WriteOptions
 from kro_gitops.kube.responses import ApiError, Conflict, NotFound
 from kro_gitops.metadata import SOURCE_MANAGER
-from kro_gitops.source.accounts import Fault, SyncResult
 from kro_gitops.source.controllers.context import ControllerContext, SyncContext, each_of
 from kro_gitops.source.controllers.health import HealthChecker
 from kro_gitops.source.controllers.readiness import wait_established, wait_for_definitions
@@ -32,6 +31,7 @@ from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.model import Memory, StagePlan, StageResult
 from kro_gitops.source.plan.order import apply_key
 from kro_gitops.source.plan.plan import must_be_established
+from kro_gitops.source.plan.result import Fault, SyncResult
 from kro_gitops.source.plan.stages import Stage
 from kro_gitops.source.plan.steps import Apply, Replace, foreign_owner, replacement
 from kro_gitops.tracking.health import HealthStatus
@@ -194,7 +194,9 @@ class StageExecutor:
                 await asyncio.sleep(_POLL_INTERVAL)
         except NotFound:
             return
-        raise RefusedError("not-gone", f"{ref} cannot be changed, and was not deleted in time to be created again")
+        raise RefusedError(
+            "not-gone", f"{ref} cannot be changed, and was not deleted in time to be created again"
+        )
 
     async def _failed(
         self, context: SyncContext, step: Apply | Replace, error: KroGitopsError

@@ -8,9 +8,9 @@ we apply, and is rejected.
 from collections.abc import Mapping
 
 from kro_gitops.kube.api import Reader
+from kro_gitops.source.api.types import SourceSpec, TrackingMode, WantedRef
 from kro_gitops.source.controllers.state import Fetched
 from kro_gitops.source.plan.model import Marker, no_marks
-from kro_gitops.source.spec import SourceSpec, TrackingMode, WantedRef
 from kro_gitops.tracking.argocd_applications import application_conflict, argocd_marks
 from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata
 from kube_objects.errors import RefusedError

@@ -11,13 +11,13 @@ from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.informer import Informer
-from kro_gitops.source.accounts import SyncResult
+from kro_gitops.source.api.types import SourceSpec
 from kro_gitops.source.controllers.inventories import Inventories
 from kro_gitops.source.controllers.live_cache import LiveCache
 from kro_gitops.source.controllers.observer import SourceObserver
 from kro_gitops.source.controllers.readiness import EngineCache
 from kro_gitops.source.controllers.state import SourceState, SourceStore, Trigger
-from kro_gitops.source.spec import SourceSpec
+from kro_gitops.source.plan.result import SyncResult
 from kro_gitops.tracking.inventory import Inventory, Key
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, ObjectRef

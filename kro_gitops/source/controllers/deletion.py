@@ -17,11 +17,11 @@ from kro_gitops.errors import KroGitopsError, NotServed, NotYet
 from kro_gitops.kube.api import DeleteOptions, MergePatch, Propagation
 from kro_gitops.kube.responses import Conflict, NotFound
 from kro_gitops.metadata import SOURCE_FINALIZER
-from kro_gitops.source import status
-from kro_gitops.source.accounts import NOTHING, Fault, Phase, SyncResult
+from kro_gitops.source.api.types import DeletionPolicy, SourceSpec
 from kro_gitops.source.controllers.context import ControllerContext, SyncContext, each_of
 from kro_gitops.source.controllers.reporter import Reporter
 from kro_gitops.source.controllers.state import SourceState, Trigger
+from kro_gitops.source.plan import status
 from kro_gitops.source.plan.claims import Claims, follows_same_ref, postpone
 from kro_gitops.source.plan.live_metadata import kept
 from kro_gitops.source.plan.model import Prune
@@ -36,8 +36,8 @@ from kro_gitops.source.plan.prune import (
     generated_kinds,
     plan_prune,
 )
+from kro_gitops.source.plan.result import NOTHING, Fault, Phase, SyncResult
 from kro_gitops.source.plan.stages import Stage, stage_of
-from kro_gitops.source.spec import DeletionPolicy, SourceSpec
 from kro_gitops.tracking.inventory import Entry, Key, key_of
 from kube_objects.conditions import FALSE, TRUE
 from kube_objects.managed_fields import CachedObject

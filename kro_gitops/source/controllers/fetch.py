@@ -22,21 +22,19 @@ from typing import TypeVar
 
 from kro_gitops.errors import KroGitopsError, UserError
 from kro_gitops.kube.api import Reader
-from kro_gitops.source.chosen_files import ignore_paths
+from kro_gitops.source.api.types import Pin, SourceSpec
 from kro_gitops.source.controllers.observer import SourceObserver
 from kro_gitops.source.controllers.reporter import Reporter
 from kro_gitops.source.controllers.secrets import read_receiver, read_secret
 from kro_gitops.source.controllers.state import Fetched, SourceState
-from kro_gitops.source.credentials import ANONYMOUS, parse_credentials, parse_proxy
-from kro_gitops.source.fetch.complaints import too_large
-from kro_gitops.source.fetch.github_app import AppTokens
-from kro_gitops.source.fetch.mirror import Mirror, Mirrors
-from kro_gitops.source.fetch.model import Entry, FetchRules, Listing, Remote
-from kro_gitops.source.fetch.verify import Signature, parse_keys, verify
-from kro_gitops.source.manifests import fitting
-from kro_gitops.source.plan.conclude import UnverifiedError
-from kro_gitops.source.receivers import Receiver
-from kro_gitops.source.revision import (
+from kro_gitops.source.files.manifests import fitting
+from kro_gitops.source.files.revision import Library
+from kro_gitops.source.files.selection import ignore_paths
+from kro_gitops.source.git.credentials import ANONYMOUS, parse_credentials, parse_proxy
+from kro_gitops.source.git.errors import too_large
+from kro_gitops.source.git.github_app import AppTokens
+from kro_gitops.source.git.mirror import Mirror, Mirrors
+from kro_gitops.source.git.revisions import (
     Chosen,
     RemoteRefs,
     choose,
@@ -44,8 +42,10 @@ from kro_gitops.source.revision import (
     refs_to_follow,
     wider_patterns,
 )
-from kro_gitops.source.snapshot import Library
-from kro_gitops.source.spec import Pin, SourceSpec
+from kro_gitops.source.git.types import Entry, FetchRules, Listing, Remote
+from kro_gitops.source.git.verify import Signature, parse_keys, verify
+from kro_gitops.source.plan.conclude import UnverifiedError
+from kro_gitops.source.webhooks.endpoints import Receiver
 from kube_objects.errors import RefusedError
 from kube_objects.problems import Finding, Origin, Problem, Severity
 from kube_objects.refs import ObjectRef

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Reader
-from kro_gitops.source.accounts import SyncResult
 from kro_gitops.source.controllers.context import ControllerContext, each_of
 from kro_gitops.source.controllers.readiness import definition_health
 from kro_gitops.source.plan.desired import Desired
+from kro_gitops.source.plan.result import SyncResult
 from kro_gitops.source.plan.stages import Stage
 from kro_gitops.tracking.health import Health, HealthStatus, health
 from kro_gitops.tracking.inventory import Key

@@ -15,7 +15,7 @@ from kro_gitops.kube.cache import Change
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import AlreadyExists, NotFound
 from kro_gitops.metadata import SOURCE_FINALIZER, SOURCE_NAME
-from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kro_gitops.source.api.resources import SOURCE_INVENTORY_KIND
 from kro_gitops.tracking.inventory import Inventory, parse_entries
 from kube_objects.refs import KubeObject, ObjectRef
 

@@ -13,9 +13,9 @@ import orjson
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.access_review import AccessReviewer
 from kro_gitops.kube.api import Identity
-from kro_gitops.source.accounts import NOTHING, Fault, SyncResult
 from kro_gitops.source.controllers.readiness import EngineCache
 from kro_gitops.source.plan.desired import Desired
+from kro_gitops.source.plan.result import NOTHING, Fault, SyncResult
 from kube_objects.refs import Kind
 
 _FORBIDDEN = "forbidden"

@@ -16,14 +16,15 @@ from kro_gitops.control.schedule import Schedule
 from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.instance_metadata import is_going
 from kro_gitops.errors import KroGitopsError, NotYet, UserError
-from kro_gitops.source import status
-from kro_gitops.source.accounts import Phase, SyncResult
+from kro_gitops.source.api.parse import Defaults, read_spec
+from kro_gitops.source.api.types import Pin, SourceSpec
 from kro_gitops.source.controllers.context import ControllerContext
 from kro_gitops.source.controllers.deletion import SourceDeletion, ensure_finalizer
 from kro_gitops.source.controllers.fetch import Polled, Poller
 from kro_gitops.source.controllers.reporter import Reporter, requested, status_of
 from kro_gitops.source.controllers.state import SourceState, Trigger
 from kro_gitops.source.controllers.sync import SourceSync
+from kro_gitops.source.plan import status
 from kro_gitops.source.plan.claims import Claims, coming_claims, unclaimed
 from kro_gitops.source.plan.conclude import (
     Attempt,
@@ -37,8 +38,7 @@ from kro_gitops.source.plan.conclude import (
 )
 from kro_gitops.source.plan.model import Memory
 from kro_gitops.source.plan.order import layers
-from kro_gitops.source.spec import Pin, SourceSpec
-from kro_gitops.source.spec_reading import Defaults, read_spec
+from kro_gitops.source.plan.result import Phase, SyncResult
 from kube_objects.conditions import FALSE, TRUE, parse_conditions
 from kube_objects.refs import KubeObject, ObjectRef
 from kube_objects.times import parse_time

@@ -12,13 +12,13 @@ from kro_gitops.kube.events import EventRecorder
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
 from kro_gitops.metadata import REQUESTED_AT
-from kro_gitops.source import status
-from kro_gitops.source.accounts import Phase
-from kro_gitops.source.controllers.notifying import Notifier
+from kro_gitops.source.api.types import NotificationEvent
+from kro_gitops.source.controllers.notifier import Notifier
 from kro_gitops.source.controllers.observer import SourceObserver
 from kro_gitops.source.controllers.state import SourceState
-from kro_gitops.source.spec import NotificationEvent
-from kro_gitops.source.status import Report
+from kro_gitops.source.plan import status
+from kro_gitops.source.plan.result import Phase
+from kro_gitops.source.plan.status import Report
 from kube_objects.conditions import FALSE, TRUE, UNKNOWN
 from kube_objects.refs import KubeObject
 

@@ -7,8 +7,8 @@ from binascii import Error as NotBase64
 
 from kro_gitops.errors import NotYet, UserError
 from kro_gitops.kube.api import Reader
-from kro_gitops.source.receivers import Receiver, receiver_path, webhook_token
-from kro_gitops.source.spec import SourceSpec
+from kro_gitops.source.api.types import SourceSpec
+from kro_gitops.source.webhooks.endpoints import Receiver, receiver_path, webhook_token
 from kube_objects.refs import Kind, ObjectRef
 
 _SECRET = Kind("", "v1", "Secret")

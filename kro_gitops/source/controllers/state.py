@@ -28,16 +28,16 @@ from kro_gitops.metadata import (
     INSTANCE_VERSION,
     OWNED,
 )
-from kro_gitops.source.accounts import SyncResult
-from kro_gitops.source.fetch.model import Commit, Entry
+from kro_gitops.source.api.types import Allow, SourceSpec
+from kro_gitops.source.files.revision import Library, Snapshot
+from kro_gitops.source.git.revisions import Chosen
+from kro_gitops.source.git.types import Commit, Entry
 from kro_gitops.source.plan.claims import Claims, Postponement
 from kro_gitops.source.plan.conclude import CommitFacts, History
 from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.model import Memory
 from kro_gitops.source.plan.permissions import child_rejection
-from kro_gitops.source.revision import Chosen
-from kro_gitops.source.snapshot import Library, Snapshot
-from kro_gitops.source.spec import Allow, SourceSpec
+from kro_gitops.source.plan.result import SyncResult
 from kro_gitops.tracking.inventory import Inventory, Key, key_of
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 

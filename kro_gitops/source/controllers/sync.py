@@ -14,8 +14,7 @@ from itertools import islice
 from typing import TypeVar
 
 from kro_gitops.errors import KroGitopsError, NotServed, UserError
-from kro_gitops.source import status
-from kro_gitops.source.accounts import Fault, Phase, SyncResult
+from kro_gitops.source.api.types import SourceSpec
 from kro_gitops.source.controllers.apply import StageExecutor
 from kro_gitops.source.controllers.argocd_bridge import application_marks
 from kro_gitops.source.controllers.context import ControllerContext, SyncContext, each_of
@@ -30,6 +29,8 @@ from kro_gitops.source.controllers.rbac import MissingPermissions
 from kro_gitops.source.controllers.readiness import definition_health
 from kro_gitops.source.controllers.reporter import Reporter
 from kro_gitops.source.controllers.state import Fetched, SourceState, Trigger
+from kro_gitops.source.files.revision import Item
+from kro_gitops.source.plan import status
 from kro_gitops.source.plan.claims import Claims, Postponement, postpone
 from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.model import (
@@ -43,10 +44,9 @@ from kro_gitops.source.plan.model import (
     SourcePlan,
 )
 from kro_gitops.source.plan.plan import manifest_faults, plan_source
+from kro_gitops.source.plan.result import Fault, Phase, SyncResult
 from kro_gitops.source.plan.stages import Stage
 from kro_gitops.source.plan.steps import OtherSources
-from kro_gitops.source.snapshot import Item
-from kro_gitops.source.spec import SourceSpec
 from kro_gitops.tracking.inventory import Key, key_of
 from kube_objects.conditions import TRUE, UNKNOWN
 from kube_objects.refs import Kind, KubeObject, ObjectRef

@@ -27,10 +27,10 @@ from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
 from kro_gitops.metadata import REQUESTED_AT
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.parse import Defaults, read_spec
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kro_gitops.source.controllers.secrets import read_receiver
-from kro_gitops.source.receivers import Receivers
-from kro_gitops.source.spec_reading import Defaults, read_spec
+from kro_gitops.source.webhooks.endpoints import Receivers
 from kube_objects.refs import KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)

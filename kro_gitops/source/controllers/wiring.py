@@ -24,7 +24,8 @@ from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.events import EventRecorder
 from kro_gitops.kube.informer import Informer
 from kro_gitops.metadata import REQUESTED_AT
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.parse import Defaults, read_spec
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kro_gitops.source.controllers.apply import StageExecutor
 from kro_gitops.source.controllers.context import ControllerContext
 from kro_gitops.source.controllers.deletion import Pruner, SourceDeletion
@@ -32,7 +33,7 @@ from kro_gitops.source.controllers.fetch import Fetcher, Poller
 from kro_gitops.source.controllers.health import HealthChecker
 from kro_gitops.source.controllers.inventories import Inventories
 from kro_gitops.source.controllers.live_cache import LiveCache
-from kro_gitops.source.controllers.notifying import Notifier
+from kro_gitops.source.controllers.notifier import Notifier
 from kro_gitops.source.controllers.observer import SourceObserver
 from kro_gitops.source.controllers.rbac import MissingPermissions
 from kro_gitops.source.controllers.readiness import EngineCache
@@ -40,9 +41,8 @@ from kro_gitops.source.controllers.reconciler import SourceReconciler
 from kro_gitops.source.controllers.reporter import Reporter
 from kro_gitops.source.controllers.state import SourceState, SourceStore, Trigger
 from kro_gitops.source.controllers.sync import SourceSync
-from kro_gitops.source.fetch.mirror import Mirrors
-from kro_gitops.source.fetch.model import FetchRules
-from kro_gitops.source.spec_reading import Defaults, read_spec
+from kro_gitops.source.git.mirror import Mirrors
+from kro_gitops.source.git.types import FetchRules
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import KubeObject, ObjectRef
 

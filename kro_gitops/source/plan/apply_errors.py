@@ -30,8 +30,8 @@ from typing import Any
 
 from kro_gitops.errors import KroGitopsError, NotServed, UserError
 from kro_gitops.kube.responses import ApiError, Conflict, Invalid
-from kro_gitops.source.accounts import Fault, SyncResult
 from kro_gitops.source.plan.desired import Desired
+from kro_gitops.source.plan.result import Fault, SyncResult
 from kro_gitops.tracking.foreign_owners import find_foreign_owner
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.errors import RefusedError

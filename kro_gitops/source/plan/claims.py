@@ -9,11 +9,11 @@ while, and meanwhile the second claims what the commit may give it.
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from kro_gitops.source.api.types import Allow, SourceSpec
+from kro_gitops.source.files.revision import Item, Snapshot
 from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.permissions import matches
 from kro_gitops.source.plan.stages import Stage, stage_of
-from kro_gitops.source.snapshot import Item, Snapshot
-from kro_gitops.source.spec import Allow, SourceSpec
 from kro_gitops.tracking.inventory import Key
 
 _TIMEOUT = 30.0  # seconds for other sources of a repository to see the same commit

@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from kro_gitops.errors import KroGitopsError, UserError
-from kro_gitops.source import status
-from kro_gitops.source.accounts import Phase, SyncResult
-from kro_gitops.source.spec import Pin, SourceSpec
-from kro_gitops.source.status import Report, Run
+from kro_gitops.source.api.types import Pin, SourceSpec
+from kro_gitops.source.plan import status
+from kro_gitops.source.plan.result import Phase, SyncResult
+from kro_gitops.source.plan.status import Report, Run
 from kube_objects.conditions import FALSE, TRUE, UNKNOWN, Condition
 from kube_objects.times import format_time, parse_time
 

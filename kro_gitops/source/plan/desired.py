@@ -30,8 +30,8 @@ from kro_gitops.metadata import (
     SOURCE_PATH,
     WAVE,
 )
+from kro_gitops.source.files.revision import Item
 from kro_gitops.source.plan.stages import Stage
-from kro_gitops.source.snapshot import Item
 from kro_gitops.tracking.inventory import Entry, Key, key_of
 from kro_gitops.tracking.methods import TrackingMetadata
 from kube_objects.errors import RefusedError

@@ -27,8 +27,8 @@ from typing import Any
 import orjson
 
 from kro_gitops.errors import UserError
+from kro_gitops.source.api.types import IgnoreRule
 from kro_gitops.source.plan.permissions import matches
-from kro_gitops.source.spec import IgnoreRule
 from kube_objects.paths import MISSING, find
 from kube_objects.problems import Path
 from kube_objects.refs import KubeObject, ObjectRef

@@ -7,12 +7,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.source.accounts import Fault, SyncResult
+from kro_gitops.source.files.revision import Item, Snapshot
 from kro_gitops.source.plan.desired import Desired
 from kro_gitops.source.plan.prune import Candidate, Candidates, PrunePlan
+from kro_gitops.source.plan.result import Fault, SyncResult
 from kro_gitops.source.plan.stages import Stage, Waves, definition_waves, generated_kind, stage_of
 from kro_gitops.source.plan.steps import Apply, Keep, Step, Wait
-from kro_gitops.source.snapshot import Item, Snapshot
 from kro_gitops.tracking.health import HealthStatus
 from kro_gitops.tracking.inventory import Entry, Inventory, Key
 from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata

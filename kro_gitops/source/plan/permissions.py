@@ -38,7 +38,7 @@ from fnmatch import fnmatchcase
 
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.metadata import GITOPS_GROUP, INTERNAL_GROUP
-from kro_gitops.source.spec import Allow
+from kro_gitops.source.api.types import Allow
 from kube_objects.refs import Kind, ObjectRef
 
 _NAMED_GROUPS = frozenset(("rbac.authorization.k8s.io",))

@@ -22,8 +22,9 @@ from itertools import chain
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.metadata import SOURCE_MANAGER
-from kro_gitops.source.accounts import Fault, SyncResult
-from kro_gitops.source.chosen_files import NOT_FOLLOWED
+from kro_gitops.source.api.types import SourceSpec
+from kro_gitops.source.files.revision import Item, Snapshot
+from kro_gitops.source.files.selection import NOT_FOLLOWED
 from kro_gitops.source.plan.apply_errors import explain, is_denied, not_served
 from kro_gitops.source.plan.desired import Desired, Provenance, ReservedKeyError
 from kro_gitops.source.plan.ignored_fields import concerns, without_ignored
@@ -49,6 +50,7 @@ from kro_gitops.source.plan.prune import (
     generated_kinds,
     plan_prune,
 )
+from kro_gitops.source.plan.result import Fault, SyncResult
 from kro_gitops.source.plan.stages import Stage, generated_kind, object_order, stage_of
 from kro_gitops.source.plan.steps import (
     Apply,
@@ -60,8 +62,6 @@ from kro_gitops.source.plan.steps import (
     decide,
     kept_again,
 )
-from kro_gitops.source.snapshot import Item, Snapshot
-from kro_gitops.source.spec import SourceSpec
 from kro_gitops.tracking.health import Health, HealthStatus
 from kro_gitops.tracking.inventory import Inventory, Key, key_of
 from kube_objects.errors import RefusedError

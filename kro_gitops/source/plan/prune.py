@@ -47,9 +47,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kro_gitops.metadata import ARGOCD_SYNC_OPTIONS, PRUNE, PRUNE_APPROVED, SOURCE
-from kro_gitops.source.accounts import Fault
+from kro_gitops.source.api.types import Brake
 from kro_gitops.source.plan.live_metadata import is_applied, source_of, with_own_fields
 from kro_gitops.source.plan.order import apply_key
+from kro_gitops.source.plan.result import Fault
 from kro_gitops.source.plan.stages import (
     Stage,
     definition_waves,
@@ -57,7 +58,6 @@ from kro_gitops.source.plan.stages import (
     generated_kind,
     stage_of,
 )
-from kro_gitops.source.spec import Brake
 from kro_gitops.tracking.foreign_owners import find_foreign_owner
 from kro_gitops.tracking.inventory import Entry, Key
 from kro_gitops.tracking.methods import ArgoCD

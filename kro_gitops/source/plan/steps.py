@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.metadata import FORCE, SOURCE_HASH, SOURCE_MANAGER
-from kro_gitops.source.accounts import NOTHING, Fault, SyncResult
+from kro_gitops.source.api.types import DriftMode, SourceSpec
 from kro_gitops.source.plan.apply_errors import explain, is_immutable
 from kro_gitops.source.plan.desired import Desired, State, assess
 from kro_gitops.source.plan.live_metadata import is_applied, source_of, with_own_fields
-from kro_gitops.source.spec import DriftMode, SourceSpec
+from kro_gitops.source.plan.result import NOTHING, Fault, SyncResult
 from kro_gitops.tracking.foreign_owners import Tool, find_foreign_owner
 from kro_gitops.tracking.inventory import Entry, Key
 from kro_gitops.tracking.methods import ArgoCD

@@ -7,7 +7,7 @@ send GitHub's headers as well, and come first.
 
 from collections.abc import Mapping
 
-from kro_gitops.source.spec import Forge
+from kro_gitops.source.api.types import Forge
 from kro_gitops.source.webhooks.headers import Headers, first
 from kube_objects.errors import RefusedError
 

@@ -4,8 +4,8 @@ Does a call matter to a source?
 When in doubt it does: then the remote is asked once too often, and says that nothing is new.
 """
 
-from kro_gitops.source.spec import Forge, WantedRef
-from kro_gitops.source.webhooks.heard import Heard
+from kro_gitops.source.api.types import Forge, WantedRef
+from kro_gitops.source.webhooks.push import Heard
 from kro_gitops.source.webhooks.repositories import same_repository
 
 _BRANCHES = "refs/heads/"

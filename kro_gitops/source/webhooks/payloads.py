@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from kro_gitops.source.spec import Forge
+from kro_gitops.source.api.types import Forge
 from kube_objects.errors import RefusedError
 
 MOST_REFS = 1_000  # a push of more is about any ref

@@ -15,7 +15,7 @@ import binascii
 import hmac
 from collections.abc import Callable, Mapping
 
-from kro_gitops.source.spec import Forge
+from kro_gitops.source.api.types import Forge
 from kro_gitops.source.webhooks.headers import Headers
 from kube_objects.errors import RefusedError
 

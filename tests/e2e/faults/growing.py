@@ -14,7 +14,7 @@ from typing import Any
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Selection
 from kro_gitops.kube.discovery import NOT_SERVED_TTL
-from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kro_gitops.source.api.resources import SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.faults.stage import LIMIT, insist
 from tests.e2e.following.world import CONFIG_MAP, SourceWorld

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from kro_gitops.kube.api import Selection
 from kro_gitops.kube.responses import ApiError
-from kro_gitops.source.api import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind
 from tests.connection import connect
 from tests.e2e.faults.planted_secrets import Planted, Spy, left_in, outside_spec, spying

@@ -17,7 +17,7 @@ import pytest
 
 from kro_gitops.kube.api import Selection
 from kro_gitops.kube.informer import Informer
-from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kro_gitops.source.api.resources import SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind
 from tests.connection import connect
 from tests.e2e.faults.accounts import OWN_WORK, Account, rule

@@ -9,7 +9,7 @@ import pytest
 
 from kro_gitops.kube.api import Propagation, Selection
 from kro_gitops.metadata import SOURCE
-from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kro_gitops.source.api.resources import SOURCE_INVENTORY_KIND
 from kube_objects.refs import ObjectRef
 from tests.e2e.following.apart import world_apart
 from tests.e2e.following.objects import (

@@ -15,7 +15,7 @@ import pytest
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Cluster, Selection
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.command import EXAMPLES, start
 from tests.connection import connect

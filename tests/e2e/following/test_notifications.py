@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kro_gitops.kube.api import Cluster, Selection
-from kro_gitops.source.notification_texts import signature
+from kro_gitops.source.notify.messages import signature
 from kube_objects.refs import Kind, KubeObject
 from tests.e2e.following.world import SourceWorld, config_map
 from tests.message_receiver import Receiver, message_receiver

@@ -3,7 +3,7 @@ What must never be deleted, and what must never be forgotten, whatever people do
 """
 
 from kro_gitops.kube.api import MergePatch
-from kro_gitops.source.api import SOURCE_INVENTORY_KIND
+from kro_gitops.source.api.resources import SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.following.watching import map_ref, witnessed
 from tests.e2e.following.world import SourceWorld, config_map

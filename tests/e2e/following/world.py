@@ -13,7 +13,7 @@ import yaml
 
 from kro_gitops.kube.api import Cluster, MergePatch
 from kro_gitops.metadata import REQUESTED_AT
-from kro_gitops.source.api import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND, SOURCE_INVENTORY_KIND
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from tests.e2e.scenarios.controllers import Controller
 from tests.e2e.scenarios.world import World, condition

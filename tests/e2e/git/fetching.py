@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.source.credentials import ANONYMOUS, Credentials, Proxy
-from kro_gitops.source.fetch.mirror import Mirror, Mirrors
-from kro_gitops.source.fetch.model import FetchRules, Remote
-from kro_gitops.source.revision import choose, patterns
-from kro_gitops.source.spec import WantedRef
+from kro_gitops.source.api.types import WantedRef
+from kro_gitops.source.git.credentials import ANONYMOUS, Credentials, Proxy
+from kro_gitops.source.git.mirror import Mirror, Mirrors
+from kro_gitops.source.git.revisions import choose, patterns
+from kro_gitops.source.git.types import FetchRules, Remote
 from tests.child_processes import Process, look, own_descendants
 
 ON_THIS_MACHINE = FetchRules(allow_private_networks=True, allow_plain_http=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kro_gitops.errors import Unavailable, UserError
-from kro_gitops.source.credentials import Credentials
-from kro_gitops.source.fetch.model import FetchRules
+from kro_gitops.source.git.credentials import Credentials
+from kro_gitops.source.git.types import FetchRules
 from kube_objects.errors import RefusedError
 from tests.child_processes import look, own_descendants, processes_in
 from tests.e2e.git.fetching import (

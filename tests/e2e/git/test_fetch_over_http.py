@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kro_gitops.errors import UserError
-from kro_gitops.source.credentials import ANONYMOUS, Credentials
-from kro_gitops.source.revision import choose, patterns
-from kro_gitops.source.spec import WantedRef
+from kro_gitops.source.api.types import WantedRef
+from kro_gitops.source.git.credentials import ANONYMOUS, Credentials
+from kro_gitops.source.git.revisions import choose, patterns
 from tests.e2e.git.fetching import (
     MAIN,
     Fetcher,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kro_gitops.errors import Unavailable
-from kro_gitops.source.credentials import ANONYMOUS, Credentials, SshLogin
+from kro_gitops.source.git.credentials import ANONYMOUS, Credentials, SshLogin
 from tests.child_processes import processes_in
 from tests.e2e.git.fetching import (
     Fetcher,

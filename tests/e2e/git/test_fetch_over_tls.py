@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kro_gitops.errors import KroGitopsError
-from kro_gitops.source.credentials import ANONYMOUS, Credentials, Proxy
-from kro_gitops.source.fetch.mirror import Mirrors
-from kro_gitops.source.fetch.model import Remote
-from kro_gitops.source.spec import WantedRef
+from kro_gitops.source.api.types import WantedRef
+from kro_gitops.source.git.credentials import ANONYMOUS, Credentials, Proxy
+from kro_gitops.source.git.mirror import Mirrors
+from kro_gitops.source.git.types import Remote
 from tests.e2e.git.fetching import (
     ON_THIS_MACHINE,
     Fetcher,

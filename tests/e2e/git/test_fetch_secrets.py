@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.source.credentials import Credentials
+from kro_gitops.source.git.credentials import Credentials
 from tests.child_processes import own_descendants
 from tests.e2e.git.fetching import (
     Fetcher,

@@ -6,7 +6,7 @@ from benchmarks.engine.workload import unstamped
 from benchmarks.source import workload
 from kro_gitops.engine.graph.build import build
 from kro_gitops.preview.render import render
-from kro_gitops.source.manifests import read
+from kro_gitops.source.files.manifests import read
 from kube_objects.builtins.catalog import catalog
 from kube_objects.refs import ObjectRef
 

@@ -5,7 +5,7 @@ import pytest
 
 from kro_gitops.preview.crds import check_crd
 from kro_gitops.preview.repository import compile_repository
-from kro_gitops.source.manifests import read
+from kro_gitops.source.files.manifests import read
 from kube_objects.builtins.catalog import catalog
 from tests.builders import definition, resource
 

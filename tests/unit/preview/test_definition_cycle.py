@@ -1,7 +1,7 @@
 from typing import Any
 
 from kro_gitops.preview.repository import compile_repository
-from kro_gitops.source.manifests import read
+from kro_gitops.source.files.manifests import read
 from kube_objects.builtins.catalog import catalog
 from tests.builders import definition, resource
 

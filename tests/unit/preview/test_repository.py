@@ -1,7 +1,7 @@
 from typing import Any
 
 from kro_gitops.preview.repository import Repository, compile_repository
-from kro_gitops.source.manifests import read
+from kro_gitops.source.files.manifests import read
 from kube_objects.builtins.catalog import catalog
 from kube_objects.yaml_writer import to_yaml
 from tests.builders import config_map, definition, instance, resource

@@ -14,10 +14,10 @@ import pytest
 from kro_gitops.server.thread import ListenError
 from kro_gitops.server.webhooks import LIMITS, HookServer, Limits
 from kro_gitops.settings.address import Address
-from kro_gitops.source.receivers import PACE, Receiver, Receivers, receiver_path
-from kro_gitops.source.spec import Forge, WantedRef
-from kro_gitops.source.webhook import LARGEST_BODY
-from kro_gitops.source.webhooks.pacing import Pace
+from kro_gitops.source.api.types import Forge, WantedRef
+from kro_gitops.source.webhooks.endpoints import PACE, Receiver, Receivers, receiver_path
+from kro_gitops.source.webhooks.ratelimit import Pace
+from kro_gitops.source.webhooks.receive import LARGEST_BODY
 from kube_objects.refs import Kind, ObjectRef
 from tests.unit.source.forge_calls import TOKEN, Call, generic, github, gitlab, payload
 

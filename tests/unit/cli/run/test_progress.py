@@ -21,7 +21,7 @@ from kro_gitops.cli.run.progress import (
 from kro_gitops.cli.tables import UNICODE, Row, flatten
 from kro_gitops.inspect.views.instances import Absent, Branch
 from kro_gitops.inspect.views.source_progress import Goal
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kro_gitops.tracking.health import Health, HealthStatus, health
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from kro_gitops.source.api.types import SourceSpec
 from kro_gitops.source.controllers.fetch import _read
 from kro_gitops.source.controllers.state import Fetched
-from kro_gitops.source.fetch.model import Remote
-from kro_gitops.source.manifests import SourceLimits
-from kro_gitops.source.snapshot import Library
-from kro_gitops.source.spec import SourceSpec
+from kro_gitops.source.files.manifests import SourceLimits
+from kro_gitops.source.files.revision import Library
+from kro_gitops.source.git.types import Remote
 from kube_objects.errors import RefusedError
-from tests.unit.source.fetch.origins import Origin, branch
+from tests.unit.source.git.origins import Origin, branch
 
 LIMITS = SourceLimits(total_bytes=1 << 20)
 PADDING = "#" * (1 << 18)

@@ -7,10 +7,10 @@ import pytest
 
 from kro_gitops.errors import NotYet, UserError
 from kro_gitops.kube.api import Reader
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
+from kro_gitops.source.api.types import SourceSpec, Webhook
 from kro_gitops.source.controllers.secrets import read_receiver, read_secret
-from kro_gitops.source.receivers import receiver_path
-from kro_gitops.source.spec import SourceSpec, Webhook
+from kro_gitops.source.webhooks.endpoints import receiver_path
 from kube_objects.refs import KubeObject, ObjectRef
 
 KEY = ObjectRef(GIT_SOURCE_KIND, "team", "shop")

@@ -13,7 +13,7 @@ from kro_gitops.metadata import (
     INSTANCE_VERSION,
     OWNED,
 )
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
 from kro_gitops.source.controllers.state import FindInstance, SourceState, SourceStore, Trigger
 from kro_gitops.tracking.inventory import Entry, Inventory
 from kube_objects.refs import Kind, KubeObject, ObjectRef

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from kro_gitops.source.api import GIT_SOURCE_KIND
+from kro_gitops.source.api.resources import GIT_SOURCE_KIND
+from kro_gitops.source.api.types import Allow, SourceSpec, WantedRef
 from kro_gitops.source.controllers.state import SourceState, SourceStore
+from kro_gitops.source.files.revision import Library, Snapshot
 from kro_gitops.source.plan.claims import (
     Claims,
     coming_claims,
@@ -13,8 +15,6 @@ from kro_gitops.source.plan.claims import (
 )
 from kro_gitops.source.plan.desired import Provenance
 from kro_gitops.source.plan.stages import Stage
-from kro_gitops.source.snapshot import Library, Snapshot
-from kro_gitops.source.spec import Allow, SourceSpec, WantedRef
 from kro_gitops.tracking.inventory import Entry, Inventory
 from kro_gitops.tracking.methods import TrackingMetadata
 from kube_objects.refs import Kind, ObjectRef

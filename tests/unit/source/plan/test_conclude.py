@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kro_gitops.errors import KroGitopsError, UserError
-from kro_gitops.source.accounts import Fault, Phase, SyncResult
+from kro_gitops.source.api.types import Pin, SourceSpec, Verify, VerifyMode
 from kro_gitops.source.plan.conclude import (
     Attempt,
     CommitFacts,
@@ -20,8 +20,8 @@ from kro_gitops.source.plan.conclude import (
     report_error,
     report_suspended,
 )
-from kro_gitops.source.spec import Pin, SourceSpec, Verify, VerifyMode
-from kro_gitops.source.status import Report, Run
+from kro_gitops.source.plan.result import Fault, Phase, SyncResult
+from kro_gitops.source.plan.status import Report, Run
 from kube_objects.conditions import Condition
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

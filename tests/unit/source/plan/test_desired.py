@@ -4,10 +4,10 @@ import pytest
 import yaml
 
 from kro_gitops.engine.plan.children import digest
-from kro_gitops.source.manifests import read
+from kro_gitops.source.files.manifests import read
+from kro_gitops.source.files.revision import Item
 from kro_gitops.source.plan.desired import Desired, Provenance, ReservedKeyError, State, assess
 from kro_gitops.source.plan.stages import Stage
-from kro_gitops.source.snapshot import Item
 from kro_gitops.tracking.inventory import Entry
 from kro_gitops.tracking.methods import TrackingMetadata
 from kube_objects.managed_fields import CachedObject, pack_owned_fields

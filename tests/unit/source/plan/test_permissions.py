@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kro_gitops.source.api.types import EVERYTHING, Allow
 from kro_gitops.source.plan.permissions import child_rejection, matches, rejection
-from kro_gitops.source.spec import EVERYTHING, Allow
 from kube_objects.refs import Kind, ObjectRef
 
 HOME = "team-a"

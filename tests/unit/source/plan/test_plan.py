@@ -17,9 +17,10 @@ from kro_gitops.metadata import (
     SOURCE_HASH,
     WAVE,
 )
-from kro_gitops.source.accounts import Fault, SyncResult
+from kro_gitops.source.api.types import Allow, Brake, DriftMode, IgnoreRule
 from kro_gitops.source.plan.model import ExecutedStage, Prune, PrunePostponed, StageResult
 from kro_gitops.source.plan.prune import ALLOW_PRUNE
+from kro_gitops.source.plan.result import Fault, SyncResult
 from kro_gitops.source.plan.steps import (
     Apply,
     OtherSources,
@@ -29,7 +30,6 @@ from kro_gitops.source.plan.steps import (
     kept_again,
     replacement,
 )
-from kro_gitops.source.spec import Allow, Brake, DriftMode, IgnoreRule
 from kro_gitops.tracking.health import Health, HealthStatus
 from kro_gitops.tracking.inventory import Entry
 from kro_gitops.tracking.methods import ArgoCD

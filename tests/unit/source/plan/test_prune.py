@@ -14,6 +14,7 @@ from kro_gitops.metadata import (
     SOURCE,
     WAVE,
 )
+from kro_gitops.source.api.types import Brake
 from kro_gitops.source.plan.prune import (
     ALLOW_PRUNE,
     Candidate,
@@ -22,7 +23,6 @@ from kro_gitops.source.plan.prune import (
     plan_prune,
 )
 from kro_gitops.source.plan.stages import stage_of
-from kro_gitops.source.spec import Brake
 from kube_objects.refs import KubeObject, ObjectRef
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kro_gitops.engine.definition import is_definition
 from kro_gitops.errors import UserError
 from kro_gitops.metadata import DEPENDS_ON, WAVE
-from kro_gitops.source.manifests import read
+from kro_gitops.source.files.manifests import read
 from kro_gitops.source.plan.stages import (
     ObjectKey,
     Order,

@@ -1,0 +1,1 @@
+"""The API of sources: types of spec and status, parsing, validation, CRDs."""

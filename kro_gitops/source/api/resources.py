@@ -1,0 +1,134 @@
+"""
+The API of sources: kinds, schemas of spec and status, printer columns.
+
+A `GitSource` says which repository is wanted and what may be done with it, a `SourceInventory`
+lists what a source has applied. The texts that a CRD needs are in `source.crds`.
+"""
+
+from kro_gitops.metadata import SOURCE_NAME
+from kro_gitops.source.api.schema import SPEC_SCHEMA
+from kro_gitops.source.api.schema_parts import (
+    COUNT,
+    GENERATION,
+    TIME,
+    Schema,
+    record,
+    sequence,
+    text,
+    texts,
+)
+from kro_gitops.source.kinds import GIT_SOURCE_KIND as GIT_SOURCE_KIND
+from kro_gitops.source.kinds import SOURCE_INVENTORY_KIND as SOURCE_INVENTORY_KIND
+
+GIT_SOURCE_PLURAL = "gitsources"
+SOURCE_INVENTORY_PLURAL = "sourceinventories"
+
+PHASES = (
+    "Fetching",
+    "Verifying",
+    "Reading",
+    "Applying",
+    "Waiting",
+    "Healthy",
+    "Degraded",
+    "Failed",
+    "Suspended",
+    "Deleting",
+)
+RESULTS = ("Healthy", "Applied", "Degraded", "Failed")
+
+
+_FAILURE = record(
+    {
+        **texts(("object", "file")),
+        "line": COUNT,
+        "column": COUNT,
+        **texts(("code", "message")),
+    }
+)
+_HISTORY = record(
+    {
+        **texts(("revision", "digest")),
+        "started": TIME,
+        "finished": TIME,
+        "result": {"type": "string", "enum": list(RESULTS)},
+        **texts(("author", "message")),
+        **dict.fromkeys(("created", "changed", "pruned", "failed"), COUNT),
+    },
+    "revision",
+)
+_CONDITION = record(
+    {
+        "type": text(316),
+        "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+        **texts(("reason", "message")),
+        "lastTransitionTime": TIME,
+        "observedGeneration": GENERATION,
+    },
+    "status",
+    "type",
+)
+_BY_TYPE: Schema = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
+_COUNTED = ("objects", "definitions", "instances", "ready", "failed", "shards")
+
+_STATUS = record(
+    {
+        "observedGeneration": GENERATION,
+        "lastHandledReconcileAt": text(),
+        "phase": {"type": "string", "enum": list(PHASES)},
+        "lastAppliedRevision": text(),
+        "lastAttemptedRevision": text(),
+        "artifact": record({**texts(("revision", "digest")), "lastUpdateTime": TIME}),
+        "commit": record(
+            {**texts(("id", "author", "committer", "message", "signature")), "time": TIME}
+        ),
+        "inventory": record(dict.fromkeys(_COUNTED, COUNT)),
+        "failures": sequence(_FAILURE),
+        "failuresOmitted": COUNT,
+        "warnings": sequence(_FAILURE),
+        "history": sequence(_HISTORY),
+        "pin": record({**texts(("commit", "reason", "by")), "expires": TIME}),
+        "webhookPath": text(),
+        "conditions": sequence(_CONDITION, **_BY_TYPE),
+    }
+)
+
+_WHOLE: Schema = {
+    "apiVersion": text(),
+    "kind": text(),
+    "metadata": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+}
+GIT_SOURCE_SCHEMA: Schema = record({**_WHOLE, "spec": SPEC_SCHEMA, "status": _STATUS}, "spec")
+
+ENTRY_FIELDS = ("version", "uid", "hash", "stage", "path", "revision")
+# Atomic, so that the API server keeps one line about the owner of all entries, not one each.
+_ENTRIES: Schema = {
+    "type": "object",
+    "additionalProperties": record(texts(ENTRY_FIELDS)),
+    "x-kubernetes-map-type": "atomic",
+}
+SOURCE_INVENTORY_SCHEMA: Schema = record({**_WHOLE, "entries": _ENTRIES})
+
+
+def _column(name: str, path: str, of: str = "string", *, is_wide: bool = False) -> Schema:
+    column: Schema = {"name": name, "type": of, "jsonPath": path}
+    return {**column, "priority": 1} if is_wide else column
+
+
+_AGE = _column("AGE", ".metadata.creationTimestamp", "date")
+_READY = '.status.conditions[?(@.type=="Ready")]'
+
+# What `kubectl get` shows; the wide ones only with `-o wide`.
+GIT_SOURCE_COLUMNS = (
+    _column("URL", ".spec.url", is_wide=True),
+    _column("READY", f"{_READY}.status"),
+    _column("PHASE", ".status.phase", is_wide=True),
+    _column("REVISION", ".status.lastAppliedRevision"),
+    _column("OBJECTS", ".status.inventory.objects", "integer"),
+    _column("STATUS", f"{_READY}.message"),
+    _AGE,
+)
+SOURCE_INVENTORY_COLUMNS = (
+    _column("SOURCE", ".metadata.labels." + SOURCE_NAME.replace(".", r"\.")),
+    _AGE,
+)

@@ -1,0 +1,1 @@
+"""Which files of a revision are manifests, and what they hold."""

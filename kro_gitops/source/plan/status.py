@@ -1,0 +1,215 @@
+"""
+The status of a source: conditions, counts, failures and history.
+
+`Ready` is the sum; kstatus' `Reconciling` and `Stalled` exist only while they are True, and so does
+every other condition that is not part of the normal state. A poll that finds nothing new yields the
+same status, which is then not written.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any
+
+from kro_gitops.source.plan.result import Fault, Phase, SyncResult
+from kube_objects.conditions import FALSE, TRUE, UNKNOWN, Condition, parse_conditions
+from kube_objects.refs import KubeObject
+
+READY = "Ready"
+RECONCILING = "Reconciling"
+STALLED = "Stalled"
+FETCH_FAILED = "FetchFailed"
+VERIFIED = "SourceVerified"
+APPLIED = "Applied"
+HEALTHY = "Healthy"
+PINNED = "Pinned"
+FOREIGN = "ForeignOwner"
+CONFLICT = "Conflict"
+BRAKED = "PruneBlocked"
+DEPENDENCY = "DependencyNotReady"
+SUSPENDED = "Suspended"
+
+MOST_LISTED = 20
+MOST_HISTORY = 10
+_LONGEST = 2000  # characters of a message
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One revision in the history: when it was synced, and what changed."""
+
+    revision: str
+    started: str
+    author: str = ""
+    message: str = ""
+    digest: str = ""
+    finished: str = ""
+    result: str = ""
+    created: int = 0
+    changed: int = 0
+    pruned: int = 0
+    failed: int = 0
+
+    @classmethod
+    def parse(cls, written: Mapping[str, Any]) -> "Run":
+        """Parse a run of a status."""
+        names = {each.name for each in fields(cls)}
+        given = {"revision": "", "started": "", **written}
+        return cls(**{key: value for key, value in given.items() if key in names})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the run as it is written to a status."""
+        counts = {"created": self.created, "changed": self.changed, "pruned": self.pruned}
+        texts = {
+            "revision": self.revision,
+            "digest": self.digest,
+            "started": self.started,
+            "finished": self.finished,
+            "result": self.result,
+            "author": self.author,
+            "message": self.message,
+        }
+        return {k: v for k, v in texts.items() if v} | {**counts, "failed": self.failed}
+
+
+@dataclass(slots=True)
+class Report:
+    """What is reported of a source."""
+
+    generation: int
+    phase: Phase
+    handled: str = ""  # the request that was answered
+    attempted: str = ""  # revision
+    applied: str = ""
+    fetched: str = ""
+    fetched_at: str = ""
+    commit: Mapping[str, Any] = field(default_factory=dict)
+    pin: Mapping[str, Any] = field(default_factory=dict)
+    webhook_path: str = ""
+    shards: int = 0
+    conditions: dict[str, Condition] = field(default_factory=dict)
+    history: list[Mapping[str, Any]] = field(default_factory=list)
+    result: SyncResult | None = None  # None: what was reported of objects before still holds
+
+    def set_condition(self, type_: str, status: str, reason: str, message: str = "") -> None:
+        """Set a condition."""
+        self.conditions[type_] = Condition(type_, status, reason, shortened(message))
+
+    def written(self, former: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+        """Return the status; facts that are not reported again are taken from the former one."""
+        status: dict[str, Any] = {
+            "observedGeneration": self.generation,
+            "lastHandledReconcileAt": self.handled or former.get("lastHandledReconcileAt"),
+            "phase": self.phase.value,
+            "lastAppliedRevision": self.applied or former.get("lastAppliedRevision"),
+            "lastAttemptedRevision": self.attempted or former.get("lastAttemptedRevision"),
+            "artifact": self._artifact(former),
+            "commit": dict(self.commit) or former.get("commit"),
+            "pin": dict(self.pin),
+            "webhookPath": self.webhook_path,
+            **self._objects(former),
+            "history": [dict(each) for each in self.history[:MOST_HISTORY]],
+            "conditions": self._dated(former, now),
+        }
+        return {key: value for key, value in status.items() if value not in (None, "", {}, [])}
+
+    def _artifact(self, former: Mapping[str, Any]) -> Any:
+        if not self.fetched or (former.get("artifact") or {}).get("revision") == self.fetched:
+            return former.get("artifact")
+        return {"revision": self.fetched, "lastUpdateTime": self.fetched_at}
+
+    def _objects(self, former: Mapping[str, Any]) -> dict[str, Any]:
+        result = self.result
+        if result is None:
+            names = ("inventory", "failures", "failuresOmitted", "warnings")
+            return {name: former.get(name) for name in names}
+        return {
+            "inventory": {
+                "objects": result.objects,
+                "definitions": result.definitions,
+                "instances": result.instances,
+                "ready": result.ready,
+                "failed": len(result.failures),
+                "shards": self.shards,
+            },
+            "failures": _listed(result.failures),
+            "failuresOmitted": max(len(result.failures) - MOST_LISTED, 0) or None,
+            "warnings": _listed(result.warnings),
+        }
+
+    def _dated(self, former: Mapping[str, Any], now: datetime) -> list[KubeObject]:
+        known = {each.type: each for each in parse_conditions({"status": dict(former)})}
+        return [
+            _since(each, known.get(each.type), self.generation, now).to_json()
+            for each in self.conditions.values()
+        ]
+
+
+def _since(
+    condition: Condition, former: Condition | None, generation: int, now: datetime
+) -> Condition:
+    changed = former.changed if former and former.status == condition.status else now
+    return replace(condition, changed=changed or now, observed_generation=generation)
+
+
+def _listed(failures: Iterable[Fault]) -> list[dict[str, object]]:
+    return [
+        replace(each, message=shortened(each.message)).to_json()
+        for each in list(failures)[:MOST_LISTED]
+    ]
+
+
+def shortened(text: str) -> str:
+    """Cut a text to what a status should hold."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def with_run(history: Iterable[Mapping[str, Any]], run: Run) -> list[Mapping[str, Any]]:
+    """Return the history with a run on top, in place of its former version."""
+    rest = [
+        each
+        for each in history
+        if (each.get("revision"), each.get("started")) != (run.revision, run.started)
+    ]
+    return [run.to_json(), *rest][:MOST_HISTORY]
+
+
+def ready_condition(result: SyncResult, revision: str) -> tuple[str, str, str]:
+    """Return status, reason and message of Ready for a revision that was synced."""
+    if result.failures:
+        reason = "ApplyFailed" if result.is_retryable else "InvalidManifests"
+        return FALSE, reason, describe_failures(result.failures)
+    if result.braked:
+        return FALSE, "PruneBlocked", result.braked
+    if result.degraded:
+        return FALSE, "Degraded", _few(result.degraded)
+    if result.waiting or result.pending:
+        return UNKNOWN, "Progressing", waiting_for(result)
+    return TRUE, "Succeeded", f"applied {revision}"
+
+
+def waiting_for(result: SyncResult) -> str:
+    """Return what is not finished yet; empty if nothing is."""
+    parts = [_few(result.waiting)] if result.waiting else []
+    if result.pending:
+        parts.append(f"{result.pending} objects are being deleted")
+    return "waiting for " + "; ".join(parts) if parts else ""
+
+
+def describe_failures(failures: Iterable[Fault]) -> str:
+    """Return one text for faults, each with its place; only the first few are named."""
+    return _few([_line(each) for each in failures])
+
+
+def _line(failure: Fault) -> str:
+    place = ""
+    if failure.origin is not None:
+        origin = failure.origin
+        place = f"{origin.file}:{origin.line}:{origin.column}: "
+    subject = f"{failure.subject}: " if failure.subject else ""
+    return f"{place}{subject}{failure.message}"
+
+
+def _few(texts: Sequence[str], most: int = 3) -> str:
+    shown = "; ".join(texts[:most])
+    return f"{shown}; and {len(texts) - most} more" if len(texts) > most else shown

@@ -1,0 +1,22 @@
+"""What was understood of a call, once it is known to be genuine."""
+
+from dataclasses import dataclass
+
+from kro_gitops.source.api.types import Forge
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """
+    A genuine call.
+
+    `refs` are full names, and `urls` are those of one repository. Where either is empty, the
+    call did not say: it may be about any. Pull requests name refs, too, and are no push.
+    """
+
+    forge: Forge
+    event: str
+    is_push: bool
+    refs: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    delivery: str = ""  # the forge's name for this call, the same if it is sent again
