@@ -24,9 +24,6 @@ GIT_SOURCE_PLURAL = "gitsources"
 SOURCE_INVENTORY_PLURAL = "sourceinventories"
 
 PHASES = (
-    "Fetching",
-    "Verifying",
-    "Reading",
     "Applying",
     "Waiting",
     "Healthy",

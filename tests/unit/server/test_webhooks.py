@@ -352,7 +352,7 @@ def test_the_log_names_forge_event_delivery_and_source_and_nothing_else(
         KEY,
     ]
     assert (refused.getMessage(), vars(refused)["code"]) == (
-        "webhook refused",
+        "webhook rejected",
         "hook-bad-signature",
     )
     written = " ".join(str(vars(record)) for record in caplog.records)

@@ -167,9 +167,9 @@ async def test_a_refusal_is_not_tried_again(
         ("https://127.0.0.1/SECRET", FetchRules(), "is not on the public internet"),
         ("http://example.com/SECRET", FetchRules(), "it is not encrypted"),
         ("ssh://git@example.com/SECRET", OPEN, "it is no https:// URL"),
-        ("https://u:SECRET@example.com/x", OPEN, "refused"),
+        ("https://u:SECRET@example.com/x", OPEN, "rejected"),
         ("https://example.com/x?a=b#SECRET", OPEN, "its query"),
-        ("SECRET", OPEN, "refused"),
+        ("SECRET", OPEN, "rejected"),
         ("", OPEN, "has no 'address'"),
     ],
 )
