@@ -15,7 +15,7 @@ from kro_gitops.kube.discovery import Discovery
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class ControllerView:
     """What a companion sees."""
 
     cluster: Cluster
@@ -23,10 +23,10 @@ class Running:
     is_idle: Callable[[], bool]  # whether all that was due has been looked at
 
 
-Companion = Callable[[Running], Awaitable[int]]
+Companion = Callable[[ControllerView], Awaitable[int]]
 
 
-async def accompanied(
+async def run_with_companion(
     work: Coroutine[Any, Any, int], beside: Awaitable[int], stop: Callable[[], None]
 ) -> int:
     """

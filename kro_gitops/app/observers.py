@@ -20,7 +20,7 @@ from kube_objects.conditions import TRUE, Condition
 from kube_objects.refs import Kind, ObjectRef
 
 
-class Asked(Protocol):
+class EngineInfo(Protocol):
     """What there is to ask of an engine."""
 
     def due(self, queue: str) -> int:
@@ -113,10 +113,10 @@ def requeue_type(report: ReconcileReport) -> str:
     return "no_requeue" if is_error(report) else ""
 
 
-class Counting(Observer):
+class EngineMetrics(Observer):
     """The engine's observer."""
 
-    def __init__(self, metrics: Metrics, plurals: "Plurals", *, conditions: bool) -> None:
+    def __init__(self, metrics: Metrics, plurals: "ResourceNames", *, conditions: bool) -> None:
         """Count; `conditions` also keeps how long each condition has stood."""
         self._metrics = metrics
         self._plurals = plurals
@@ -228,10 +228,10 @@ class Counting(Observer):
         self._metrics.rgd_deletion_duration_seconds.labels(definition).observe(seconds)
 
 
-class InstanceLoop(LoopObserver):
+class InstanceLoopObserver(LoopObserver):
     """The observer of the queue of instances, which counts passes by kind as well."""
 
-    def __init__(self, metrics: Metrics, plurals: "Plurals") -> None:
+    def __init__(self, metrics: Metrics, plurals: "ResourceNames") -> None:
         super().__init__(
             metrics,
             "dynamic-controller-queue",
@@ -251,7 +251,7 @@ class InstanceLoop(LoopObserver):
             self._all.instance_reconcile_errors_total.labels(gvr).inc()
 
 
-class CountingSources(SourceObserver):
+class SourceMetrics(SourceObserver):
     """The sources' observer."""
 
     def __init__(self, metrics: Metrics) -> None:
@@ -293,13 +293,13 @@ class CountingSources(SourceObserver):
         self._metrics.kro_gitops_webhooks_total.labels(forge, outcome).inc()
 
 
-class Plurals:
+class ResourceNames:
     """How the kinds of keys are called in metrics; set up once there is an engine to ask."""
 
     def __init__(self) -> None:
-        self._engine: Asked | None = None
+        self._engine: EngineInfo | None = None
 
-    def ask(self, engine: Asked) -> None:
+    def ask(self, engine: EngineInfo) -> None:
         """Have an engine to ask."""
         self._engine = engine
 

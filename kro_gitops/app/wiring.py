@@ -8,18 +8,18 @@ from kro_gitops.control.backoff import Backoff
 from kro_gitops.control.loop import LoopSettings as LoopSettings
 from kro_gitops.control.outcome import RetryDelays
 from kro_gitops.engine.child_rules import child_rules
-from kro_gitops.engine.controllers.definitions import DefinitionRules
+from kro_gitops.engine.controllers.definitions import DefinitionSettings
 from kro_gitops.engine.controllers.engine import (
     DEFINITIONS,
     INSTANCES,
     REVISIONS,
     Engine,
-    EngineRules,
+    EngineSettings,
 )
-from kro_gitops.engine.controllers.instances import InstanceRules
+from kro_gitops.engine.controllers.instances import InstanceSettings
 from kro_gitops.engine.options import Options
 from kro_gitops.kube.ratelimit import ClientLimits
-from kro_gitops.settings.homes import at_home
+from kro_gitops.settings.homes import expand_home
 from kro_gitops.settings.settings import AdoptionPolicy, Gate, Settings
 from kro_gitops.source.api import GIT_SOURCE_KIND
 from kro_gitops.source.controllers.wiring import SourceOptions
@@ -29,14 +29,14 @@ from kro_gitops.source.spec_reading import Defaults, write_spec
 from kro_gitops.tracking.methods import ArgoCD
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
-_LONGEST_SYNC = 3600.0  # seconds
+_MAX_SYNC_SECONDS = 3600.0  # seconds
 
 
-def engine_rules(settings: Settings) -> EngineRules:
+def engine_settings(settings: Settings) -> EngineSettings:
     """Return the rules of the engine."""
-    return EngineRules(
-        instances=_instance_rules(settings),
-        definitions=DefinitionRules(
+    return EngineSettings(
+        instances=_instance_settings(settings),
+        definitions=DefinitionSettings(
             deletes_crds=settings.allow_crd_deletion,
             keeps_revisions=settings.rgd_max_graph_revisions,
             progress_delay=settings.rgd_progress_requeue_delay,
@@ -80,7 +80,7 @@ def source_rules(settings: Settings, storage: Path) -> SourceOptions:
         namespaces=settings.watch_namespaces,
         loop=LoopSettings(
             settings.source_concurrent_reconciles,
-            time_limit=_LONGEST_SYNC,
+            time_limit=_MAX_SYNC_SECONDS,
             grace=settings.graceful_shutdown_timeout,
         ),
     )
@@ -113,7 +113,7 @@ def named_source(settings: Settings) -> KubeObject | None:
 
 def repository_url(text: str) -> str:
     """Return the URL of a repository; a folder of this machine has one, too."""
-    return text if "://" in text else at_home(Path(text)).resolve().as_uri()
+    return text if "://" in text else expand_home(Path(text)).resolve().as_uri()
 
 
 def _local_urls(settings: Settings) -> tuple[str, ...]:
@@ -164,8 +164,8 @@ def request_limits(settings: Settings) -> ClientLimits:
     return ClientLimits(per_second=settings.client_qps, burst=settings.client_burst)
 
 
-def _instance_rules(settings: Settings) -> InstanceRules:
-    return InstanceRules(
+def _instance_settings(settings: Settings) -> InstanceSettings:
+    return InstanceSettings(
         version=child_rules(settings).version,
         tracking=child_rules(settings).tracking,
         adopts=settings.adoption_policy is AdoptionPolicy.ADOPT,

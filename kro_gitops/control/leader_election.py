@@ -26,7 +26,7 @@ from kube_objects.refs import KubeObject
 log = logging.getLogger(__name__)
 
 
-class Leases(Protocol):
+class LeaseStore(Protocol):
     """The one Lease that is fought for."""
 
     async def get(self) -> KubeObject | None:
@@ -82,7 +82,7 @@ class LeaderElector:
 
     def __init__(
         self,
-        leases: Leases,
+        leases: LeaseStore,
         terms: ElectionConfig,
         on_elected: Callable[[], None],
         chance: ClockAndJitter | None = None,

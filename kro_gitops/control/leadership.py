@@ -24,10 +24,10 @@ from kro_gitops.settings.settings import Settings
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _POD_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-_FAREWELL = 10.0  # seconds to give the lease back
+_SHUTDOWN_TIMEOUT = 10.0  # seconds to give the lease back
 
 
-class _OneLease:
+class _ClusterLease:
     """The Lease, through a client."""
 
     def __init__(self, client: Client, ref: ObjectRef) -> None:
@@ -78,7 +78,7 @@ class Leadership:
         self._is_stopped = True
         if self._elector is not None:
             self._elector.stop()
-        self._thread.join(_FAREWELL)
+        self._thread.join(_SHUTDOWN_TIMEOUT)
 
     async def elected(self) -> None:
         """Wait to be elected; raise if the campaign ends without that."""
@@ -112,7 +112,7 @@ class Leadership:
             kind = Kind.of(API_VERSION, KIND)
             ref = ObjectRef(kind, self._terms.namespace, self._terms.name)
             self._elector = LeaderElector(
-                _OneLease(client, ref), self._terms, lambda: self._tell(self._elected)
+                _ClusterLease(client, ref), self._terms, lambda: self._tell(self._elected)
             )
             if self._is_stopped:
                 self._elector.stop()

@@ -99,13 +99,13 @@ class Loop(Generic[K]):
     def add(self, key: K, identity: Identity | None = None) -> None:
         """Have a key worked on as soon as possible, by this identity; without one, by us."""
         self._queue.add(key, identity, _now())
-        self._rouse()
+        self._wake_idle_worker()
 
     def add_after(self, key: K, delay: float, identity: Identity | None = None) -> None:
         """Have a key worked on after a delay, or sooner if that was wanted already."""
         now = _now()
         self._queue.add_at(key, identity, now + delay, now)
-        self._rouse()
+        self._wake_idle_worker()
 
     def discard(self, key: K) -> None:
         """Forget a key that nobody is to work on any more."""
@@ -131,7 +131,7 @@ class Loop(Generic[K]):
                 for worker in late:
                     worker.cancel()
         finally:
-            self._disarm()
+            self._cancel_timer()
 
     async def _worker(self) -> None:
         while not self._stopping.is_set():
@@ -139,7 +139,7 @@ class Loop(Generic[K]):
             if work is None:
                 await self._wait()
             else:
-                self._rouse()
+                self._wake_idle_worker()
                 await self._work(work)
 
     async def _work(self, work: WorkItem[K]) -> None:
@@ -189,16 +189,16 @@ class Loop(Generic[K]):
         """Sleep until there may be something to do."""
         wake = asyncio.get_running_loop().create_future()
         self._idle.append(wake)
-        self._arm()
+        self._set_timer()
         await wake
 
-    def _rouse(self) -> None:
+    def _wake_idle_worker(self) -> None:
         """Wake one idle worker if there is something for it; it wakes the next."""
         if self._queue.depth.ready:
             self._wake_one()
-        self._arm()
+        self._set_timer()
 
-    def _ring(self) -> None:
+    def _timer_fired(self) -> None:
         self._timer = None
         self._wake_one()
 
@@ -209,16 +209,16 @@ class Loop(Generic[K]):
                 wake.set_result(None)
                 return
 
-    def _arm(self) -> None:
+    def _set_timer(self) -> None:
         """Set the timer to the first key that is due later, if anybody is there to hear it."""
         due = self._queue.next_due() if self._idle else None
         if self._timer is not None and self._timer.when() == due:
             return
-        self._disarm()
+        self._cancel_timer()
         if due is not None:
-            self._timer = asyncio.get_running_loop().call_at(due, self._ring)
+            self._timer = asyncio.get_running_loop().call_at(due, self._timer_fired)
 
-    def _disarm(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -104,7 +104,7 @@ def of_result(result: Result) -> Outcome:
 def of_error(error: BaseException, failures: int, pace: RetryDelays, jitter: float) -> Outcome:
     """Say what follows from an error; `failures` counts this one, too."""
     found = [_of_leaf(leaf, failures, pace, jitter) for leaf in _leaves(error)]
-    return reduce(_both, found)
+    return reduce(_combine, found)
 
 
 def _of_leaf(error: BaseException, failures: int, pace: RetryDelays, jitter: float) -> Outcome:
@@ -138,7 +138,7 @@ def _leaves(error: BaseException) -> Iterable[BaseException]:
     return [error]
 
 
-def _both(one: Outcome, other: Outcome) -> Outcome:
+def _combine(one: Outcome, other: Outcome) -> Outcome:
     """Do justice to two errors: try again as the sooner asks, and be as loud as the worse."""
     delays = [each.after for each in (one, other) if each.after is not None]
     return Outcome(

@@ -118,11 +118,11 @@ def is_definition(obj: KubeObject) -> bool:
 
 def parse(obj: KubeObject) -> Parsed:
     """Read a ResourceGraphDefinition object."""
-    spec = _mapping(obj.get("spec"))
+    spec = _as_mapping(obj.get("spec"))
     resources = tuple(_resources(_items(spec.get("resources"))))
     definition = Definition(
-        name=_text(_mapping(obj.get("metadata")).get("name")),
-        schema=_schema(_mapping(spec.get("schema"))),
+        name=_text(_as_mapping(obj.get("metadata")).get("name")),
+        schema=_schema(_as_mapping(spec.get("schema"))),
         resources=resources,
     )
     return Parsed(definition, tuple(_shape_problems(obj, definition)))
@@ -143,13 +143,13 @@ def _shape_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem
         explained.add(("spec", "schema", "kind"))
     for problem in validate(obj, DEFINITION_SCHEMA):
         # kro's builder has words of its own for these places.
-        if problem.spot.path not in explained or problem.code not in _EXPLAINED:
+        if problem.spot.path not in explained or problem.code not in _EXPLAINED_CODES:
             yield problem
     for resource in definition.resources:
         yield from _external_problems(resource)
 
 
-_EXPLAINED = ("wrong-type", "pattern-mismatch")
+_EXPLAINED_CODES = ("wrong-type", "pattern-mismatch")
 _PAYLOADS = {
     "spec": 'failed to build resourcegraphdefinition "{name}": failed to unmarshal spec schema: ',
     "types": 'failed to build resourcegraphdefinition "{name}": '
@@ -159,7 +159,7 @@ _PAYLOADS = {
 
 
 def _payload_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem]:
-    schema = _mapping(_mapping(obj.get("spec")).get("schema"))
+    schema = _as_mapping(_as_mapping(obj.get("spec")).get("schema"))
     for name, prefix in _PAYLOADS.items():
         value = schema.get(name)
         if value is not None and not isinstance(value, dict):
@@ -198,15 +198,15 @@ def _external_problems(resource: ResourceSpec) -> Iterator[Problem]:
 
 
 def _schema(raw: Mapping[str, Any]) -> DefinitionSchema:
-    metadata = _mapping(raw.get("metadata"))
+    metadata = _as_mapping(raw.get("metadata"))
     return DefinitionSchema(
         kind=_text(raw.get("kind")),
         api_version=_text(raw.get("apiVersion")),
         group=_text(raw.get("group")) or DEFAULT_GROUP,
         scope=_text(raw.get("scope")) or NAMESPACED,
-        spec=_mapping(raw.get("spec")),
-        types=_mapping(raw.get("types")),
-        status=_mapping(raw.get("status")),
+        spec=_as_mapping(raw.get("spec")),
+        types=_as_mapping(raw.get("types")),
+        status=_as_mapping(raw.get("status")),
         printer_columns=tuple(
             column
             for column in _items(raw.get("additionalPrinterColumns"))
@@ -214,8 +214,8 @@ def _schema(raw: Mapping[str, Any]) -> DefinitionSchema:
         ),
         short_names=_texts(raw.get("shortNames")),
         categories=_texts(raw.get("categories")),
-        labels=_mapping(metadata.get("labels")),
-        annotations=_mapping(metadata.get("annotations")),
+        labels=_as_mapping(metadata.get("labels")),
+        annotations=_as_mapping(metadata.get("annotations")),
     )
 
 
@@ -237,13 +237,13 @@ def _resources(raw: list[Any]) -> Iterator[ResourceSpec]:
 
 def _dimensions(index: int, raw: list[Any]) -> Iterator[Dimension]:
     for position, item in enumerate(raw):
-        for name, text in _mapping(item).items():
+        for name, text in _as_mapping(item).items():
             if isinstance(text, str):
                 path = ("spec", "resources", index, "forEach", position, name)
                 yield Dimension(name, text, path)
 
 
-def _mapping(value: Any) -> dict[str, Any]:
+def _as_mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 

@@ -77,7 +77,7 @@ def deleting(text: str) -> Condition:
     return Condition(CONTROLLER, UNKNOWN, "UnderDeletion", text)
 
 
-def shape(graph: Graph | None) -> dict[str, Any]:
+def topology_status(graph: Graph | None) -> dict[str, Any]:
     """Return the order and dependencies of a graph, as a status has them."""
     if graph is None:
         return {}
@@ -98,7 +98,7 @@ def definition_status(
     status: dict[str, Any] = {
         "state": ACTIVE if is_active else INACTIVE,
         "conditions": conditions.to_json(),
-        **shape(graph),
+        **topology_status(graph),
     }
     last = max(last_issued, former.get("lastIssuedRevision") or 0)
     return {**status, "lastIssuedRevision": last} if last else status

@@ -11,27 +11,27 @@ has only what the children remember.
 from collections.abc import Iterable
 
 from kro_gitops.engine.applyset import Inventory, parent_labels
-from kro_gitops.engine.instance_metadata import has_finalizer, is_going
+from kro_gitops.engine.instance_metadata import has_finalizer, is_deleting
 from kro_gitops.metadata import INSTANCE_ID, INSTANCE_NAMESPACE
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 
-def went_at_once(last: KubeObject) -> bool:
+def was_deleted_without_cleanup(last: KubeObject) -> bool:
     """
     Say whether an instance that is gone went without our leave, by its last state.
 
     Otherwise it is marked as going first, and so it is in the state that its last finalizer ends.
     """
-    return has_finalizer(last) and not is_going(last)
+    return has_finalizer(last) and not is_deleting(last)
 
 
-def instance_of(child: KubeObject) -> str:
+def instance_uid_of(child: KubeObject) -> str:
     """Return the uid of the instance that a child is of; empty if it does not say."""
     uid: str = (child["metadata"].get("labels") or {}).get(INSTANCE_ID, "")
     return uid
 
 
-def remembered(kind: Kind, children: Iterable[KubeObject]) -> dict[ObjectRef, KubeObject]:
+def parents_of(kind: Kind, children: Iterable[KubeObject]) -> dict[ObjectRef, KubeObject]:
     """
     Return instances of a kind as children remember them: enough of each to find these again.
 
@@ -40,13 +40,13 @@ def remembered(kind: Kind, children: Iterable[KubeObject]) -> dict[ObjectRef, Ku
     """
     families: dict[str, list[KubeObject]] = {}
     for child in children:
-        families.setdefault(instance_of(child), []).append(child)
+        families.setdefault(instance_uid_of(child), []).append(child)
     found: dict[ObjectRef, KubeObject] = {}
     for uid, family in families.items():
         parents = (_parent_of(child, kind, uid) for child in family)
         ref = next((each for each in parents if each is not None), None)
         if ref is not None:
-            found[ref] = _outline(ref, uid, Inventory.of(map(ObjectRef.of, family), ref))
+            found[ref] = _minimal_instance(ref, uid, Inventory.of(map(ObjectRef.of, family), ref))
     return found
 
 
@@ -59,7 +59,7 @@ def _parent_of(child: KubeObject, kind: Kind, uid: str) -> ObjectRef | None:
     return None
 
 
-def _outline(ref: ObjectRef, uid: str, inventory: Inventory) -> KubeObject:
+def _minimal_instance(ref: ObjectRef, uid: str, inventory: Inventory) -> KubeObject:
     metadata = {
         "name": ref.name,
         "uid": uid,

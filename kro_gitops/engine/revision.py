@@ -43,7 +43,7 @@ def next_number(last_issued: int, live: Iterable[int]) -> int:
     return max((last_issued, *live)) + 1
 
 
-def surplus(live: Iterable[int], keep: int) -> list[int]:
+def expired_numbers(live: Iterable[int], keep: int) -> list[int]:
     """Return the numbers of revisions to delete, oldest first; keep all if `keep` is none."""
     return sorted(live)[:-keep] if keep > 0 else []
 

@@ -87,7 +87,7 @@ def is_suspended(instance: KubeObject) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PassResult:
     """What a pass amounts to; `failures` are the words of children that could not be made."""
 
     state: State
@@ -95,7 +95,7 @@ class Verdict:
     failures: tuple[str, ...] = ()
 
 
-def judge(run: Pass) -> Verdict:
+def summarize(run: Pass) -> PassResult:
     """Sum up a pass that has come to its end."""
     errors = list(_settle_states(run))
     failures = tuple(text for _, text, is_failure in errors if is_failure)
@@ -103,18 +103,18 @@ def judge(run: Pass) -> Verdict:
     if run.halt is not None:
         if run.halt.deleting:
             condition = Condition(RESOURCES, FALSE, "ResourceDeleting", run.halt.text)
-            return Verdict(state, condition)
-        return Verdict(state, not_ready(run.halt.text), (run.halt.text,))
+            return PassResult(state, condition)
+        return PassResult(state, not_ready(run.halt.text), (run.halt.text,))
     if errors:
         text = "\n".join(text for _, text, _ in errors)
-        return Verdict(state, not_ready(f"apply results contain errors: {text}"), failures)
+        return PassResult(state, not_ready(f"apply results contain errors: {text}"), failures)
     pending = next(((name, each) for name, each in run.runs.items() if each.pending), None)
     if pending is not None:
         name, waiting = pending
         where = _resource_text(run.graph, name)
         text = f"waiting for unresolved resource: gvr {quote(where)}: {waiting.pending}"
-        return Verdict(state, not_ready(text))
-    return Verdict(state, ALL_READY)
+        return PassResult(state, not_ready(text))
+    return PassResult(state, ALL_READY)
 
 
 def _settle_states(run: Pass) -> Iterable[tuple[str, str, bool]]:
@@ -122,7 +122,7 @@ def _settle_states(run: Pass) -> Iterable[tuple[str, str, bool]]:
     for name, each in run.runs.items():
         if not each.is_settled or each.state in (NodeState.SKIPPED, NodeState.DELETING):
             continue
-        found = _trouble(run, name, each)
+        found = _problem_text(run, name, each)
         if found is not None:
             text, is_failure = found
             each.state = NodeState.ERROR if is_failure else NodeState.WAITING
@@ -131,7 +131,7 @@ def _settle_states(run: Pass) -> Iterable[tuple[str, str, bool]]:
             each.state = NodeState.SYNCED
 
 
-def _trouble(run: Pass, name: str, each: NodeRun) -> tuple[str, bool] | None:
+def _problem_text(run: Pass, name: str, each: NodeRun) -> tuple[str, bool] | None:
     node = run.graph.nodes[name]
     if each.failures:
         index, text = min(each.failures.items())
@@ -145,10 +145,10 @@ def _trouble(run: Pass, name: str, each: NodeRun) -> tuple[str, bool] | None:
         return error.message, True
     if reason is None:
         return None
-    return f"waiting for {_WAITED_FOR[node.kind]} {quote(name)}: {reason}", False
+    return f"waiting for {_WAITING_NOUNS[node.kind]} {quote(name)}: {reason}", False
 
 
-_WAITED_FOR = {
+_WAITING_NOUNS = {
     NodeKind.RESOURCE: "node",
     NodeKind.COLLECTION: "node",
     NodeKind.EXTERNAL: "external reference",
@@ -203,20 +203,20 @@ def _set(root: Any, path: Path, value: Any) -> None:
     for step, following in zip(owners, path[1:], strict=True):
         here = _child(here, step, [] if isinstance(following, int) else {})
     if isinstance(last, int):
-        _reach(here, last)
+        _extend_to(here, last)
     here[last] = value
 
 
 def _child(here: Any, step: str | int, empty: Any) -> Any:
     if isinstance(step, int):
-        _reach(here, step)
+        _extend_to(here, step)
         if here[step] is None:
             here[step] = empty
         return here[step]
     return here.setdefault(step, empty)
 
 
-def _reach(items: list[Any], index: int) -> None:
+def _extend_to(items: list[Any], index: int) -> None:
     items.extend([None] * (index + 1 - len(items)))
 
 

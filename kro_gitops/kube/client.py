@@ -30,7 +30,7 @@ from kro_gitops.kube.api import (
 )
 from kro_gitops.kube.requests import Request
 from kro_gitops.kube.responses import Expired, NotFound, error_of_status, parse_status
-from kro_gitops.kube.transport import Transport, decoded
+from kro_gitops.kube.transport import Transport, decode_json
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 PAGE_SIZE = 500  # objects asked for at once
@@ -157,7 +157,7 @@ async def _events(
     kind: Kind, request: Request, lines: AsyncIterator[bytes]
 ) -> AsyncGenerator[WatchEvent, None]:
     async for line in lines:
-        event: dict[str, Any] = decoded(request, line)
+        event: dict[str, Any] = decode_json(request, line)
         if event["type"] == "ERROR":
             raise error_of_status(parse_status(event["object"]))
         yield WatchEvent(EventType(event["type"]), _named(event["object"], kind))

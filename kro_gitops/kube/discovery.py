@@ -53,7 +53,7 @@ class Discovery:
 
     def __init__(self, documents: DocumentReader) -> None:
         self._documents = documents
-        self._served: dict[Kind, Resource] = {}
+        self._wait_served: dict[Kind, Resource] = {}
         self._learned: dict[Kind, Resource] = {}
         self._read_at = float("-inf")
         self._reading = asyncio.Lock()
@@ -75,7 +75,7 @@ class Discovery:
     async def kinds(self) -> Sequence[Kind]:
         """List the kinds that are served now."""
         await self._read_after(asyncio.get_running_loop().time() - NOT_SERVED_TTL)
-        return tuple(self._served | self._learned)
+        return tuple(self._wait_served | self._learned)
 
     def learn(self, crd: KubeObject) -> None:
         """Take in a CRD that is served; discovery itself may need a moment more."""
@@ -84,7 +84,7 @@ class Discovery:
 
     def forget(self, kind: Kind) -> None:
         """Do not believe any longer what is known about a kind."""
-        self._served.pop(kind, None)
+        self._wait_served.pop(kind, None)
         self._learned.pop(kind, None)
 
     async def schema_of(self, kind: Kind) -> KindSchema:
@@ -109,7 +109,7 @@ class Discovery:
 
     def _find(self, kind: Kind) -> Resource | None:
         """Look a kind up; what was learned of it last is newer than what was read."""
-        return self._learned.get(kind) or self._served.get(kind)
+        return self._learned.get(kind) or self._wait_served.get(kind)
 
     async def _read_after(self, moment: float) -> None:
         """Read what is served, unless somebody did after `moment`."""
@@ -118,7 +118,7 @@ class Discovery:
                 return
             begun = asyncio.get_running_loop().time()
             documents = [await self._read(path) for path in PATHS]
-            self._served = first_of_each(
+            self._wait_served = first_of_each(
                 resource for document in documents for resource in resources(document)
             )
             self._read_at = begun

@@ -128,9 +128,9 @@ class EventRecorder:
         else:
             self._folding.given_up(folded, _now())
         is_terminating = isinstance(error, ApiError) and _is_terminating(error)
-        self._say(_TERMINATING if is_terminating else _subject(error), folded, error)
+        self._log_once(_TERMINATING if is_terminating else _subject(error), folded, error)
 
-    def _say(self, what: str, folded: AggregatedEvent, error: Exception) -> None:
+    def _log_once(self, what: str, folded: AggregatedEvent, error: Exception) -> None:
         if what in self._said:
             return
         self._said.add(what)

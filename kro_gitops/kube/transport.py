@@ -161,7 +161,7 @@ class Transport:
         trying = _Attempt(request, self._patience, repetition, held_back)
         async with self._slots, await self._open(trying) as response:
             body = await _body(request, response)
-        return decoded(request, body)
+        return decode_json(request, body)
 
     async def _open(self, trying: _Attempt) -> aiohttp.ClientResponse:
         """Send a request and return the answer, if it is a good one."""
@@ -183,7 +183,7 @@ class Transport:
             raise _no_answer(request, error) from error
         finally:
             seconds = time.monotonic() - begun
-            self._observe(_sent(trying, len(text), response, seconds))
+            self._observe(_report(trying, len(text), response, seconds))
         if response.status < 300:
             return response
         async with response:
@@ -211,7 +211,7 @@ class Transport:
         )
 
 
-def _sent(
+def _report(
     trying: _Attempt, size: int, response: aiohttp.ClientResponse | None, seconds: float
 ) -> RequestReport:
     code = response.status if response is not None else 0
@@ -245,7 +245,7 @@ async def _lines(request: Request, response: aiohttp.ClientResponse) -> AsyncIte
         raise _no_answer(request, error) from error
 
 
-def decoded(request: Request, text: bytes) -> Any:
+def decode_json(request: Request, text: bytes) -> Any:
     """Read JSON; what is none comes from something between us and the API server."""
     try:
         return orjson.loads(text)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from kro_gitops.server.thread import FAREWELL, ServerThread, listen
+from kro_gitops.server.thread import SHUTDOWN_TIMEOUT, ServerThread, listen
 from kro_gitops.settings.address import Address
 from kro_gitops.telemetry.metrics import CONTENT_TYPE, Metrics
 
@@ -179,7 +179,7 @@ async def _run_all(
 async def _run(bound: socket.socket, routes: list[web.RouteDef]) -> web.AppRunner:
     application = web.Application()
     application.add_routes(routes)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=FAREWELL)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_TIMEOUT)
     await runner.setup()
     await web.SockSite(runner, bound).start()
     return runner

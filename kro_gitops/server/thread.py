@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack, suppress
 from kro_gitops.errors import UserError
 from kro_gitops.settings.address import Address
 
-FAREWELL = 5.0  # seconds that answers under way may take when a server stops
+SHUTDOWN_TIMEOUT = 5.0  # seconds that answers under way may take when a server stops
 
 Opening = Callable[[AsyncExitStack], Awaitable[None]]
 

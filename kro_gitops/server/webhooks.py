@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from kro_gitops.server.thread import FAREWELL, ServerThread, listen
+from kro_gitops.server.thread import SHUTDOWN_TIMEOUT, ServerThread, listen
 from kro_gitops.settings.address import Address
 from kro_gitops.source.receivers import Receiver, Receivers
 from kro_gitops.source.webhook import LARGEST_BODY, Heard, hear
@@ -30,7 +30,7 @@ from kube_objects.refs import ObjectRef
 FLAG = "--webhook-bind-address"
 
 _UNKNOWN = "unknown"  # the forge of a call that was not understood
-_LINGERING = 2.0  # seconds in which who is refused may finish speaking, and read the answer
+_LINGER_SECONDS = 2.0  # seconds in which who is refused may finish speaking, and read the answer
 
 _CODES: Mapping[str, int] = {
     "hook-unauthenticated": 401,
@@ -88,7 +88,7 @@ _BROKEN = _Reply(400, "the body could not be read", "broken")
 _FAILED = _Reply(500, "that went wrong here; see the log", "failed")
 
 
-class _Refusal(Exception):  # noqa: N818 - an answer on its way out
+class _Rejection(Exception):  # noqa: N818 - an answer on its way out
     """A call that ends before it is understood."""
 
     def __init__(self, reply: _Reply) -> None:
@@ -96,7 +96,7 @@ class _Refusal(Exception):  # noqa: N818 - an answer on its way out
         self.reply = reply
 
 
-class HookServer:
+class WebhookServer:
     """
     Hears forges at one address, or not at all.
 
@@ -135,7 +135,7 @@ class HookServer:
 
         async def opening(closing: AsyncExitStack) -> None:
             runner = web.ServerRunner(
-                _Doorway(self._answer, self._limits), shutdown_timeout=FAREWELL
+                _ConnectionLimiter(self._answer, self._limits), shutdown_timeout=SHUTDOWN_TIMEOUT
             )
             await runner.setup()
             closing.push_async_callback(runner.cleanup)
@@ -151,7 +151,7 @@ class HookServer:
     async def _answer(self, request: web.BaseRequest) -> web.Response:
         try:
             reply = await self._judge(request)
-        except _Refusal as refusal:
+        except _Rejection as refusal:
             reply = refusal.reply
         except Exception as error:
             # Without its text and traceback, which may hold what was sent.
@@ -177,26 +177,26 @@ class HookServer:
     async def _body(self, request: web.BaseRequest) -> bytes:
         """Read a body, within all limits; what headers say of its length is only a hint."""
         if (request.content_length or 0) > LARGEST_BODY:
-            raise _Refusal(_TOO_LARGE)
+            raise _Rejection(_TOO_LARGE)
         if self._bodies >= self._limits.bodies:
-            raise _Refusal(_BUSY)
+            raise _Rejection(_BUSY)
         self._bodies += 1
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 return await _read(request)
         except TimeoutError:
-            raise _Refusal(_TOO_SLOW) from None
+            raise _Rejection(_TOO_SLOW) from None
         except (web.RequestPayloadError, ConnectionError):  # wrong chunks, or hung up
-            raise _Refusal(_BROKEN) from None
+            raise _Rejection(_BROKEN) from None
         finally:
             self._bodies -= 1
 
     def _obey(self, receiver: Receiver, heard: Heard) -> _Reply:
         admission = self._receivers.admit(receiver, heard, time.monotonic())
-        _log_heard(receiver, heard, admission)
+        _log_delivery(receiver, heard, admission)
         if admission.outcome is Outcome.POKED and admission.wait > 0:
             loop = asyncio.get_running_loop()
-            loop.call_later(admission.wait, self._poke_later, receiver.key)
+            loop.call_later(admission.wait, self._notify_later, receiver.key)
         elif admission.outcome is Outcome.POKED:
             self._poke(receiver.key)
         code, text = _ANSWERS[admission.outcome]
@@ -204,14 +204,14 @@ class HookServer:
         headers = again if admission.outcome is Outcome.LIMITED else {}
         return _Reply(code, text, admission.outcome.value, heard.forge.value, headers)
 
-    def _poke_later(self, key: ObjectRef) -> None:
+    def _notify_later(self, key: ObjectRef) -> None:
         try:
             self._poke(key)
         except Exception as error:  # nobody waits for an answer any more
             log.error("webhook failed", extra={"error": type(error).__name__, "source": key})
 
 
-class _Doorway(web.Server):
+class _ConnectionLimiter(web.Server):
     """Lets in so many connections, each for so long; aiohttp alone waits for ever for headers."""
 
     def __init__(
@@ -220,9 +220,9 @@ class _Doorway(web.Server):
         super().__init__(
             handler,
             access_log=None,
-            logger=_silence(),
+            logger=_null_logger(),
             auto_decompress=False,  # signed as it was sent, and small as it was sent
-            lingering_time=_LINGERING,
+            lingering_time=_LINGER_SECONDS,
         )
         self._limits = limits
         self._deadlines: dict[web.RequestHandler, asyncio.TimerHandle] = {}
@@ -245,7 +245,7 @@ class _Doorway(web.Server):
             deadline.cancel()
 
 
-def _silence() -> logging.Logger:
+def _null_logger() -> logging.Logger:
     """Return a logger that writes nothing: aiohttp's messages quote what strangers sent."""
     return logging.Logger("webhooks", logging.CRITICAL + 1)
 
@@ -255,7 +255,7 @@ async def _read(request: web.BaseRequest) -> bytes:
     async for chunk in request.content.iter_any():
         body += chunk
         if len(body) > LARGEST_BODY:
-            raise _Refusal(_TOO_LARGE)
+            raise _Rejection(_TOO_LARGE)
     return bytes(body)
 
 
@@ -267,7 +267,7 @@ def _refused(receiver: Receiver, error: RefusedError) -> _Reply:
     return _Reply(code, text, error.code, headers=headers if code == 401 else {})
 
 
-def _log_heard(receiver: Receiver, heard: Heard, admission: Admission) -> None:
+def _log_delivery(receiver: Receiver, heard: Heard, admission: Admission) -> None:
     fields = {
         "source": receiver.key,
         "forge": heard.forge.value,

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from kro_gitops.errors import UserError
 
 
-def at_home(path: PurePath) -> Path:
+def expand_home(path: PurePath) -> Path:
     """Return where a path leads, or say that it begins at a home that nobody has."""
     try:
         return Path(path).expanduser()

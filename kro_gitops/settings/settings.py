@@ -42,14 +42,14 @@ __all__ = [
     "parse_settings",
 ]
 
-_LONGEST_SHOWN = 100
-_FARING = ("embedded-step", "embedded-outcome")
-_EMBEDDING = (
+_MAX_SHOWN = 100
+_WORKLOAD_FLAGS = ("embedded-step", "embedded-outcome")
+_EMBEDDED_FLAGS = (
     *("data-dir", "ephemeral", "snapshot", "embedded-host", "embedded-port"),
-    *("embedded-workloads", *_FARING),
+    *("embedded-workloads", *_WORKLOAD_FLAGS),
 )
-_PORTS = ("metrics_bind_address", "health_probe_bind_address")
-_POD = "KUBERNETES_SERVICE_HOST"  # set in every pod
+_BIND_ADDRESSES = ("metrics_bind_address", "health_probe_bind_address")
+_POD_VARIABLE = "KUBERNETES_SERVICE_HOST"  # set in every pod
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +168,10 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
     values, problems = _read(given)
     if not problems:  # values that could not be read cannot be compared
         problems += chain(
-            _wrong_clusters(given, values),
-            _wrong_embedding(given, values, environment),
-            _wrong_end(given, values),
-            _wrong_repository(given, values),
+            _cluster_problems(given, values),
+            _embedded_problems(given, values, environment),
+            _once_problems(given, values),
+            _repository_problems(given, values),
             _contradictions(values),
         )
     if problems:
@@ -179,7 +179,9 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
     if values["client_qps"] and not values["client_burst"]:
         values["client_burst"] = math.ceil(values["client_qps"])
     if not _named_clusters(given, values):
-        values |= {each: None for each in _PORTS if not given[each.replace("_", "-")].place}
+        values |= {
+            each: None for each in _BIND_ADDRESSES if not given[each.replace("_", "-")].place
+        }
     ignored = tuple(p for o in OPTIONS if o.is_ignored and (p := given[o.flag].place))
     return Settings(**values, ignored=ignored)
 
@@ -199,7 +201,7 @@ def _read(given: Mapping[str, _Given]) -> tuple[dict[str, Any], list[str]]:
         try:
             value = option.values.parse(text)
         except ValueError:
-            shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+            shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
             problems.append(f"{place}: {shown!r} is not {option.values.allowed}")
             continue
         if option.field:
@@ -207,7 +209,7 @@ def _read(given: Mapping[str, _Given]) -> tuple[dict[str, Any], list[str]]:
     return values, problems
 
 
-def _wrong_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+def _cluster_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
     """Say what is wrong with the way to a cluster: there must not be two."""
     named = _named_clusters(given, values)
     if values["in_cluster"] and len(named) > 1:
@@ -221,13 +223,13 @@ def _named_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> l
     return [given[flag].place for flag, field in fields.items() if values[field]]
 
 
-def _wrong_embedding(
+def _embedded_problems(
     given: Mapping[str, _Given], values: Mapping[str, Any], environment: Mapping[str, str]
 ) -> Iterator[str]:
     """Say what is wrong with the embedded API, or with having it at all."""
     named = _named_clusters(given, values)
     # A variable may be set for good, for the times without a cluster.
-    about = [f"--{flag}" for flag in _EMBEDDING if given[flag].place == f"--{flag}"]
+    about = [f"--{flag}" for flag in _EMBEDDED_FLAGS if given[flag].place == f"--{flag}"]
     if named and about:
         yield f"{about[0]} is for the embedded API, and {named[0]} names a cluster"
     if values["ephemeral"] and "--data-dir" in about:
@@ -235,7 +237,7 @@ def _wrong_embedding(
             "--ephemeral and --data-dir cannot be used together: one keeps the data, the other "
             "discards it"
         )
-    for place in (given[flag].place for flag in _FARING):
+    for place in (given[flag].place for flag in _WORKLOAD_FLAGS):
         if place and not values["embedded_workloads"]:
             yield f"{place} needs --embedded-workloads, which is disabled"
     if named:
@@ -243,7 +245,7 @@ def _wrong_embedding(
     if values["leader_elect"]:
         place = given["leader-elect"].place
         yield f"{place} is for replicas in a cluster: give --in-cluster, --kubeconfig or --context"
-    elif environment.get(_POD) and not any(given[flag].place for flag in _EMBEDDING):
+    elif environment.get(_POD_VARIABLE) and not any(given[flag].place for flag in _EMBEDDED_FLAGS):
         # Somebody who forgot a flag would wonder why nothing happens in the cluster.
         yield (
             "no cluster is named, and this is a pod: use --in-cluster for its own cluster, or "
@@ -251,7 +253,7 @@ def _wrong_embedding(
         )
 
 
-def _wrong_end(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+def _once_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
     """Say what is wrong with when to end."""
     if given["timeout"].place == "--timeout" and not values["once"]:
         yield "--timeout needs --once"
@@ -260,7 +262,7 @@ def _wrong_end(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterat
         yield f"--once and {place} cannot be used together: another replica may be the leader"
 
 
-def _wrong_repository(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+def _repository_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
     """Say what is wrong with the repository that was named."""
     about = ("branch", "tag", "semver", "commit", "path", "repo-secret")
     alone = [given[flag].place for flag in about if given[flag].place and not values["repo"]]

@@ -28,20 +28,20 @@ import orjson
 
 from kube_objects.refs import ObjectRef
 
-LONGEST_FIELD = 2_000  # characters
-LONGEST_TRACEBACK = 20_000
+MAX_FIELD_LENGTH = 2_000  # characters
+MAX_TRACEBACK_LENGTH = 20_000
 
-_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_RECORD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _RESERVED = ("time", "level", "logger", "msg")
 _PLAIN_VALUE = re.compile(r"[^\s\"'=\\]+")
 _COLOURS = {"DEBUG": "2", "WARNING": "33", "ERROR": "31", "CRITICAL": "31"}
 _DIM = "2"
-_NOTHING: Mapping[str, object] = {}
+_NO_FIELDS: Mapping[str, object] = {}
 
-_bound: ContextVar[Mapping[str, object]] = ContextVar("fields of a log record", default=_NOTHING)
+_bound: ContextVar[Mapping[str, object]] = ContextVar("fields of a log record", default=_NO_FIELDS)
 
 
-class bound:  # noqa: N801 - used as a function: `with bound(name="front"):`
+class log_fields:  # noqa: N801 - used as a function: `with bound(name="front"):`
     """Give every record of a block these fields, besides those of the blocks around it."""
 
     __slots__ = ("_fields", "_token")
@@ -98,11 +98,11 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Write a record."""
         written = {
-            "time": _moment(record).strftime("%Y-%m-%dT%H:%M:%S.") + f"{_milliseconds(record)}Z",
+            "time": _timestamp(record).strftime("%Y-%m-%dT%H:%M:%S.") + f"{_milliseconds(record)}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "msg": _cut(record.getMessage()),
-            **{_free(key): _plain(value) for key, value in _fields(record)},
+            **{_unreserved_key(key): _plain(value) for key, value in _fields(record)},
         }
         trace = _traceback(self, record)
         if trace:
@@ -119,12 +119,12 @@ class ConsoleFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Write a record."""
-        moment = _moment(record).astimezone()
+        moment = _timestamp(record).astimezone()
         clock = f"{moment.strftime('%H:%M:%S')}.{_milliseconds(record)}"
         level = self._paint(record.levelname[0], _COLOURS.get(record.levelname, ""))
         parts = [self._paint(clock, _DIM), level, _visible(_cut(record.getMessage()))]
         parts += [
-            f"{self._paint(f'{key}=', _DIM)}{_word(_plain(value))}"
+            f"{self._paint(f'{key}=', _DIM)}{_quote(_plain(value))}"
             for key, value in _fields(record)
         ]
         below = map(_visible, _traceback(self, record).splitlines())
@@ -136,7 +136,7 @@ class ConsoleFormatter(logging.Formatter):
 
 def _fields(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
     """Give the fields of a record: bound ones, then its own, which win, then its error."""
-    own = {key: value for key, value in vars(record).items() if key not in _OWN}
+    own = {key: value for key, value in vars(record).items() if key not in _RECORD_ATTRIBUTES}
     bound_here = _bound.get()
     yield from ((key, value) for key, value in bound_here.items() if key not in own)
     yield from own.items()
@@ -145,7 +145,7 @@ def _fields(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
         yield "error", f"{type(error).__name__}: {error}"
 
 
-def _free(key: str) -> str:
+def _unreserved_key(key: str) -> str:
     """Keep a field from passing for a part of the record itself."""
     return f"field_{key}" if key in _RESERVED or key == "traceback" else key
 
@@ -176,7 +176,7 @@ def _bounded(value: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> object:
     else:
         made = [_plain(each) for each in value]
     text = _dumps(made)
-    return made if len(text) <= LONGEST_FIELD else _cut(text)
+    return made if len(text) <= MAX_FIELD_LENGTH else _cut(text)
 
 
 def _dumps(value: object) -> str:
@@ -187,7 +187,7 @@ def _dumps(value: object) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_FIELD else f"{text[: LONGEST_FIELD - 1]}…"
+    return text if len(text) <= MAX_FIELD_LENGTH else f"{text[: MAX_FIELD_LENGTH - 1]}…"
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
@@ -195,18 +195,18 @@ def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
     if not record.exc_info:
         return ""
     text = formatter.formatException(record.exc_info)
-    return text if len(text) <= LONGEST_TRACEBACK else f"…{text[-LONGEST_TRACEBACK:]}"
+    return text if len(text) <= MAX_TRACEBACK_LENGTH else f"…{text[-MAX_TRACEBACK_LENGTH:]}"
 
 
-def _moment(record: logging.LogRecord) -> datetime:
+def _timestamp(record: logging.LogRecord) -> datetime:
     return datetime.fromtimestamp(record.created, UTC)
 
 
 def _milliseconds(record: logging.LogRecord) -> str:
-    return f"{_moment(record).microsecond // 1000:03d}"
+    return f"{_timestamp(record).microsecond // 1000:03d}"
 
 
-def _word(value: object) -> str:
+def _quote(value: object) -> str:
     """Print a value so that it is seen where it ends."""
     if not isinstance(value, str):
         return _visible(_dumps(value))

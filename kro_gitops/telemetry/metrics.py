@@ -32,19 +32,19 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 M = TypeVar("M")
 
-_NO_ANSWER = "<error>"  # client-go's word for it
+_NO_RESPONSE = "<error>"  # client-go's word for it
 _DISCOVERY = "discovery"
 
 
-def _growing(first: float, factor: float, count: int) -> tuple[float, ...]:
+def _exponential_buckets(first: float, factor: float, count: int) -> tuple[float, ...]:
     return tuple(first * factor**exponent for exponent in range(count))
 
 
-_SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # Go's defaults
-_LONG = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 25, 30, 45, 60, 120)
-_QUEUE = _growing(1e-8, 10, 12)
-_REQUEST = _growing(0.001, 2, 16)
-_SIZE = _growing(64, 2, 16)
+_SHORT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # Go's defaults
+_LONG_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 25, 30, 45, 60, 120)
+_QUEUE_BUCKETS = _exponential_buckets(1e-8, 10, 12)
+_REQUEST_BUCKETS = _exponential_buckets(0.001, 2, 16)
+_SIZE_BUCKETS = _exponential_buckets(64, 2, 16)
 
 
 class ApiRequest(Protocol):
@@ -128,7 +128,7 @@ def histogram(text: str, buckets: tuple[float, ...], *labels: str) -> Declared[H
     )
 
 
-_SOURCE_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+_SOURCE_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
 
 class Metrics:
@@ -136,24 +136,28 @@ class Metrics:
 
     # Expressions and nodes.
     cel_expr_eval_total = counter("CEL expressions evaluated")
-    cel_expr_eval_duration_seconds = histogram("Time that a CEL expression took", _SHORT)
+    cel_expr_eval_duration_seconds = histogram("Time that a CEL expression took", _SHORT_BUCKETS)
     runtime_node_eval_total = counter("Nodes resolved to desired objects")
     runtime_node_eval_errors_total = counter("Nodes that could not be resolved")
-    runtime_node_eval_duration_seconds = histogram("Time that resolving a node took", _SHORT)
+    runtime_node_eval_duration_seconds = histogram(
+        "Time that resolving a node took", _SHORT_BUCKETS
+    )
     runtime_creation_total = counter("Times that a graph was prepared for an instance")
     runtime_creation_duration_seconds = histogram(
-        "Time that preparing a graph for an instance took", _SHORT
+        "Time that preparing a graph for an instance took", _SHORT_BUCKETS
     )
     runtime_node_ignored_check_total = counter("Evaluations of includeWhen")
     runtime_node_ignored_total = counter("Nodes excluded by includeWhen")
     runtime_node_ready_check_total = counter("Evaluations of readyWhen")
     runtime_node_not_ready_total = counter("Times that a node was not ready yet")
-    runtime_collection_size = histogram("Objects that one forEach created", _growing(1, 2, 10))
+    runtime_collection_size = histogram(
+        "Objects that one forEach created", _exponential_buckets(1, 2, 10)
+    )
 
     # Reconciles of instances, as the queue sees them; `gvr` is `group/version/plural`.
     dynamic_controller_reconcile_total = counter("Reconciles of instances", "gvr")
     dynamic_controller_reconcile_duration_seconds = histogram(
-        "Time that the reconcile of an instance took", _LONG, "gvr"
+        "Time that the reconcile of an instance took", _LONG_BUCKETS, "gvr"
     )
     dynamic_controller_requeue_total = counter(
         "Reconciles after which an instance was queued again, or given up until it changes",
@@ -173,7 +177,7 @@ class Metrics:
     dynamic_controller_queue_length = gauge("Instances that are due")
     dynamic_controller_watch_count = gauge("Kinds that are watched")
     dynamic_controller_informer_sync_duration_seconds = histogram(
-        "Time until all objects of a kind were known", _LONG, "gvr"
+        "Time until all objects of a kind were known", _LONG_BUCKETS, "gvr"
     )
     dynamic_controller_informer_events_total = counter(
         "Changes of instances received", "gvr", "event_type"
@@ -194,7 +198,7 @@ class Metrics:
         "Changes of an instance's state", "gvr", "from_state", "to_state"
     )
     instance_reconcile_duration_seconds = histogram(
-        "Time that one reconcile of an instance took", _LONG, "gvr"
+        "Time that one reconcile of an instance took", _LONG_BUCKETS, "gvr"
     )
     instance_reconcile_total = counter("Reconciles of instances", "gvr")
     instance_reconcile_errors_total = counter("Failed reconciles of instances", "gvr")
@@ -211,9 +215,13 @@ class Metrics:
     # Definitions.
     rgd_graph_build_total = counter("Graphs built", "name")
     rgd_graph_build_errors_total = counter("Graphs that could not be built", "name")
-    rgd_graph_build_duration_seconds = histogram("Time that building a graph took", _LONG, "name")
+    rgd_graph_build_duration_seconds = histogram(
+        "Time that building a graph took", _LONG_BUCKETS, "name"
+    )
     rgd_deletions_total = counter("Definitions deleted", "name")
-    rgd_deletion_duration_seconds = histogram("Time that deleting a definition took", _LONG, "name")
+    rgd_deletion_duration_seconds = histogram(
+        "Time that deleting a definition took", _LONG_BUCKETS, "name"
+    )
     rgd_state_transitions_total = counter("Changes of a definition's state", "name", "from", "to")
     rgd_graph_revision_issue_total = counter("Graph revisions issued", "reason")
     rgd_graph_revision_wait_total = counter(
@@ -231,7 +239,7 @@ class Metrics:
     # Graph revisions.
     graph_revision_compile_total = counter("Graph revisions compiled", "result")
     graph_revision_compile_duration_seconds = histogram(
-        "Time that compiling a graph revision took", _LONG, "result"
+        "Time that compiling a graph revision took", _LONG_BUCKETS, "result"
     )
     graph_revision_status_update_errors_total = counter(
         "Statuses of graph revisions that could not be written"
@@ -258,29 +266,29 @@ class Metrics:
     schema_resolver_errors_total = counter("Schemas that could not be read")
     schema_resolver_cache_size = gauge("Schemas that are known")
     schema_resolver_api_call_duration_seconds = histogram(
-        "Time that a schema request took", _growing(0.01, 2, 10)
+        "Time that a schema request took", _exponential_buckets(0.01, 2, 10)
     )
 
     # Requests to the API server.
     rest_client_requests_total = counter("HTTP requests", "code", "method", "host")
     rest_client_request_duration_seconds = histogram(
-        "Time until the response to a request started", _REQUEST, "verb"
+        "Time until the response to a request started", _REQUEST_BUCKETS, "verb"
     )
     rest_client_rate_limiter_duration_seconds = histogram(
-        "Time that requests were delayed by the rate limit", _REQUEST, "verb"
+        "Time that requests were delayed by the rate limit", _REQUEST_BUCKETS, "verb"
     )
-    rest_client_request_size_bytes = histogram("Size of requests", _SIZE, "verb")
-    rest_client_response_size_bytes = histogram("Size of responses", _SIZE, "verb")
+    rest_client_request_size_bytes = histogram("Size of requests", _SIZE_BUCKETS, "verb")
+    rest_client_response_size_bytes = histogram("Size of responses", _SIZE_BUCKETS, "verb")
     rest_client_request_retries_total = counter("Requests sent again", "code", "method")
 
     # Queues and controllers, as controller-runtime counts them.
     workqueue_depth = gauge("Keys that are due", "name", "controller", "priority")
     workqueue_adds_total = counter("Keys added to the queue", "name", "controller")
     workqueue_queue_duration_seconds = histogram(
-        "Time that a key was due before it was taken", _QUEUE, "name", "controller"
+        "Time that a key was due before it was taken", _QUEUE_BUCKETS, "name", "controller"
     )
     workqueue_work_duration_seconds = histogram(
-        "Time that the work on a key took", _QUEUE, "name", "controller"
+        "Time that the work on a key took", _QUEUE_BUCKETS, "name", "controller"
     )
     workqueue_retries_total = counter("Keys queued again after their work", "name", "controller")
     controller_runtime_reconcile_total = counter(
@@ -298,14 +306,14 @@ class Metrics:
     )
     kro_gitops_source_polls_total = counter("Polls of a remote", "source", "outcome")
     kro_gitops_source_poll_seconds = histogram(
-        "How long a poll took, with its fetch", _SOURCE_SECONDS, "source"
+        "How long a poll took, with its fetch", _SOURCE_BUCKETS, "source"
     )
     kro_gitops_source_syncs_total = counter("Revisions applied", "source", "result")
     kro_gitops_source_sync_seconds = histogram(
-        "How long a revision took to apply", _SOURCE_SECONDS, "source"
+        "How long a revision took to apply", _SOURCE_BUCKETS, "source"
     )
     kro_gitops_source_step_seconds = histogram(
-        "How long a step of applying a revision took", _SOURCE_SECONDS, "source", "step"
+        "How long a step of applying a revision took", _SOURCE_BUCKETS, "source", "step"
     )
     kro_gitops_source_writes_total = counter("Objects of a source written", "source", "what")
     kro_gitops_source_ready = gauge("1 if a source is ready, 0 if not", "source")
@@ -319,7 +327,7 @@ class Metrics:
             if isinstance(row, Declared):
                 getattr(self, name)  # made now, so that the page is complete from the start
         self.kro_gitops_build_info.labels(__version__, kro_version).set(1)
-        self.conditions = Conditions(clock)
+        self.conditions = ConditionAges(clock)
         self.registry.register(self.conditions)
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
@@ -327,12 +335,12 @@ class Metrics:
 
     def page(self) -> bytes:
         """Write all values in Prometheus' text format."""
-        return generate_latest(_WithoutBirthdays(self.registry))
+        return generate_latest(_WithoutCreatedSeries(self.registry))
 
     def observe_request(self, sent: SentRequest, host: str = "") -> None:
         """Count a request to the API server."""
         request = sent.request
-        code = str(sent.http_code or _NO_ANSWER)
+        code = str(sent.http_code or _NO_RESPONSE)
         # Documents of discovery are named by path, of which there are too many for a label.
         kind = _DISCOVERY if request.subject.startswith("/") else request.subject
         self.rest_client_requests_total.labels(code, request.method, host).inc()
@@ -348,7 +356,7 @@ class Metrics:
             self.rest_client_request_retries_total.labels(code, request.method).inc()
 
 
-class _WithoutBirthdays:
+class _WithoutCreatedSeries:
     """A registry without the series that say when each counter was made: kro has none."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -362,10 +370,10 @@ class _WithoutBirthdays:
 
 
 _Instance = tuple[str, str, str]  # gvr, namespace, name
-_Standing = tuple[str, str, float]  # status, reason, since when
+_ConditionState = tuple[str, str, float]  # status, reason, since when
 
 
-class Conditions:
+class ConditionAges:
     """
     `instance_condition_current_status_seconds`: since when each condition is what it is.
 
@@ -379,7 +387,7 @@ class Conditions:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = Lock()
-        self._known: dict[_Instance, dict[str, _Standing]] = {}
+        self._known: dict[_Instance, dict[str, _ConditionState]] = {}
 
     def put(self, gvr: str, namespace: str, name: str, conditions: Iterable[Condition]) -> None:
         """Take over all conditions of an instance; those it had before and has not now are gone."""
@@ -421,7 +429,7 @@ class Conditions:
             family.add_metric(labels, max(0.0, now - since))
         return [family]
 
-    def _standing(self, condition: Condition, former: _Standing | None) -> _Standing:
+    def _standing(self, condition: Condition, former: _ConditionState | None) -> _ConditionState:
         status, reason = condition.status, condition.reason or ""
         if condition.changed is not None:
             return status, reason, condition.changed.timestamp()

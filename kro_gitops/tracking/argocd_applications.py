@@ -42,7 +42,7 @@ _HEAD = "HEAD"
 _DEFAULT_PORTS = {"https": 443, "http": 80, "ssh": 22}
 
 
-def argocd_marks(
+def argocd_metadata(
     application: KubeObject,
     ref: ObjectRef,
     annotations: Mapping[str, str],
@@ -75,8 +75,8 @@ def argocd_annotations(
     argocd: ArgoCD | None = None,
     argocd_namespace: str = "argocd",
 ) -> dict[str, str]:
-    """Return the annotations of `argocd_marks`: all there is, unless labels are tracked."""
-    marks = argocd_marks(
+    """Return the annotations of `argocd_metadata`: all there is, unless labels are tracked."""
+    marks = argocd_metadata(
         application,
         ref,
         annotations or {},

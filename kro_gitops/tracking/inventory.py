@@ -118,7 +118,7 @@ class Inventory:
         if self._entries.get(entry.key) == entry:
             return
         if entry.key not in self._shards:
-            number = self._roomy()
+            number = self._shard_with_room()
             self._shards[entry.key] = number
             self._sizes[number] = self._sizes.get(number, 0) + 1
         self._entries[entry.key] = entry
@@ -152,7 +152,7 @@ class Inventory:
         is_here = self._shards.get(key) == number
         return self._entries[key].to_json() if is_here else None
 
-    def _roomy(self) -> int:
+    def _shard_with_room(self) -> int:
         """Return the first shard with room."""
         found = (number for number, size in sorted(self._sizes.items()) if size < SHARD_SIZE)
         return next(found, max(self._sizes, default=-1) + 1)

@@ -11,7 +11,7 @@ whether the object was there before, and then it is given back at once.
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-from kro_gitops.engine.applyset import GroupKind, refuse_foreign_member
+from kro_gitops.engine.applyset import GroupKind, reject_foreign_member
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import is_same_desire
@@ -24,11 +24,11 @@ from kube_objects.errors import RefusedError
 from kube_objects.managed_fields import CachedObject, other_managers, pack_owned_fields
 from kube_objects.refs import KubeObject, ObjectRef
 
-_OURS = (CHILD_MANAGER,)
+_OWN_MANAGERS = (CHILD_MANAGER,)
 Target = tuple[GroupKind, str, str]
 
 
-def nothing_refused(_instance: KubeObject, _child: ObjectRef) -> str:
+def allow_all_children(_instance: KubeObject, _child: ObjectRef) -> str:
     """Let every instance have every child."""
     return ""
 
@@ -38,7 +38,7 @@ def _nothing_refused(_child: ObjectRef) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class WriteContext:
     """For which instance, and as whom; `is_new` while none of its children can be there."""
 
     key: ObjectRef
@@ -60,7 +60,7 @@ class Applier:
         # Objects that turned out to be another client's.
         self._foreign: set[Target] = set()
 
-    async def apply(self, errand: Errand, step: Apply) -> KubeObject:
+    async def apply(self, errand: WriteContext, step: Apply) -> KubeObject:
         """Apply a child; return it as it is then."""
         refusal = errand.refusal_of(step.ref)
         if refusal:
@@ -71,21 +71,21 @@ class Applier:
             # Asked anew: another instance may have made it since this was planned.
             live = self._watches.child(step.ref)
             if live is not None:
-                refuse_foreign_member(live, errand.key)
+                reject_foreign_member(live, errand.key)
             if errand.adopts or (_is_ours(live) and target not in self._foreign):
                 answer = await errand.cluster.apply(step.object, _options(force=True))
             elif errand.is_new and live is None and target not in self._foreign:
-                answer = await self._apply_unseen(errand, step, target)
+                answer = await self._apply_to_new(errand, step, target)
             else:
-                answer = await self._apply_first(errand, step, target)
+                answer = await self._apply_unowned(errand, step, target)
         finally:
             if self._claims.get(target) == errand.key:
                 del self._claims[target]
         is_repair = step.live is not None and is_same_desire(step.live, step.object)
         self._observer.child_applied(step.ref.kind, is_repair=is_repair)
-        return self._watches.saw_child(errand.key, answer)
+        return self._watches.cache_child(errand.key, answer)
 
-    async def delete(self, errand: Errand, member: KubeObject) -> bool:
+    async def delete(self, errand: WriteContext, member: KubeObject) -> bool:
         """Delete a child; say whether it was the one we knew."""
         ref = ObjectRef.of(member)
         # In the background: the default of a kind may leave behind what it made, as Jobs do.
@@ -109,22 +109,22 @@ class Applier:
                 hint="two instances create the same object: give the child another name",
             )
 
-    async def _apply_first(self, errand: Errand, step: Apply, target: Target) -> KubeObject:
+    async def _apply_unowned(self, errand: WriteContext, step: Apply, target: Target) -> KubeObject:
         """Apply a child we do not know, after a look at what is there."""
         found = await errand.cluster.find(step.ref)
         if found is None:
             self._foreign.discard(target)
             return await errand.cluster.apply(step.object, _options(force=False))
-        refuse_foreign_member(found, errand.key)
+        reject_foreign_member(found, errand.key)
         is_ours = bool(pack_owned_fields(found, CHILD_MANAGER))
         if target in self._foreign and is_ours:
-            await self._give_back(errand, step.ref)
+            await self._release_fields(errand, step.ref)
         if target in self._foreign or not is_ours:
-            raise _refusal(step.ref, other_managers(found, _OURS) or ("another client",))
+            raise _refusal(step.ref, other_managers(found, _OWN_MANAGERS) or ("another client",))
         # Ours, but it lost its label.
         return await errand.cluster.apply(step.object, _options(force=True))
 
-    async def _apply_unseen(self, errand: Errand, step: Apply, target: Target) -> KubeObject:
+    async def _apply_to_new(self, errand: WriteContext, step: Apply, target: Target) -> KubeObject:
         """Apply a child of a new instance, which is not there unless another client made it."""
         try:
             answer = await errand.cluster.apply(step.object, _options(force=False))
@@ -132,22 +132,22 @@ class Applier:
             if not error.fields:
                 raise
             self._foreign.add(target)
-            return await self._apply_first(errand, step, target)
-        others = other_managers(answer, _OURS)
+            return await self._apply_unowned(errand, step, target)
+        others = other_managers(answer, _OWN_MANAGERS)
         if not others:
             return answer
         self._foreign.add(target)
-        await self._give_back(errand, step.ref)
+        await self._release_fields(errand, step.ref)
         raise _refusal(step.ref, others)
 
-    async def _give_back(self, errand: Errand, ref: ObjectRef) -> None:
+    async def _release_fields(self, errand: WriteContext, ref: ObjectRef) -> None:
         """Give up every field of an object; those of others stay as they are."""
         metadata = {"name": ref.name, **({"namespace": ref.namespace} if ref.namespace else {})}
         nothing = {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": metadata}
         await errand.cluster.apply(nothing, _options(force=True))
 
 
-async def with_each(
+async def delete_each(
     wanted: Iterable[KubeObject], action: Callable[[KubeObject], Awaitable[bool]]
 ) -> list[str]:
     """Do something with each object; return those that were not what they seemed to be."""
@@ -162,7 +162,7 @@ async def with_each(
     return missed
 
 
-def adopts(instance: KubeObject) -> bool:
+def has_adopt_annotation(instance: KubeObject) -> bool:
     """Say whether an instance may take over what it finds."""
     annotations = instance["metadata"].get("annotations") or {}
     return annotations.get(ADOPT) == "true"

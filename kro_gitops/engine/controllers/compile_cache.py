@@ -15,7 +15,7 @@ from typing import Any
 from kro_gitops.engine.api import DEFINITION_KIND, own_kinds
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.definition import parse
-from kro_gitops.engine.graph.build import Built, attempt
+from kro_gitops.engine.graph.build import Built, try_build
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.options import Options
 from kro_gitops.errors import DefinitionError, NotServed
@@ -32,7 +32,7 @@ Fingerprint = tuple[tuple[Kind, str], ...]
 
 
 @dataclass(slots=True)
-class _Known:
+class _CachedCrd:
     """The kinds of a CRD, as of one version of it."""
 
     version: str
@@ -71,7 +71,7 @@ class Compiler:
         self._crds = crds
         self._options = options
         self._observer = observer
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedCrd] = {}
         self._compiled: dict[tuple[str, str], Compiled] = {}
         self._turn = asyncio.Semaphore(1)
 
@@ -84,7 +84,7 @@ class Compiler:
             return former
         async with self._turn:  # one at a time: the interpreter has one lock anyway
             began = time.perf_counter()
-            built: Built = await asyncio.to_thread(attempt, definition, schemas, self._options)
+            built: Built = await asyncio.to_thread(try_build, definition, schemas, self._options)
         self._observer.graph_built(
             name, time.perf_counter() - began, succeeded=built.graph is not None
         )
@@ -144,7 +144,7 @@ class Compiler:
                 self._known.pop(name, None)
                 return None, ""
             version = f"{crd['metadata']['uid']}/{crd['metadata'].get('generation')}"
-            known = _Known(version, {each.kind: each for each in kinds_of_crd(crd)})
+            known = _CachedCrd(version, {each.kind: each for each in kinds_of_crd(crd)})
             self._known[name] = known
         return known.kinds.get(kind), known.version
 

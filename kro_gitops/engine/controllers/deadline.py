@@ -7,7 +7,7 @@ import time
 from kube_cel.budget import Budget
 
 
-class Stopwatch:
+class EvaluationDeadline:
     """
     Budgets that end with the time allowed for one evaluation.
 

@@ -18,18 +18,18 @@ from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine import definition_status as reported
 from kro_gitops.engine.api import DEFINITION_KIND
-from kro_gitops.engine.conditions import Counted, parse_ready_conditions
+from kro_gitops.engine.conditions import ReadyCondition, parse_ready_conditions
 from kro_gitops.engine.controllers.compile_cache import Compiled, Compiler
-from kro_gitops.engine.controllers.crd_publisher import Publisher, Writing
+from kro_gitops.engine.controllers.crd_publisher import CrdPublisher, CrdWrite
 from kro_gitops.engine.controllers.observer import Observer
-from kro_gitops.engine.controllers.revisions import Revision, Revisions
+from kro_gitops.engine.controllers.revisions import Revision, RevisionReconciler
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.crd.build import CrdInputs
 from kro_gitops.engine.crd.update import served_kind_name
 from kro_gitops.engine.graph.nodes import Graph
-from kro_gitops.engine.instance_metadata import has_finalizer, is_going
+from kro_gitops.engine.instance_metadata import has_finalizer, is_deleting
 from kro_gitops.engine.revision import spec_hash
-from kro_gitops.engine.served_kind import Serving
+from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.errors import KroGitopsError, Unavailable
 from kro_gitops.kube.api import Cluster, JsonPatch, MergePatch, WriteOptions
 from kro_gitops.kube.event_aggregation import EventType
@@ -44,11 +44,13 @@ from kube_objects.times import parse_time
 log = logging.getLogger(__name__)
 
 _STATUS = WriteOptions(subresource="status")
-_RETRY = 30.0  # seconds until a definition that does not compile looks again, all else failing
+_MAX_RETRY_DELAY = (
+    30.0  # seconds until a definition that does not compile looks again, all else failing
+)
 
 
 @dataclass(frozen=True, slots=True)
-class DefinitionRules:
+class DefinitionSettings:
     """What a platform chose."""
 
     deletes_crds: bool = False
@@ -64,8 +66,8 @@ class Tools:
     cluster: Cluster
     informer: Informer
     compiler: Compiler
-    revisions: Revisions
-    publisher: Publisher
+    revisions: RevisionReconciler
+    publisher: CrdPublisher
     watches: Watches
     observer: Observer
     events: EventRecorder | None
@@ -99,14 +101,14 @@ class _Session:
         self.conditions.set(condition, self.now)
 
 
-class Definitions:
+class DefinitionReconciler:
     """Keeps definitions served."""
 
     def __init__(
         self,
         tools: Tools,
-        rules: DefinitionRules,
-        servings: dict[Kind, Serving],
+        rules: DefinitionSettings,
+        servings: dict[Kind, ServedKind],
         wake: Wakes,
     ) -> None:
         self._tools = tools
@@ -129,7 +131,7 @@ class Definitions:
         now = datetime.now(UTC)
         conditions = ConditionSet.of(reported.TYPES, definition, now)
         session = _Session(definition, conditions, now)
-        if is_going(definition):
+        if is_deleting(definition):
             return await self._delete(session)
         await self._ensure_finalizer(session)
         await self._bring_on(session)
@@ -149,7 +151,9 @@ class Definitions:
             raise trouble
         # Watches bring us back when something changes; now and then we look all the same.
         attempts = self._attempts[session.name] = self._attempts.get(session.name, 0) + 1
-        return Result(min(self._rules.progress_delay * 2 ** min(attempts - 1, 10), _RETRY))
+        return Result(
+            min(self._rules.progress_delay * 2 ** min(attempts - 1, 10), _MAX_RETRY_DELAY)
+        )
 
     async def _bring_on(self, session: _Session) -> None:
         revisions = self._tools.revisions
@@ -161,12 +165,12 @@ class Definitions:
             session.last_issued = live[0].number
             await self._serve_latest(session, live)
         else:
-            await self._issue(session, live, hash_)
+            await self._issue_revision(session, live, hash_)
         await self._collect(session)
 
     # Revisions
 
-    async def _issue(self, session: _Session, live: list[Revision], hash_: str) -> None:
+    async def _issue_revision(self, session: _Session, live: list[Revision], hash_: str) -> None:
         """Keep a new spec, if it compiles; else stay with what there was."""
         compiled = await self._compile(session.definition, hash_)
         if live:
@@ -175,7 +179,7 @@ class Definitions:
         if compiled.graph is None:
             session.set(reported.not_accepted(compiled.message))
             session.trouble = _problem(compiled)
-            await self._fall_back(session, live)
+            await self._serve_older_revision(session, live)
             return
         try:
             revision = await self._tools.revisions.issue(session.definition)
@@ -195,7 +199,7 @@ class Definitions:
             session.set(reported.not_accepted(compiled.message))
             session.trouble = _problem(compiled)
             await self._tools.revisions.report(latest, compiled)
-            await self._fall_back(session, live[1:])
+            await self._serve_older_revision(session, live[1:])
             return
         await self._accept(session, live, compiled)
 
@@ -211,12 +215,12 @@ class Definitions:
         except KroGitopsError as error:
             session.set(reported.kind_failed(error.message))
             session.trouble = error
-            await self._fall_back(session, live[1:])
+            await self._serve_older_revision(session, live[1:])
             return
         session.set(reported.kind_ready(served_kind_name(crd)))
         await self._serve(session, latest, compiled.graph)
 
-    async def _fall_back(self, session: _Session, live: Iterable[Revision]) -> None:
+    async def _serve_older_revision(self, session: _Session, live: Iterable[Revision]) -> None:
         """Go on with the newest revision that still works, if none does already."""
         if self._is_serving(session.definition):
             return
@@ -234,7 +238,7 @@ class Definitions:
     # Serving
 
     async def _serve(self, session: _Session, revision: Revision, graph: Graph) -> None:
-        serving = Serving(
+        serving = ServedKind(
             kind=graph.served.kind,
             plural=graph.served.plural,
             definition=session.name,
@@ -263,14 +267,14 @@ class Definitions:
                 if name != session.name:
                     self._wake.definition(name)
 
-    def _renew(self, serving: Serving, *, is_first: bool) -> None:
+    def _renew(self, serving: ServedKind, *, is_first: bool) -> None:
         """See instances anew if the API server may have shown them by a former schema."""
-        writing = self._tools.publisher.writing_of(serving.crd_name)
-        if writing is Writing.CHANGED:
+        writing = self._tools.publisher.take_last_write(serving.crd_name)
+        if writing is CrdWrite.CHANGED:
             self._tools.watches.renew(serving.crd_name)
-        elif is_first and writing is Writing.NOTHING:
+        elif is_first and writing is CrdWrite.NOTHING:
             # Whoever ran before us may have changed it just before we came.
-            self._tools.watches.renew_later(serving.crd_name)
+            self._tools.watches.relist_later(serving.crd_name)
 
     async def _serve_nothing(self, session: _Session) -> None:
         """Tell instances of a kind that there is no graph for them; they can still be deleted."""
@@ -280,7 +284,7 @@ class Definitions:
             return
         uid = session.definition["metadata"]["uid"]
         problem = session.trouble.message
-        lost = Serving(kind, named.plural, session.name, uid, problem=problem)
+        lost = ServedKind(kind, named.plural, session.name, uid, problem=problem)
         former = self._servings.get(kind)
         self._servings[kind] = lost
         if former is None:
@@ -295,7 +299,7 @@ class Definitions:
         for ref in (*watches.instances(kind), *lost):
             self._wake.instance(ref)
 
-    def _serving_of(self, definition: KubeObject) -> Serving | None:
+    def _serving_of(self, definition: KubeObject) -> ServedKind | None:
         name = definition["metadata"]["name"]
         return next((each for each in self._servings.values() if each.definition == name), None)
 
@@ -311,7 +315,7 @@ class Definitions:
             return DONE
         serving = self._serving_of(session.definition)
         if serving is not None and self._rules.deletes_crds:
-            await self._tools.publisher.retract(serving.crd_name, session.name)
+            await self._tools.publisher.delete_crd(serving.crd_name, session.name)
             left = len(self._tools.watches.instances(serving.kind))
             if left:
                 # The API server deletes them now, and they need us for that.
@@ -319,7 +323,7 @@ class Definitions:
                 await self._report(session)
                 return Result(1.0)
             self._servings.pop(serving.kind, None)
-            self._tools.watches.retire(serving.kind)
+            self._tools.watches.stop_serving(serving.kind)
         elif serving is not None:
             await self.serve_deletions(serving.kind, serving.plural, session.name)
         await self._release(session)
@@ -327,7 +331,7 @@ class Definitions:
 
     async def serve_deletions(self, kind: Kind, plural: str, definition: str) -> None:
         """Let instances go of a kind that has no definition any more."""
-        serving = Serving(kind, plural, definition, "")
+        serving = ServedKind(kind, plural, definition, "")
         self._servings[kind] = serving
         await self._tools.watches.serve(serving, self._rules.sync_limit)
         # Some may wait for children whose going nobody watches any more.
@@ -411,7 +415,7 @@ class Definitions:
         return answer
 
 
-def ready_conditions(definition: KubeObject) -> tuple[Counted, ...]:
+def ready_conditions(definition: KubeObject) -> tuple[ReadyCondition, ...]:
     """Return the conditions that count for Ready, if the definition names any."""
     annotations = definition["metadata"].get("annotations") or {}
     return parse_ready_conditions(annotations.get(READY_CONDITIONS, ""))

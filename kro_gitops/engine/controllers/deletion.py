@@ -12,12 +12,12 @@ from collections.abc import Iterable
 
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.engine.applyset import Inventory, validate_inventory
-from kro_gitops.engine.controllers.applier import Applier, Errand, with_each
-from kro_gitops.engine.controllers.find_children import Membership
-from kro_gitops.engine.controllers.status_writer import Account, Reporter
+from kro_gitops.engine.controllers.applier import Applier, WriteContext, delete_each
+from kro_gitops.engine.controllers.find_children import ChildFinder
+from kro_gitops.engine.controllers.status_writer import InstanceReport, StatusWriter
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.instance_metadata import has_finalizer
-from kro_gitops.engine.lost_instances import instance_of
+from kro_gitops.engine.lost_instances import instance_uid_of
 from kro_gitops.engine.plan.deletion import had_reference, teardown, was_orphaned
 from kro_gitops.engine.status import not_managed, under_deletion
 from kro_gitops.errors import KroGitopsError, Unavailable
@@ -37,19 +37,19 @@ log = logging.getLogger(__name__)
 
 # An instance stays for at least this many seconds after its deletion was seen: people and tools
 # that look at it then find out what happens instead of nothing.
-VISIBLE = 0.5
+MIN_VISIBLE_SECONDS = 0.5
 
 
-class Deletions:
+class DeletionReconciler:
     """Takes instances down."""
 
     def __init__(
         self,
         cluster: Cluster,
         watches: Watches,
-        membership: Membership,
+        membership: ChildFinder,
         applier: Applier,
-        reporter: Reporter,
+        reporter: StatusWriter,
     ) -> None:
         """Take note: `cluster` is for instances themselves, whoever their children belong to."""
         self._cluster = cluster
@@ -63,7 +63,9 @@ class Deletions:
         """Drop what is remembered of an instance that is gone."""
         self._seen.pop(key, None)
 
-    async def reconcile(self, account: Account, errand: Errand, interval: float) -> Result:
+    async def reconcile(
+        self, account: InstanceReport, errand: WriteContext, interval: float
+    ) -> Result:
         """Go one step further."""
         if not has_finalizer(account.instance):
             return DONE  # others hold it
@@ -81,13 +83,13 @@ class Deletions:
             await self._reporter.deleting(account)
             return result
         await self._reporter.deleting(account)
-        left = since + VISIBLE - now
+        left = since + MIN_VISIBLE_SECONDS - now
         if left > 0:
             return Result(left)
         await self._release(account, errand)
         return DONE
 
-    async def clear(self, last: KubeObject, errand: Errand, interval: float) -> Result:
+    async def clear(self, last: KubeObject, errand: WriteContext, interval: float) -> Result:
         """Go one step further with what is left of an instance that went without our leave."""
         # Asked of the server: an instance that we have only not seen yet keeps its children, and
         # another of that name takes them over.
@@ -95,7 +97,7 @@ class Deletions:
             self._watches.forget_lost(errand.key)
             return DONE
         found, is_watched = await self._membership.members(errand, validate_inventory(last))
-        members = [each for each in found if instance_of(each) == last["metadata"]["uid"]]
+        members = [each for each in found if instance_uid_of(each) == last["metadata"]["uid"]]
         going = None if self._keeps_children(last, members) else teardown(members)
         if going is None:
             self._watches.forget_lost(errand.key)
@@ -104,25 +106,27 @@ class Deletions:
             "deleting children of a lost instance",
             extra={"key": str(errand.key), "children": len(going.to_delete)},
         )
-        missed = await with_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
+        missed = await delete_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
         if missed:
             return Result(interval or None)
         return Result(None if is_watched else max(interval, 1.0))
 
-    async def _step(self, account: Account, errand: Errand, interval: float) -> Result | None:
+    async def _step(
+        self, account: InstanceReport, errand: WriteContext, interval: float
+    ) -> Result | None:
         """Delete what may go now; `None` if nothing is left."""
         try:
             inventory = validate_inventory(account.instance)
         except KroGitopsError as error:
-            raise _worded(error, "validate deletion inventory") from error
+            raise _with_kro_message(error, "validate deletion inventory") from error
         members, is_watched = await self._members(account, errand, inventory)
         if self._keeps_children(account.instance, members):
-            await self._let_go(account, errand, members)
+            await self._orphan_children(account, errand, members)
             return None
         going = teardown(members)
         if going is None:
             return None
-        missed = await with_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
+        missed = await delete_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
         if missed:
             account.set(
                 under_deletion("deletion blocked: deletion encountered UID conflicts; retrying")
@@ -132,12 +136,12 @@ class Deletions:
         return Result(None if is_watched else max(interval, 1.0))
 
     async def _members(
-        self, account: Account, errand: Errand, inventory: Inventory
+        self, account: InstanceReport, errand: WriteContext, inventory: Inventory
     ) -> tuple[list[KubeObject], bool]:
         try:
             return await self._membership.members(errand, inventory)
         except KroGitopsError as error:
-            raise _worded(error, "list deletion inventory") from error
+            raise _with_kro_message(error, "list deletion inventory") from error
 
     def _keeps_children(self, instance: KubeObject, members: Iterable[KubeObject]) -> bool:
         if instance["metadata"]["uid"] in self._watches.orphaning:
@@ -146,8 +150,8 @@ class Deletions:
         found = [member for member in members if had_reference(instance, member)]
         return bool(found) and all(was_orphaned(instance, member) for member in found)
 
-    async def _let_go(
-        self, account: Account, errand: Errand, members: Iterable[KubeObject]
+    async def _orphan_children(
+        self, account: InstanceReport, errand: WriteContext, members: Iterable[KubeObject]
     ) -> None:
         """Take our marks off children that are to stay."""
         # Those out of reach first: if we are interrupted, the others still tell what was asked for.
@@ -155,13 +159,13 @@ class Deletions:
         for member in sorted(members, key=lambda each: had_reference(instance, each)):
             ref = ObjectRef.of(member)
             try:
-                answer = await errand.cluster.patch(ref, MergePatch(_unmarked(member, account)))
+                answer = await errand.cluster.patch(ref, MergePatch(_orphan_patch(member, account)))
             except NotFound:
                 continue
-            self._watches.saw_child(errand.key, answer)
+            self._watches.cache_child(errand.key, answer)
         self._reporter.tell(account, "Normal", "Orphaned", "children were left in place")
 
-    async def _release(self, account: Account, errand: Errand) -> None:
+    async def _release(self, account: InstanceReport, errand: WriteContext) -> None:
         metadata = account.instance["metadata"]
         rest = [each for each in metadata["finalizers"] if each != FINALIZER]
         changes = {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}
@@ -175,11 +179,11 @@ class Deletions:
             account.set(not_managed(f"failed removing finalizer: {error.message}"))
             await self._reporter.deleting(account)
             raise
-        self._watches.attention.wrote(errand.key, answer)
+        self._watches.attention.record_write(errand.key, answer)
         log.info("instance deleted", extra={"key": str(errand.key)})
 
 
-def _unmarked(member: KubeObject, account: Account) -> KubeObject:
+def _orphan_patch(member: KubeObject, account: InstanceReport) -> KubeObject:
     metadata = member["metadata"]
     prefixes = (KRO_PREFIX, INTERNAL_PREFIX, GITOPS_PREFIX)
     labels = {
@@ -196,6 +200,6 @@ def _unmarked(member: KubeObject, account: Account) -> KubeObject:
     return {"metadata": changes}
 
 
-def _worded(error: KroGitopsError, what: str) -> KroGitopsError:
+def _with_kro_message(error: KroGitopsError, what: str) -> KroGitopsError:
     kind = type(error) if type(error).__init__ is KroGitopsError.__init__ else Unavailable
     return kind(error.code, f"{what}: {error.message}", hint=error.hint)

@@ -17,22 +17,27 @@ from kro_gitops.control.workqueue import WorkItem, WorkQueue
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.controllers.applier import Applier
 from kro_gitops.engine.controllers.compile_cache import CRD_KIND, Compiler
-from kro_gitops.engine.controllers.crd_publisher import Publisher
-from kro_gitops.engine.controllers.definitions import DefinitionRules, Definitions, Tools, Wakes
-from kro_gitops.engine.controllers.deletion import Deletions
-from kro_gitops.engine.controllers.external_objects import Externals
-from kro_gitops.engine.controllers.find_children import Membership
-from kro_gitops.engine.controllers.instances import Hands, InstanceRules, Instances
+from kro_gitops.engine.controllers.crd_publisher import CrdPublisher
+from kro_gitops.engine.controllers.definitions import (
+    DefinitionReconciler,
+    DefinitionSettings,
+    Tools,
+    Wakes,
+)
+from kro_gitops.engine.controllers.deletion import DeletionReconciler
+from kro_gitops.engine.controllers.external_objects import ExternalReader
+from kro_gitops.engine.controllers.find_children import ChildFinder
+from kro_gitops.engine.controllers.instances import Hands, InstanceReconciler, InstanceSettings
 from kro_gitops.engine.controllers.observer import Observer
-from kro_gitops.engine.controllers.revisions import BY_DEFINITION, Revisions, snapshot_name
-from kro_gitops.engine.controllers.status_writer import Reporter
+from kro_gitops.engine.controllers.revisions import BY_DEFINITION, RevisionReconciler, snapshot_name
+from kro_gitops.engine.controllers.status_writer import StatusWriter
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.crd.update import owner_of
-from kro_gitops.engine.instance_metadata import is_going
+from kro_gitops.engine.instance_metadata import is_deleting
 from kro_gitops.engine.labels import label_value
 from kro_gitops.engine.options import Options
 from kro_gitops.engine.revision import REVISION_KIND
-from kro_gitops.engine.served_kind import Serving
+from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import Cluster, Identity, Selection
 from kro_gitops.kube.cache import Change
@@ -53,11 +58,11 @@ _BY_LABEL = "label"
 
 
 @dataclass(frozen=True, slots=True)
-class EngineRules:
+class EngineSettings:
     """What a platform chose, for every part."""
 
-    instances: InstanceRules = field(default_factory=InstanceRules)
-    definitions: DefinitionRules = field(default_factory=DefinitionRules)
+    instances: InstanceSettings = field(default_factory=InstanceSettings)
+    definitions: DefinitionSettings = field(default_factory=DefinitionSettings)
     options: Options = field(default_factory=Options)
     tells_all_conditions: bool = False
     loops: Mapping[str, LoopSettings] = field(default_factory=dict)
@@ -93,7 +98,7 @@ class NoOwners:
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class EngineContext:
     """What the engine works with: a cluster, who owns instances, and who is told what happens."""
 
     cluster: Cluster
@@ -107,8 +112,8 @@ class Outside:
 class Engine:
     """Definitions and instances of one cluster, kept as they should be."""
 
-    def __init__(self, outside: Outside, rules: EngineRules) -> None:
-        self.servings: dict[Kind, Serving] = {}
+    def __init__(self, outside: EngineContext, rules: EngineSettings) -> None:
+        self.servings: dict[Kind, ServedKind] = {}
         self.queues: dict[str, WorkQueue[ObjectRef] | WorkQueue[str]] = {}
         self._outside = outside
         self._rules = rules
@@ -188,8 +193,8 @@ class Engine:
         self._crds = Informer(cluster, Selection(CRD_KIND, metadata_only=True))
         self.watches = Watches(cluster, self._wake_instance, observer)
         self._compiler = Compiler(cluster, discovery, self._crds, rules.options, observer)
-        self._kept = Revisions(cluster, self._revisions, version)
-        self._publisher = Publisher(cluster, discovery, self._crds, version)
+        self._kept = RevisionReconciler(cluster, self._revisions, version)
+        self._publisher = CrdPublisher(cluster, discovery, self._crds, version)
         tools = Tools(
             cluster,
             self._definitions,
@@ -201,15 +206,15 @@ class Engine:
             outside.events,
         )
         wakes = Wakes(self._wake_instance, self._wake_definition)
-        self._of_definitions = Definitions(tools, rules.definitions, self.servings, wakes)
+        self._of_definitions = DefinitionReconciler(tools, rules.definitions, self.servings, wakes)
         self._of_instances = self._instances()
         self._make_loops()
 
-    def _instances(self) -> Instances:
+    def _instances(self) -> InstanceReconciler:
         outside, rules = self._outside, self._rules
-        membership = Membership(self.watches, outside.discovery)
+        membership = ChildFinder(self.watches, outside.discovery)
         applier = Applier(self.watches, outside.observer)
-        reporter = Reporter(
+        reporter = StatusWriter(
             outside.cluster,
             self.watches,
             outside.observer,
@@ -221,14 +226,14 @@ class Engine:
             self.watches,
             membership,
             applier,
-            Externals(outside.cluster, self.watches),
-            Deletions(outside.cluster, self.watches, membership, applier, reporter),
+            ExternalReader(outside.cluster, self.watches),
+            DeletionReconciler(outside.cluster, self.watches, membership, applier, reporter),
             reporter,
             outside.observer,
             self._refusal_of,
             self._identity_of,
         )
-        return Instances(hands, rules.instances, self.servings)
+        return InstanceReconciler(hands, rules.instances, self.servings)
 
     def _make_loops(self) -> None:
         names: WorkQueue[str] = WorkQueue(_ungrouped)
@@ -249,7 +254,7 @@ class Engine:
     async def _begin(self) -> None:
         names = {obj["metadata"]["name"] for obj in self._definitions.cache}
         self._first = set(names)
-        self._settle_first("")
+        self._mark_first_done("")
         self._definitions.listen(self._definition_changed)
         self._revisions.listen(self._revision_changed)
         self._crds.listen(self._crd_changed)
@@ -257,15 +262,15 @@ class Engine:
             self._wake_definition(name)
         for revision in self._revisions.cache:
             self._revision_loop.add(revision["metadata"]["name"])
-        staying = (obj for obj in self._definitions.cache if not is_going(obj))
-        await self._serve_the_abandoned({obj["metadata"]["name"] for obj in staying})
+        staying = (obj for obj in self._definitions.cache if not is_deleting(obj))
+        await self._serve_kinds_without_definition({obj["metadata"]["name"] for obj in staying})
 
-    async def _serve_the_abandoned(self, names: set[str]) -> None:
+    async def _serve_kinds_without_definition(self, names: set[str]) -> None:
         """Let instances go whose definition went while nobody looked."""
         labels = {label_value(name) for name in names}
         for about in self._crds.cache:
             owner = owner_of(about)
-            if not owner or owner in labels or is_going(about):
+            if not owner or owner in labels or is_deleting(about):
                 continue
             try:
                 crd = await self._outside.cluster.find(
@@ -283,12 +288,12 @@ class Engine:
         try:
             return await self._of_definitions.reconcile(work)
         finally:
-            self._settle_first(work.key)
+            self._mark_first_done(work.key)
 
     async def _revision(self, work: WorkItem[str]) -> Result:
         return await self._kept.reconcile(work, self._compiler)
 
-    def _settle_first(self, name: str) -> None:
+    def _mark_first_done(self, name: str) -> None:
         if self._first is not None:
             self._first.discard(name)
             if not self._first:
@@ -327,7 +332,7 @@ class Engine:
 
     def _definition_changed(self, change: Change) -> None:
         before, after = change.before, change.after
-        if before is None or after is None or _concerns(before) != _concerns(after):
+        if before is None or after is None or _relevant_fields(before) != _relevant_fields(after):
             self._wake_definition(change.object["metadata"]["name"])
 
     def _revision_changed(self, change: Change) -> None:
@@ -363,7 +368,7 @@ def _ungrouped(_key: Hashable) -> Hashable:
     return None
 
 
-def _concerns(definition: KubeObject) -> tuple[object, ...]:
+def _relevant_fields(definition: KubeObject) -> tuple[object, ...]:
     """Return what of a definition matters; its status does not."""
     metadata = definition["metadata"]
     annotations = metadata.get("annotations") or {}

@@ -6,8 +6,8 @@ kinds that are no longer in the graph: those are listed, until their last member
 """
 
 from kro_gitops.engine.applyset import GroupKind, Inventory, applyset_id
-from kro_gitops.engine.controllers.applier import Errand
-from kro_gitops.engine.controllers.watches import Watches, kept
+from kro_gitops.engine.controllers.applier import WriteContext
+from kro_gitops.engine.controllers.watches import Watches, trim_child
 from kro_gitops.errors import NotServed
 from kro_gitops.kube.api import Resource, Selection
 from kro_gitops.kube.discovery import Discovery
@@ -15,14 +15,16 @@ from kro_gitops.metadata import APPLYSET_PART_OF
 from kube_objects.refs import KubeObject
 
 
-class Membership:
+class ChildFinder:
     """Finds children."""
 
     def __init__(self, watches: Watches, discovery: Discovery) -> None:
         self._watches = watches
         self._discovery = discovery
 
-    async def members(self, errand: Errand, inventory: Inventory) -> tuple[list[KubeObject], bool]:
+    async def members(
+        self, errand: WriteContext, inventory: Inventory
+    ) -> tuple[list[KubeObject], bool]:
         """Return the members of an instance's apply set, and whether all of them are watched."""
         id_ = applyset_id(errand.key)
         places = inventory.searched_namespaces(errand.key)
@@ -37,7 +39,7 @@ class Membership:
         return list(by_uid.values()), is_watched
 
     async def _list(
-        self, errand: Errand, inventory: Inventory, group_kind: GroupKind, id_: str
+        self, errand: WriteContext, inventory: Inventory, group_kind: GroupKind, id_: str
     ) -> list[KubeObject]:
         try:
             resource = await self._resource(group_kind)
@@ -49,7 +51,7 @@ class Membership:
         found: list[KubeObject] = []
         for namespace in places:
             selection = Selection(resource.kind, namespace, labels=f"{APPLYSET_PART_OF}={id_}")
-            listing = await errand.cluster.list(selection, lambda obj: kept(obj, None))
+            listing = await errand.cluster.list(selection, lambda obj: trim_child(obj, None))
             found += listing.items
         return found
 

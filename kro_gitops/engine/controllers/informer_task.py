@@ -5,23 +5,23 @@ Informers that run, for as long as somebody needs them.
 import asyncio
 from dataclasses import dataclass, field
 
-from kro_gitops.engine.graph.read_paths import Parts
+from kro_gitops.engine.graph.read_paths import ReadPaths
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import Forbidden
 from kube_objects.refs import Kind
 
-_GLANCE = 0.25  # seconds between two looks at an informer that has trouble
+_POLL_INTERVAL = 0.25  # seconds between two looks at an informer that has trouble
 
 
 @dataclass(slots=True)
-class Running:
+class InformerTask:
     """An informer and the task that runs it, for some served kinds."""
 
     informer: Informer
     task: asyncio.Task[None]
     users: set[Kind] = field(default_factory=set)
-    parts: Parts | None = None
+    parts: ReadPaths | None = None
 
     def stop(self) -> None:
         """Stop it."""
@@ -40,7 +40,7 @@ class Running:
         self.informer.relist_after_watch()
         self.task = _task(self.informer)
 
-    def revive(self) -> None:
+    def retry_now(self) -> None:
         """Try at once, instead of after the pause that follows a failure."""
         if self.informer.problem is not None:
             self.task.cancel()
@@ -60,12 +60,12 @@ class Running:
                 why = f": {problem.message}" if problem is not None else ""
                 text = f"cache sync timeout for {self.informer.selection.kind}{why}"
                 raise NotYet("cache-sync-timeout", text)
-            await self.informer.wait_synced(_GLANCE)
+            await self.informer.wait_synced(_POLL_INTERVAL)
 
 
-def started(informer: Informer) -> Running:
+def start_informer(informer: Informer) -> InformerTask:
     """Let an informer run."""
-    return Running(informer, _task(informer))
+    return InformerTask(informer, _task(informer))
 
 
 def _task(informer: Informer) -> asyncio.Task[None]:

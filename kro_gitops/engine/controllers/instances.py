@@ -18,48 +18,48 @@ from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.applyset import Inventory, has_inventory
 from kro_gitops.engine.controllers.applier import (
     Applier,
-    Errand,
     Target,
-    adopts,
-    nothing_refused,
+    WriteContext,
+    allow_all_children,
+    delete_each,
+    has_adopt_annotation,
     target_of,
-    with_each,
 )
-from kro_gitops.engine.controllers.deadline import Stopwatch
-from kro_gitops.engine.controllers.deletion import Deletions
-from kro_gitops.engine.controllers.external_objects import Externals
-from kro_gitops.engine.controllers.find_children import Membership
+from kro_gitops.engine.controllers.deadline import EvaluationDeadline
+from kro_gitops.engine.controllers.deletion import DeletionReconciler
+from kro_gitops.engine.controllers.external_objects import ExternalReader
+from kro_gitops.engine.controllers.find_children import ChildFinder
 from kro_gitops.engine.controllers.observer import Observer
-from kro_gitops.engine.controllers.status_writer import Account, Reporter
+from kro_gitops.engine.controllers.status_writer import InstanceReport, StatusWriter
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.instance_metadata import (
     has_finalizer,
     inventory_of,
-    is_going,
+    is_deleting,
     is_managed,
-    managed,
+    managed_metadata,
 )
 from kro_gitops.engine.plan.children import KRO_LEVEL, Family, Rules, is_same_desire
 from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.knowledge import LiveKnowledge
 from kro_gitops.engine.plan.steps import Apply, Read, Select, Step
-from kro_gitops.engine.served_kind import Serving
+from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.engine.status import (
     IS_MANAGED,
     IS_RESOLVED,
     SUSPENDED,
+    PassResult,
     State,
-    Verdict,
     conditions_of,
     is_suspended,
-    judge,
     not_managed,
     not_ready,
     not_resolved,
+    summarize,
 )
-from kro_gitops.engine.watchset import Many, One, Request
+from kro_gitops.engine.watchset import ObjectWatch, SelectorWatch, WatchRequest
 from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import Cluster, Identity, WriteOptions
 from kro_gitops.metadata import INSTANCE_MANAGER, NODE_ID
@@ -69,13 +69,13 @@ from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 log = logging.getLogger(__name__)
 
-_MANAGE = WriteOptions(manager=INSTANCE_MANAGER, force=True)
-_OWNER = 1.0  # seconds until it is asked again whose an instance is
-_SLOWEST = 30.0  # seconds: the longest pause before children that failed are tried again
+_APPLY_METADATA = WriteOptions(manager=INSTANCE_MANAGER, force=True)
+_OWNER_RETRY_DELAY = 1.0  # seconds until it is asked again whose an instance is
+_MAX_RETRY_DELAY = 30.0  # seconds: the longest pause before children that failed are tried again
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceRules:
+class InstanceSettings:
     """What a platform chose; times in seconds."""
 
     version: str = KRO_LEVEL
@@ -93,13 +93,13 @@ class Hands:
 
     cluster: Cluster
     watches: Watches
-    membership: Membership
+    membership: ChildFinder
     applier: Applier
-    externals: Externals
-    deletions: Deletions
-    reporter: Reporter
+    externals: ExternalReader
+    deletions: DeletionReconciler
+    reporter: StatusWriter
     observer: Observer
-    refusal_of: Callable[[KubeObject, ObjectRef], str] = nothing_refused
+    refusal_of: Callable[[KubeObject, ObjectRef], str] = allow_all_children
     identity_of: Callable[[KubeObject], Identity | None] = lambda _: None
 
 
@@ -107,26 +107,28 @@ class Hands:
 class _Session:
     """One reconcile of one instance."""
 
-    account: Account
-    errand: Errand
+    account: InstanceReport
+    errand: WriteContext
     graph: Graph
     inventory: Inventory
     is_managed: bool = False  # it carries what it must, with this inventory
-    looking: set[Request] = field(default_factory=set)
+    looking: set[WatchRequest] = field(default_factory=set)
     is_unwatched: bool = False  # something goes whose going nobody will tell
 
 
-class Instances:
+class InstanceReconciler:
     """Keeps the children of instances as they should be."""
 
     def __init__(
-        self, hands: Hands, rules: InstanceRules, servings: Mapping[Kind, Serving]
+        self, hands: Hands, rules: InstanceSettings, servings: Mapping[Kind, ServedKind]
     ) -> None:
         self._hands = hands
         self._rules = rules
         self._servings = servings
         self._children = Rules(rules.version, rules.tracking)
-        self._bounds = Bounds(rules.collection_size, Stopwatch(rules.evaluation_limit).begin)
+        self._bounds = Bounds(
+            rules.collection_size, EvaluationDeadline(rules.evaluation_limit).begin
+        )
         self._knowledge = LiveKnowledge(hands.watches)
         self._failures: dict[ObjectRef, int] = {}
         self._new: set[ObjectRef] = set()  # seen from their beginning, and not yet ready
@@ -147,20 +149,20 @@ class Instances:
                 watches.wake(key)
 
     async def _reconcile(
-        self, instance: KubeObject, serving: Serving, work: WorkItem[ObjectRef]
+        self, instance: KubeObject, serving: ServedKind, work: WorkItem[ObjectRef]
     ) -> Result:
         now = datetime.now(UTC)
-        account = Account(work.key, instance, serving, conditions_of(instance, now), now)
+        account = InstanceReport(work.key, instance, serving, conditions_of(instance, now), now)
         try:
             # Asked now: when it was queued, the instance it belongs to may not have been seen.
             identity = self._hands.identity_of(instance)
         except NotYet as error:
-            if not is_going(instance):
+            if not is_deleting(instance):
                 await self._report_unwatched(account, error)
-                return Result(_OWNER)
+                return Result(_OWNER_RETRY_DELAY)
             identity = work.identity
         errand = self._errand(instance, work.key, identity)
-        if is_going(instance):
+        if is_deleting(instance):
             return await self._hands.deletions.reconcile(account, errand, self._rules.interval)
         if serving.graph is None:
             return await self._report_unresolved(account)
@@ -171,7 +173,9 @@ class Instances:
         self._hands.observer.graph_resolved(work.key, serving.plural, "success")
         return await self._bring_on(account, errand, serving.graph)
 
-    async def _bring_on(self, account: Account, errand: Errand, graph: Graph) -> Result:
+    async def _bring_on(
+        self, account: InstanceReport, errand: WriteContext, graph: Graph
+    ) -> Result:
         try:
             inventory = inventory_of(account.instance)
         except RefusedError as error:
@@ -181,7 +185,7 @@ class Instances:
             if is_suspended(account.instance):
                 return await self._suspend(session)
             run = await self._carry_out(session)
-        except _Unmanaged as error:
+        except _MetadataNotWritten as error:
             return await self._report_unmanaged(account, error.cause)
         except NotYet as error:
             return await self._report_unwatched(account, error)
@@ -193,7 +197,7 @@ class Instances:
         try:
             errand = self._errand(last, key, self._hands.identity_of(last))
         except NotYet:
-            return Result(_OWNER)
+            return Result(_OWNER_RETRY_DELAY)
         return await self._hands.deletions.clear(last, errand, self._rules.interval)
 
     # Carrying out
@@ -232,16 +236,16 @@ class Instances:
         if session.is_managed and inventory == session.inventory:
             return False
         account = session.account
-        wanted = managed(account.instance, account.serving, inventory, self._rules.version)
+        wanted = managed_metadata(account.instance, account.serving, inventory, self._rules.version)
         session.inventory, session.is_managed = inventory, False
         if is_managed(account.instance, wanted):
             session.is_managed = True
             return False
         try:
-            answer = await self._hands.cluster.apply(wanted, _MANAGE)
+            answer = await self._hands.cluster.apply(wanted, _APPLY_METADATA)
         except KroGitopsError as error:
-            raise _Unmanaged(error) from error
-        account.instance = self._hands.watches.saw_instance(account.key, answer)
+            raise _MetadataNotWritten(error) from error
+        account.instance = self._hands.watches.cache_instance(account.key, answer)
         session.is_managed = True
         return True
 
@@ -253,19 +257,21 @@ class Instances:
                     run.made(step, await hands.applier.apply(errand, step))
                     self._tell_repair(session.account, step)
                 case Read():
-                    session.looking.add(One(step.ref.kind, step.ref.namespace, step.ref.name))
+                    session.looking.add(
+                        ObjectWatch(step.ref.kind, step.ref.namespace, step.ref.name)
+                    )
                     found = await hands.externals.read(errand.key, step, errand.identity)
                     run.found(step, found)
                 case Select():
-                    session.looking.add(Many(step.kind, step.namespace, step.selector))
+                    session.looking.add(SelectorWatch(step.kind, step.namespace, step.selector))
                     found = await hands.externals.select(errand.key, step, errand.identity)
                     run.found(step, found)
         except KroGitopsError as error:
-            run.failed(step, _told(step, error))
+            run.failed(step, _step_error(step, error))
         except OSError as error:
             run.failed(step, str(error) or type(error).__name__)
 
-    def _tell_repair(self, account: Account, step: Apply) -> None:
+    def _tell_repair(self, account: InstanceReport, step: Apply) -> None:
         if step.live is not None and is_same_desire(step.live, step.object):
             text = f"{step.ref} was changed by another field manager and was applied again"
             self._hands.reporter.tell(account, "Normal", "Repaired", text)
@@ -273,12 +279,12 @@ class Instances:
     # Concluding
 
     async def _conclude(self, session: _Session, run: Pass) -> Result:
-        account, verdict = session.account, judge(run)
+        account, verdict = session.account, summarize(run)
         trouble = None
         if run.is_complete:
             trouble = await self._prune(session, run)
         if trouble is not None:
-            verdict = Verdict(verdict.state, not_ready(trouble))
+            verdict = PassResult(verdict.state, not_ready(trouble))
         account.set(verdict.condition)
         await self._hands.reporter.passed(account, run, verdict)
         self._warn(account, run)
@@ -306,17 +312,17 @@ class Instances:
         # Only now that the last of them is gone may the inventory shrink.
         try:
             await self._manage(session, exact)
-        except _Unmanaged as error:
+        except _MetadataNotWritten as error:
             log.warning("inventory not shortened", extra={"error": error.cause.message})
         return None
 
     async def _delete_orphans(self, session: _Session, orphans: list[KubeObject]) -> str | None:
         order = {name: index for index, name in enumerate(session.graph.order)}
-        alive = [obj for obj in orphans if not is_going(obj)]
+        alive = [obj for obj in orphans if not is_deleting(obj)]
         alive.sort(key=lambda obj: order.get(_node_of(obj), len(order)), reverse=True)
         errand = session.errand
         try:
-            missed = await with_each(alive, lambda obj: self._hands.applier.delete(errand, obj))
+            missed = await delete_each(alive, lambda obj: self._hands.applier.delete(errand, obj))
         except KroGitopsError as error:
             return f"prune failed: {error.message}"
         for obj in alive:
@@ -324,7 +330,7 @@ class Instances:
             self._hands.reporter.tell(session.account, "Normal", "Pruned", text)
         return "prune encountered UID conflicts; retrying" if missed else None
 
-    def _warn(self, account: Account, run: Pass) -> None:
+    def _warn(self, account: InstanceReport, run: Pass) -> None:
         for problem in run.family.warnings:
             self._hands.reporter.tell(account, "Warning", "TrackingOverridden", problem.summary)
 
@@ -338,7 +344,7 @@ class Instances:
         await self._hands.reporter.standing(session.account)
         return DONE
 
-    async def _report_unresolved(self, account: Account) -> Result:
+    async def _report_unresolved(self, account: InstanceReport) -> Result:
         if not account.serving.problem:
             return DONE  # its definition is gone: nobody says any more what should be
         account.set(not_resolved(account.serving.problem))
@@ -346,13 +352,13 @@ class Instances:
         await self._hands.reporter.failing(account)
         return DONE  # woken when there is a graph
 
-    async def _report_unwatched(self, account: Account, error: NotYet) -> Result:
+    async def _report_unwatched(self, account: InstanceReport, error: NotYet) -> Result:
         """Say that children cannot be seen, so nothing can be said of them."""
         account.set(not_ready(error.message))
         await self._hands.reporter.failing(account)
         return self._later(account.key)
 
-    async def _report_unmanaged(self, account: Account, error: KroGitopsError) -> Result:
+    async def _report_unmanaged(self, account: InstanceReport, error: KroGitopsError) -> Result:
         text = f"finalizer/labeling failed: {error.message}"
         account.set(not_managed(text))
         await self._hands.reporter.standing(account)
@@ -366,17 +372,19 @@ class Instances:
         interval = self._rules.interval
         if not interval:
             return DONE
-        return Result(min(interval * 2 ** min(failures - 1, 10), max(interval, _SLOWEST)))
+        return Result(min(interval * 2 ** min(failures - 1, 10), max(interval, _MAX_RETRY_DELAY)))
 
-    def _errand(self, instance: KubeObject, key: ObjectRef, identity: Identity | None) -> Errand:
+    def _errand(
+        self, instance: KubeObject, key: ObjectRef, identity: Identity | None
+    ) -> WriteContext:
         cluster = self._hands.cluster.acting_as(identity)
         if not has_finalizer(instance) and not has_inventory(instance):
             self._new.add(key)
-        may_adopt = self._rules.adopts or adopts(instance)
+        may_adopt = self._rules.adopts or has_adopt_annotation(instance)
         refusal = partial(self._hands.refusal_of, instance)
-        return Errand(key, cluster, may_adopt, key in self._new, identity, refusal)
+        return WriteContext(key, cluster, may_adopt, key in self._new, identity, refusal)
 
-    def _forget(self, key: ObjectRef, serving: Serving | None) -> None:
+    def _forget(self, key: ObjectRef, serving: ServedKind | None) -> None:
         self._failures.pop(key, None)
         self._new.discard(key)
         self._hands.deletions.forget(key)
@@ -385,7 +393,7 @@ class Instances:
             self._hands.observer.instance_gone(key, serving.plural)
 
 
-class _Unmanaged(Exception):  # noqa: N818 - carries an error out of the work on an instance
+class _MetadataNotWritten(Exception):  # noqa: N818 - carries an error out of the work on an instance
     """The instance itself could not be written."""
 
     def __init__(self, cause: KroGitopsError) -> None:
@@ -393,7 +401,7 @@ class _Unmanaged(Exception):  # noqa: N818 - carries an error out of the work on
         self.cause = cause
 
 
-def _told(step: Step, error: KroGitopsError) -> str:
+def _step_error(step: Step, error: KroGitopsError) -> str:
     match step:
         case Apply():
             return error.message

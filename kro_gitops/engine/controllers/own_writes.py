@@ -14,7 +14,7 @@ from kube_objects.refs import KubeObject
 K = TypeVar("K", bound=Hashable)
 
 
-class Attention(Generic[K]):
+class OwnWrites(Generic[K]):
     """Who is in work, and what was heard meanwhile."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Attention(Generic[K]):
         """End the work; say whether anybody else changed something meanwhile."""
         return bool(self._heard.pop(key) - self._written.pop(key))
 
-    def hears(self, key: K, obj: KubeObject) -> bool:
+    def defer_event(self, key: K, obj: KubeObject) -> bool:
         """Set an event aside if its instance is in work; say whether it was."""
         heard = self._heard.get(key)
         if heard is None:
@@ -38,7 +38,7 @@ class Attention(Generic[K]):
         heard.add(obj["metadata"]["resourceVersion"])
         return True
 
-    def wrote(self, key: K, obj: KubeObject) -> None:
+    def record_write(self, key: K, obj: KubeObject) -> None:
         """Note what the server answered to a write of ours."""
         written = self._written.get(key)
         if written is not None:

@@ -20,16 +20,16 @@ from kro_gitops.engine.definition_status import (
     REVISION_TYPES,
     VERIFIED,
     not_verified,
-    shape,
+    topology_status,
 )
-from kro_gitops.engine.instance_metadata import has_finalizer, is_going
+from kro_gitops.engine.instance_metadata import has_finalizer, is_deleting
 from kro_gitops.engine.revision import (
     REVISION_KIND,
+    expired_numbers,
     next_number,
     revision_object,
     revision_owner,
     spec_hash,
-    surplus,
 )
 from kro_gitops.kube.api import Cluster, DeleteOptions, JsonPatch, MergePatch, WriteOptions
 from kro_gitops.kube.informer import Informer
@@ -68,7 +68,7 @@ def snapshot_name(revision: KubeObject) -> tuple[str, ...]:
     return (revision["spec"]["snapshot"]["name"],)
 
 
-class Revisions:
+class RevisionReconciler:
     """The revisions of all definitions."""
 
     def __init__(self, cluster: Cluster, informer: Informer, version: str) -> None:
@@ -79,7 +79,7 @@ class Revisions:
 
     def live(self, definition: str) -> list[Revision]:
         """Return the revisions of a definition that are not going, the newest first."""
-        found = [each for each in self._of(definition) if not is_going(each)]
+        found = [each for each in self._of(definition) if not is_deleting(each)]
         revisions = [Revision(_number(each), self._hash(each), each) for each in found]
         return sorted(revisions, key=lambda each: each.number, reverse=True)
 
@@ -118,7 +118,10 @@ class Revisions:
             conditions.set(IS_VERIFIED, now)
         else:
             conditions.set(not_verified(revision.name, compiled.message), now)
-        status: dict[str, Any] = {"conditions": conditions.to_json(), **shape(compiled.graph)}
+        status: dict[str, Any] = {
+            "conditions": conditions.to_json(),
+            **topology_status(compiled.graph),
+        }
         if status == (revision.object.get("status") or {}):
             return
         patch = JsonPatch([{"op": "add", "path": "/status", "value": status}])
@@ -127,7 +130,7 @@ class Revisions:
     async def collect(self, definition: str, keep: int) -> int:
         """Delete the oldest revisions beyond those to keep; return how many went."""
         live = {each.number: each for each in self.live(definition)}
-        gone = surplus(live, keep)
+        gone = expired_numbers(live, keep)
         for number in gone:
             obj = live[number].object
             try:
@@ -143,13 +146,13 @@ class Revisions:
         revision = self._informer.cache.find("", work.key)
         if revision is None:
             return DONE
-        if is_going(revision):
+        if is_deleting(revision):
             await self._release(revision)
             return DONE
         if not has_finalizer(revision):
             finalizers = [*(revision["metadata"].get("finalizers") or ()), FINALIZER]
             revision = await self._set_finalizers(revision, finalizers)
-        if _is_unjudged(revision):
+        if _is_unverified(revision):
             await self._judge(revision, compiler)
         return DONE
 
@@ -182,7 +185,7 @@ class Revisions:
 
     async def _patch(self, revision: KubeObject, changes: KubeObject) -> KubeObject:
         answer = await self._cluster.patch(ObjectRef.of(revision), MergePatch(changes))
-        if not is_going(answer):
+        if not is_deleting(answer):
             self._put(answer)
         return answer
 
@@ -213,7 +216,7 @@ def _is_definition(owner: KubeObject) -> bool:
     )
 
 
-def _is_unjudged(revision: KubeObject) -> bool:
+def _is_unverified(revision: KubeObject) -> bool:
     conditions = ConditionSet.of(REVISION_TYPES, revision, datetime.now(UTC))
     found = conditions.find(VERIFIED)
     return found is None or found.status == UNKNOWN

@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from kro_gitops.engine import status as reported
-from kro_gitops.engine.conditions import evaluate, stamped, with_ready
+from kro_gitops.engine.conditions import evaluate, with_ready, with_timestamps
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.instance import Pass
-from kro_gitops.engine.served_kind import Serving
-from kro_gitops.engine.status import State, Verdict
+from kro_gitops.engine.served_kind import ServedKind
+from kro_gitops.engine.status import PassResult, State
 from kro_gitops.kube.api import JsonPatch, WriteOptions, Writer
 from kro_gitops.kube.event_aggregation import EventType
 from kro_gitops.kube.events import EventRecorder, controller_component
@@ -28,12 +28,12 @@ _STATUS = WriteOptions(subresource="status")
 
 
 @dataclass(slots=True)
-class Account:
+class InstanceReport:
     """What is to be said about an instance at the end of a reconcile."""
 
     key: ObjectRef
     instance: KubeObject
-    serving: Serving
+    serving: ServedKind
     conditions: ConditionSet
     now: datetime
 
@@ -48,7 +48,7 @@ class Account:
         return found if isinstance(found, dict) else {}
 
 
-class Reporter:
+class StatusWriter:
     """Writes statuses and tells of changes."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Reporter:
         self._events = events
         self._tells_all = tells_all
 
-    async def passed(self, account: Account, run: Pass, verdict: Verdict) -> None:
+    async def passed(self, account: InstanceReport, run: Pass, verdict: PassResult) -> None:
         """Report a pass that has come to its end."""
         projection = reported.project(run.graph, run.values, run.evaluator)
         status: dict[str, Any] = {
@@ -77,7 +77,7 @@ class Reporter:
         }
         faults: tuple[str, ...] = ()
         if run.graph.conditions:
-            status["conditions"], faults = self._authored(account, run)
+            status["conditions"], faults = self._author_conditions(account, run)
             if faults:
                 status["state"] = str(State.ERROR)
         await self._write(account, status)
@@ -85,43 +85,45 @@ class Reporter:
         self._complain(account, "ConditionExpressionFailed", faults)
         self._complain(account, "ChildFailed", verdict.failures)
 
-    async def standing(self, account: Account) -> None:
+    async def standing(self, account: InstanceReport) -> None:
         """Report without a pass; what was said of the children, and the state, still holds."""
         status = {**account.former, "conditions": self._conditions(account)}
         status.setdefault("state", str(State.IN_PROGRESS))
         await self._write(account, status)
 
-    async def failing(self, account: Account) -> None:
+    async def failing(self, account: InstanceReport) -> None:
         """Report that no pass is possible: there is no graph, or children cannot be seen."""
         status = {**account.former, "state": str(State.ERROR)}
         status["conditions"] = self._conditions(account)
         await self._write(account, status)
 
-    async def deleting(self, account: Account) -> None:
+    async def deleting(self, account: InstanceReport) -> None:
         """Report how far a deletion is; what was said before stays, it cannot be said anew."""
         status = {**account.former, "state": str(State.DELETING)}
         status["conditions"] = self._conditions(account, overlay=reported.RESOURCES)
         await self._write(account, status)
 
-    def tell(self, account: Account, type_: EventType, reason: str, message: str) -> None:
+    def tell(self, account: InstanceReport, type_: EventType, reason: str, message: str) -> None:
         """Tell of something that happened to an instance."""
         if self._events is not None:
             component = controller_component(account.serving.crd_name)
             self._events.record(account.instance, type_, reason, message, component)
 
-    def _authored(self, account: Account, run: Pass) -> tuple[list[KubeObject], tuple[str, ...]]:
+    def _author_conditions(
+        self, account: InstanceReport, run: Pass
+    ) -> tuple[list[KubeObject], tuple[str, ...]]:
         builtin = reported.builtin(account.conditions)
         evaluated = evaluate(run.graph.conditions, run.values, builtin, run.evaluator)
         former = parse_conditions(account.instance)
         generation = account.instance["metadata"].get("generation", 0)
-        found = stamped(evaluated, former, generation, account.now)
+        found = with_timestamps(evaluated, former, generation, account.now)
         counted = account.serving.ready_conditions
         if counted:
             ready = next((each for each in former if each.type == READY), None)
             found = with_ready(found, counted, account.conditions, ready, account.now)
         return [each.to_json() for each in found], evaluated.faults
 
-    def _conditions(self, account: Account, overlay: str = "") -> list[KubeObject]:
+    def _conditions(self, account: InstanceReport, overlay: str = "") -> list[KubeObject]:
         """Return conditions without a pass: an author's stay, with one of ours laid over them."""
         graph = account.serving.graph
         if graph is None or not graph.conditions:
@@ -130,7 +132,7 @@ class Reporter:
         ours = account.conditions.find(overlay)
         return [each.to_json() for each in ([ours] if ours is not None else []) + former]
 
-    async def _write(self, account: Account, status: Mapping[str, Any]) -> None:
+    async def _write(self, account: InstanceReport, status: Mapping[str, Any]) -> None:
         if status == account.former:
             return
         former = parse_conditions(account.instance)
@@ -148,7 +150,7 @@ class Reporter:
             await self._write(account, own)
             return
         before = account.former.get("state", "")
-        account.instance = self._watches.saw_instance(account.key, answer)
+        account.instance = self._watches.cache_instance(account.key, answer)
         current = parse_conditions(account.instance)
         self._observer.conditions_written(account.key, account.serving.plural, current)
         after = str(status["state"])
@@ -157,11 +159,11 @@ class Reporter:
         self._tell_changes(account, former, current)
 
     def _tell_changes(
-        self, account: Account, former: Iterable[Condition], current: Iterable[Condition]
+        self, account: InstanceReport, former: Iterable[Condition], current: Iterable[Condition]
     ) -> None:
         before = {each.type: each.status for each in former}
         for each in current:
-            if not self._tells_all and (each.type != READY or self._is_smooth(each, before)):
+            if not self._tells_all and (each.type != READY or self._is_ready_at_once(each, before)):
                 continue
             if before.get(each.type) != each.status:
                 type_: EventType = "Normal" if each.status == TRUE else "Warning"
@@ -169,11 +171,11 @@ class Reporter:
                 self.tell(account, type_, each.type, f"{old} -> {each.status}: {each.reason or ''}")
 
     @staticmethod
-    def _is_smooth(ready: Condition, before: Mapping[str, str]) -> bool:
+    def _is_ready_at_once(ready: Condition, before: Mapping[str, str]) -> bool:
         """Say whether an instance was ready at once: a cluster that is restored has many."""
         return READY not in before and ready.status == TRUE
 
-    def _complain(self, account: Account, reason: str, problems: Iterable[str]) -> None:
+    def _complain(self, account: InstanceReport, reason: str, problems: Iterable[str]) -> None:
         for problem in problems:
             log.warning(
                 "instance has a problem", extra={"key": str(account.key), "problem": problem}

@@ -14,14 +14,24 @@ from functools import partial
 from typing import Protocol
 
 from kro_gitops.engine.applyset import GroupKind
-from kro_gitops.engine.controllers.informer_task import Running, started
+from kro_gitops.engine.controllers.informer_task import InformerTask, start_informer
 from kro_gitops.engine.controllers.observer import Observer
-from kro_gitops.engine.controllers.own_writes import Attention
-from kro_gitops.engine.graph.read_paths import Parts, covers, merged, parts_seen, picked
-from kro_gitops.engine.instance_metadata import is_going
-from kro_gitops.engine.lost_instances import instance_of, remembered, went_at_once
+from kro_gitops.engine.controllers.own_writes import OwnWrites
+from kro_gitops.engine.graph.read_paths import (
+    ReadPaths,
+    covers,
+    graph_read_paths,
+    merge_paths,
+    pick,
+)
+from kro_gitops.engine.instance_metadata import is_deleting
+from kro_gitops.engine.lost_instances import (
+    instance_uid_of,
+    parents_of,
+    was_deleted_without_cleanup,
+)
 from kro_gitops.engine.plan.deletion import asks_to_orphan
-from kro_gitops.engine.served_kind import Serving
+from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.engine.watchset import WatchSet
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.api import Reader, Selection
@@ -35,15 +45,15 @@ log = logging.getLogger(__name__)
 
 # A child that was held back while it went is made anew only after this many seconds, so that
 # whoever held it sees it gone.
-REST = 1.0
+RECREATE_DELAY = 1.0
 # After this many seconds every API server shows objects by a changed schema.
-SWAPPED = 5.0
+SCHEMA_SWAP_DELAY = 5.0
 
-_ALWAYS: Parts = {"apiVersion": None, "kind": None, "metadata": None}
-_MEMBERS = "members"
+_ALWAYS_KEPT: ReadPaths = {"apiVersion": None, "kind": None, "metadata": None}
+_APPLYSET_INDEX = "members"
 
 
-class Wake(Protocol):
+class WakeInstance(Protocol):
     """Whoever works on instances."""
 
     def __call__(self, key: ObjectRef, delay: float = 0.0) -> None:
@@ -53,19 +63,21 @@ class Wake(Protocol):
 class Watches:
     """What is watched, and who is woken."""
 
-    def __init__(self, reader: Reader, wake: Wake, observer: Observer | None = None) -> None:
+    def __init__(
+        self, reader: Reader, wake: WakeInstance, observer: Observer | None = None
+    ) -> None:
         self.looking: WatchSet[ObjectRef] = WatchSet()
-        self.attention: Attention[ObjectRef] = Attention()
+        self.attention: OwnWrites[ObjectRef] = OwnWrites()
         self.orphaning: set[str] = set()  # uids of instances whose children are to stay
         # Instances that went without our leave, as far as they are known: children may be left.
         self.lost: dict[ObjectRef, KubeObject] = {}
         self._reader = reader
         self._wake = wake
         self._observer = observer or Observer()
-        self._instances: dict[Kind, Running] = {}
-        self._children: dict[Kind, Running] = {}
-        self._others: dict[Kind, Running] = {}
-        self._wanted: dict[Kind, list[Running]] = {}  # by served kind: what it needs
+        self._instances: dict[Kind, InformerTask] = {}
+        self._children: dict[Kind, InformerTask] = {}
+        self._others: dict[Kind, InformerTask] = {}
+        self._wanted: dict[Kind, list[InformerTask]] = {}  # by served kind: what it needs
         self._plurals: dict[Kind, str] = {}
         self._renewals: dict[str, asyncio.TimerHandle] = {}  # by CRD
         self._by_uid: dict[str, ObjectRef] = {}
@@ -78,7 +90,7 @@ class Watches:
 
     # What is watched
 
-    async def serve(self, serving: Serving, limit: float) -> None:
+    async def serve(self, serving: ServedKind, limit: float) -> None:
         """Watch a kind, its children and what they refer to; return when all of it is known."""
         wanted = list(self._start(serving))
         self._plurals[serving.kind] = serving.plural
@@ -92,7 +104,7 @@ class Watches:
         # Only now: until then the former graph is at work, and needs what it needed.
         self._wanted[serving.kind] = wanted
         self._release(serving.kind, keep={id(each) for each in wanted})
-        self._look_for_lost(serving.kind)
+        self._find_lost_instances(serving.kind)
 
     def renew(self, crd: str) -> None:
         """
@@ -102,15 +114,15 @@ class Watches:
         list by the old one.
         """
         self._renew(crd)
-        self.renew_later(crd)
+        self.relist_later(crd)
 
-    def renew_later(self, crd: str) -> None:
+    def relist_later(self, crd: str) -> None:
         """See it anew when every API server shows objects by the present schema."""
         former = self._renewals.pop(crd, None)
         if former is not None:
             former.cancel()
         loop = asyncio.get_running_loop()
-        self._renewals[crd] = loop.call_later(SWAPPED, self._renew, crd)
+        self._renewals[crd] = loop.call_later(SCHEMA_SWAP_DELAY, self._renew, crd)
 
     def _renew(self, crd: str) -> None:
         for running in self._all():
@@ -118,7 +130,7 @@ class Watches:
             if f"{self.plural_of(kind)}.{kind.group}" == crd:
                 running.renew()
 
-    def retire(self, kind: Kind) -> None:
+    def stop_serving(self, kind: Kind) -> None:
         """Stop watching a kind and what was watched for it alone."""
         self._release(kind, keep=set())
         self._wanted.pop(kind, None)
@@ -134,53 +146,53 @@ class Watches:
         for running in self._all():
             running.stop()
 
-    def _start(self, serving: Serving) -> Iterator[Running]:
+    def _start(self, serving: ServedKind) -> Iterator[InformerTask]:
         kind = serving.kind
         yield self._run(self._instances, kind, kind, partial(self._instance_informer, kind))
         for of in {node.resource for node in serving.nodes() if node.kind.is_external}:
             yield self._run(self._others, of, kind, partial(self._other_informer, of))
-        for of, parts in _parts_by_kind(serving).items():
+        for of, parts in _read_paths_by_kind(serving).items():
             yield self._watch_children(of, kind, parts)
 
     def _run(
-        self, group: dict[Kind, Running], of: Kind, user: Kind, make: Callable[[], Informer]
-    ) -> Running:
+        self, group: dict[Kind, InformerTask], of: Kind, user: Kind, make: Callable[[], Informer]
+    ) -> InformerTask:
         running = group.get(of)
         if running is None:
-            running = group[of] = started(make())
+            running = group[of] = start_informer(make())
         running.users.add(user)
-        running.revive()
+        running.retry_now()
         return running
 
-    def _watch_children(self, of: Kind, user: Kind, parts: Parts | None) -> Running:
-        parts = merged(_ALWAYS, parts)
+    def _watch_children(self, of: Kind, user: Kind, parts: ReadPaths | None) -> InformerTask:
+        parts = merge_paths(_ALWAYS_KEPT, parts)
         current = self._children.get(of)
         if current is not None and covers(current.parts, parts):
             current.users.add(user)
-            current.revive()
+            current.retry_now()
             return current
         # More is read than was kept, so everything is listed again.
         if current is not None:
-            current.parts = merged(current.parts, parts)
+            current.parts = merge_paths(current.parts, parts)
             current.replace(self._child_informer(of, current.parts))
             current.users.add(user)
             return current
-        running = self._children[of] = started(self._child_informer(of, parts))
+        running = self._children[of] = start_informer(self._child_informer(of, parts))
         running.parts = parts
         running.users.add(user)
         return running
 
     def _instance_informer(self, kind: Kind) -> Informer:
-        informer = Informer(self._reader, Selection(kind), _kept_instance)
+        informer = Informer(self._reader, Selection(kind), _trim_instance)
         informer.listen(self._instance_changed)
         return informer
 
-    def _child_informer(self, kind: Kind, parts: Parts | None) -> Informer:
+    def _child_informer(self, kind: Kind, parts: ReadPaths | None) -> Informer:
         informer = Informer(
             self._reader,
             Selection(kind, labels=f"{OWNED}=true"),
-            lambda obj: kept(obj, parts),
-            {_MEMBERS: _part_of},
+            lambda obj: trim_child(obj, parts),
+            {_APPLYSET_INDEX: _applyset_ids},
         )
         informer.listen(self._child_changed)
         return informer
@@ -200,27 +212,27 @@ class Watches:
                     running.stop()
                     del group[kind]
 
-    def _look_for_lost(self, kind: Kind) -> None:
+    def _find_lost_instances(self, kind: Kind) -> None:
         """Find children whose instance went while nobody looked."""
         watched = (running for running in self._children.values() if kind in running.users)
         strays = [
             child
             for running in watched
             for child in running.informer.cache
-            if instance_of(child) not in self._by_uid
+            if instance_uid_of(child) not in self._by_uid
             and isinstance(child, CachedObject)
             and child.owned
         ]
-        for key, last in remembered(kind, strays).items():
+        for key, last in parents_of(kind, strays).items():
             if self.instance(key) is None:
-                self._lose(key, last)
+                self._add_lost(key, last)
                 self._wake(key)
 
-    def _lose(self, key: ObjectRef, last: KubeObject) -> None:
+    def _add_lost(self, key: ObjectRef, last: KubeObject) -> None:
         self.lost[key] = last
         self._by_uid[last["metadata"]["uid"]] = key  # for as long as its children wake it
 
-    def _all(self) -> Iterator[Running]:
+    def _all(self) -> Iterator[InformerTask]:
         for group in (self._instances, self._children, self._others):
             yield from group.values()
 
@@ -277,7 +289,7 @@ class Watches:
             if group_kind not in wanted or not running.informer.is_synced:
                 continue
             unwatched.discard(group_kind)
-            for member in running.informer.cache.by(_MEMBERS, id_):
+            for member in running.informer.cache.by(_APPLYSET_INDEX, id_):
                 if member["metadata"].get("namespace", "") in ("", *namespaces):
                     found.setdefault(member["metadata"]["uid"], member)
         return list(found.values()), unwatched
@@ -287,7 +299,7 @@ class Watches:
         running = self._others.get(kind)
         return running.informer if running else None
 
-    async def known(self, serving: Serving, limit: float) -> None:
+    async def known(self, serving: ServedKind, limit: float) -> None:
         """Wait until everything a graph needs was listed once; raise `NotYet` if it was not."""
         for running in self._wanted.get(serving.kind, ()):
             if not running.informer.is_synced:
@@ -311,25 +323,25 @@ class Watches:
 
     # What we wrote ourselves
 
-    def saw_instance(self, key: ObjectRef, answer: KubeObject) -> KubeObject:
+    def cache_instance(self, key: ObjectRef, answer: KubeObject) -> KubeObject:
         """Take in what the server answered to a write on an instance."""
-        _kept_instance(answer)
-        self.attention.wrote(key, answer)
+        _trim_instance(answer)
+        self.attention.record_write(key, answer)
         running = self._instances.get(key.kind)
         if running is not None:
             before = running.informer.cache.find(key.namespace, key.name)
             running.informer.saw(answer)
-            if before is not None and _asks_otherwise(before, answer):
+            if before is not None and _spec_differs(before, answer):
                 # A schema that just changed shows in the answer first, by its defaults; the
                 # version is ours, so no event will wake the instance that was worked on without.
                 self._wake(key)
         return answer
 
-    def saw_child(self, key: ObjectRef, answer: KubeObject) -> KubeObject:
+    def cache_child(self, key: ObjectRef, answer: KubeObject) -> KubeObject:
         """Take in what the server answered to a write on a child of an instance."""
         running = self._children.get(ObjectRef.of(answer).kind)
-        trimmed = kept(answer, running.parts if running else None)
-        self.attention.wrote(key, trimmed)
+        trimmed = trim_child(answer, running.parts if running else None)
+        self.attention.record_write(key, trimmed)
         if running is not None:
             running.informer.saw(trimmed)
         return trimmed
@@ -343,106 +355,108 @@ class Watches:
             self._by_uid.pop(uid, None)
             self.looking.forget(key)
             self.orphaning.discard(uid)
-            if went_at_once(change.object):
-                self._lose(key, change.object)
+            if was_deleted_without_cleanup(change.object):
+                self._add_lost(key, change.object)
         else:
             self.forget_lost(key)  # whoever has its name takes its children over
             self._by_uid[uid] = key
-            if is_going(change.after) and asks_to_orphan(change.after):
+            if is_deleting(change.after) and asks_to_orphan(change.after):
                 self.orphaning.add(uid)
         before, after = change.before, change.after
-        if before is not None and after is not None and _asks_otherwise(before, after):
+        if before is not None and after is not None and _spec_differs(before, after):
             # Never by us, even if the version is one that we wrote: a schema that changed shows
             # its new defaults in whatever comes next, be it our own status or the same version.
             self._observer.instance_heard(key.kind, "update")
             self._wake(key)
-        elif before is None or after is None or _differ(before, after):
+        elif before is None or after is None or _has_relevant_change(before, after):
             event = "add" if before is None else "delete" if after is None else "update"
             self._observer.instance_heard(key.kind, event)
             self._notify(key, change.object)
 
     def _child_changed(self, change: Change) -> None:
         before, after = change.before, change.after
-        if before is not None and after is not None and _is_same(before, after):
+        if before is not None and after is not None and _is_equal_but_version(before, after):
             return
-        delay = self._note_gone(before) if after is None and before is not None else 0.0
-        found = (self._by_uid.get(instance_of(obj)) for obj in (before, after) if obj is not None)
+        delay = self._record_deleted(before) if after is None and before is not None else 0.0
+        found = (
+            self._by_uid.get(instance_uid_of(obj)) for obj in (before, after) if obj is not None
+        )
         keys = {key for key in found if key is not None}
         self._observer.change_routed(ObjectRef.of(change.object).kind, woke=bool(keys))
         for key in keys:
             self._notify(key, change.object, delay)
 
-    def _note_gone(self, last: KubeObject) -> float:
+    def _record_deleted(self, last: KubeObject) -> float:
         """Remember a child that went slowly; return how long to leave it."""
-        if not is_going(last):
+        if not is_deleting(last):
             return 0.0
         now = asyncio.get_running_loop().time()
         rested = [ref for ref, (until, _) in self._resting.items() if until <= now]
         for ref in rested:
             del self._resting[ref]
-        self._resting[ObjectRef.of(last)] = (now + REST, last)
-        return REST
+        self._resting[ObjectRef.of(last)] = (now + RECREATE_DELAY, last)
+        return RECREATE_DELAY
 
     def _other_changed(self, kind: Kind, change: Change) -> None:
-        keys = self.looking.woken(kind, change.before, change.after)
+        keys = self.looking.watchers_of(kind, change.before, change.after)
         self._observer.change_routed(kind, woke=bool(keys))
         for key in keys:
             self._notify(key, change.object)
 
     def _notify(self, key: ObjectRef, obj: KubeObject, delay: float = 0.0) -> None:
-        if delay or not self.attention.hears(key, obj):
+        if delay or not self.attention.defer_event(key, obj):
             self._wake(key, delay)
 
 
-def _asks_otherwise(before: KubeObject, after: KubeObject) -> bool:
+def _spec_differs(before: KubeObject, after: KubeObject) -> bool:
     return bool(before.get("spec") != after.get("spec"))
 
 
-def _parts_by_kind(serving: Serving) -> dict[Kind, Parts | None]:
+def _read_paths_by_kind(serving: ServedKind) -> dict[Kind, ReadPaths | None]:
     """Return what is read of each kind of child, whichever node it is of."""
-    found: dict[Kind, Parts | None] = {}
+    found: dict[Kind, ReadPaths | None] = {}
     if serving.graph is None:
         return found
-    reads = parts_seen(serving.graph)
+    reads = graph_read_paths(serving.graph)
     for node in serving.nodes():
         if not node.kind.is_external:
             parts = reads.get(node.id, {})
-            found[node.resource] = merged(found.get(node.resource, {}), parts)
+            found[node.resource] = merge_paths(found.get(node.resource, {}), parts)
     return found
 
 
-def kept(obj: KubeObject, parts: Parts | None) -> CachedObject:
+def trim_child(obj: KubeObject, parts: ReadPaths | None) -> CachedObject:
     """Return what is kept of a child: what is read of it, and which of its fields are ours."""
     owned = pack_owned_fields(obj, CHILD_MANAGER)
     obj["metadata"].pop("managedFields", None)
-    return CachedObject(intern_strings(picked(obj, parts)), owned)
+    return CachedObject(intern_strings(pick(obj, parts)), owned)
 
 
-def _kept_instance(obj: KubeObject) -> KubeObject:
+def _trim_instance(obj: KubeObject) -> KubeObject:
     trimmed: KubeObject = intern_strings(DROP_MANAGED_FIELDS(obj))
     return trimmed
 
 
-def _part_of(obj: KubeObject) -> tuple[str, ...]:
+def _applyset_ids(obj: KubeObject) -> tuple[str, ...]:
     id_ = (obj["metadata"].get("labels") or {}).get(APPLYSET_PART_OF)
     return (id_,) if id_ else ()
 
 
-def _differ(before: KubeObject, after: KubeObject) -> bool:
+def _has_relevant_change(before: KubeObject, after: KubeObject) -> bool:
     """Say whether an instance changed in what matters, or is shown by another schema."""
     if before["metadata"]["resourceVersion"] == MIN_VERSION:
         return True
-    return _concerns(before) != _concerns(after)
+    return _relevant_fields(before) != _relevant_fields(after)
 
 
-def _concerns(instance: KubeObject) -> tuple[object, ...]:
+def _relevant_fields(instance: KubeObject) -> tuple[object, ...]:
     """Return what of an instance matters to its children; its status does not."""
     metadata = instance["metadata"]
     keys = ("uid", "generation", "deletionTimestamp", "labels", "annotations", "finalizers")
     return tuple(metadata.get(key) for key in keys)
 
 
-def _is_same(before: KubeObject, after: KubeObject) -> bool:
+def _is_equal_but_version(before: KubeObject, after: KubeObject) -> bool:
     """Say whether nothing changed that anybody looks at."""
     if (
         isinstance(before, CachedObject)
@@ -450,9 +464,9 @@ def _is_same(before: KubeObject, after: KubeObject) -> bool:
         and before.owned != after.owned
     ):
         return False
-    return _unversioned(before) == _unversioned(after)
+    return _without_version(before) == _without_version(after)
 
 
-def _unversioned(obj: KubeObject) -> KubeObject:
+def _without_version(obj: KubeObject) -> KubeObject:
     metadata = {key: v for key, v in obj["metadata"].items() if key != "resourceVersion"}
     return {**obj, "metadata": metadata}

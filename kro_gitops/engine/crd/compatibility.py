@@ -21,7 +21,7 @@ from kube_objects.refs import KubeObject
 
 Schema = Mapping[str, Any]
 
-_SHOWN = 3  # breaking changes a summary spells out
+_MAX_SHOWN = 3  # breaking changes a summary spells out
 
 _LIST_TYPE = "x-kubernetes-list-type"
 _LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
@@ -43,7 +43,7 @@ _CONSTRAINTS = (
 )
 
 # Parts of the CRD that a cluster never lets change.
-_FIXED = (("scope",), ("group",), ("names", "kind"), ("names", "plural"))
+_IMMUTABLE_FIELDS = (("scope",), ("group",), ("names", "kind"), ("names", "plural"))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -81,9 +81,9 @@ def summary(changes: Iterable[Change], *, beyond_kro: bool = False) -> str:
     found = breaking(changes, beyond_kro=beyond_kro)
     if not found:
         return "no breaking changes"
-    parts = [change.description for change in found[:_SHOWN]]
-    if len(found) > _SHOWN:
-        parts.append(f"and {len(found) - _SHOWN} more changes")
+    parts = [change.description for change in found[:_MAX_SHOWN]]
+    if len(found) > _MAX_SHOWN:
+        parts.append(f"and {len(found) - _MAX_SHOWN} more changes")
     return "; ".join(parts)
 
 
@@ -141,7 +141,7 @@ def _printer_columns(version: Schema) -> list[Schema]:
 
 
 def _compare_fixed(old_crd: KubeObject, new_crd: KubeObject, changes: _Changes) -> None:
-    for steps in _FIXED:
+    for steps in _IMMUTABLE_FIELDS:
         before, after = _get(old_crd, "spec", *steps), _get(new_crd, "spec", *steps)
         if before != after:
             name = steps[-1].capitalize()

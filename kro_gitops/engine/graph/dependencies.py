@@ -33,7 +33,7 @@ _NAMESPACE = ("metadata", "namespace")
 
 
 @dataclass(slots=True)
-class Wiring:
+class Dependencies:
     """The edges between nodes and what kind of value each template field is."""
 
     dependencies: dict[str, tuple[Dependency, ...]] = field(default_factory=dict)
@@ -55,18 +55,20 @@ class _Context:
     iterators: tuple[str, ...] = ()
 
 
-def wire(nodes: list[NodeDraft], environment: Environment, *, omit_allowed: bool) -> Wiring:
+def find_dependencies(
+    nodes: list[NodeDraft], environment: Environment, *, omit_allowed: bool
+) -> Dependencies:
     """Inspect every expression, list the dependencies, and put the nodes in order."""
-    wiring = Wiring()
+    wiring = Dependencies()
     known = frozenset({*(node.id for node in nodes), SCHEMA, EACH, RUNTIME})
     for node in nodes:
         context = _Context(node, known, environment, omit_allowed, _PREFIX)
-        _wire_node(context, wiring)
+        _find_node_dependencies(context, wiring)
     _put_in_order(nodes, wiring)
     return wiring
 
 
-def _wire_node(context: _Context, wiring: Wiring) -> None:
+def _find_node_dependencies(context: _Context, wiring: Dependencies) -> None:
     node = context.node
     uses: dict[str, list[Use]] = {}
     in_identity: set[str] = set()
@@ -252,7 +254,7 @@ def _use_spot(node: NodeDraft, name: str) -> Spot:
     return Spot(node.spec.path)
 
 
-def _put_in_order(nodes: list[NodeDraft], wiring: Wiring) -> None:
+def _put_in_order(nodes: list[NodeDraft], wiring: Dependencies) -> None:
     needs = {node.id: [d.id for d in wiring.dependencies[node.id]] for node in nodes}
     by_id = {node.id: node for node in nodes}
     if cycle := dag.find_cycle(needs):

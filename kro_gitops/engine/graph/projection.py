@@ -63,7 +63,7 @@ def project(status: Mapping[str, Any], ids: tuple[str, ...], types: Environment)
     _infer(projection, types)
     if "conditions" in status:
         _read_conditions(status["conditions"], ids, types, projection)
-    projection.problems.extend(_aimless_problems(projection))
+    projection.problems.extend(_constant_problems(projection))
     return projection
 
 
@@ -102,7 +102,7 @@ def _check_field(
         )
 
 
-def _aimless_problems(projection: Projection) -> Iterator[Problem]:
+def _constant_problems(projection: Projection) -> Iterator[Problem]:
     for path, draft in projection.fields:
         if draft.program is None or (draft.references and draft.references.identifiers):
             continue

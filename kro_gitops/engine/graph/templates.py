@@ -59,7 +59,9 @@ class NodeDraft:
         return tuple(dimension.name for dimension in self.spec.for_each)
 
 
-def read_bodies(definition: Definition, schemas: Schemas) -> tuple[list[NodeDraft], list[Problem]]:
+def read_templates(
+    definition: Definition, schemas: Schemas
+) -> tuple[list[NodeDraft], list[Problem]]:
     """Draft every resource, in the order they are written."""
     drafts: list[NodeDraft] = []
     problems: list[Problem] = []

@@ -113,7 +113,7 @@ class Builder:
     def _custom(self, named: Named, path: Path, trail: str) -> Draft:
         found = self.find(named.name)
         if found is not None:
-            return schema_nodes.used(found, path)
+            return schema_nodes.instantiate(found, path)
         self.problems.append(
             Problem(
                 "unknown-type",

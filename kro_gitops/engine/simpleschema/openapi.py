@@ -11,7 +11,7 @@ from typing import Any
 
 from kro_gitops.engine.simpleschema.fields import Builder
 from kro_gitops.engine.simpleschema.schema_nodes import Schema, export
-from kro_gitops.engine.simpleschema.structural import refusals
+from kro_gitops.engine.simpleschema.structural import structural_errors
 from kro_gitops.engine.simpleschema.types import ROOT as TYPES
 from kro_gitops.engine.simpleschema.types import load_types
 from kube_objects.problems import Path, Problem
@@ -36,7 +36,7 @@ def build_schema(spec: Mapping[str, Any], types: Mapping[str, Any]) -> Result:
     custom = load_types(types)
     builder = Builder(find=custom.drafts.get, declared=custom.drafts)
     root = builder.structure(spec, (SPEC,))
-    problems = [*custom.problems, *builder.problems, *refusals(root)]
+    problems = [*custom.problems, *builder.problems, *structural_errors(root)]
     if problems:
         return Result(None, _in_order(problems, {TYPES: types, SPEC: spec}))
     return Result(export(root))

@@ -3,7 +3,7 @@ A schema while it is being made.
 
 A draft is an OpenAPI schema that remembers which marker wrote which keyword, so that what
 an API server would refuse about the result can be shown where somebody wrote it. Drafts of
-custom types are shared between their uses; `used` makes the copy that a use may change,
+custom types are shared between their uses; `instantiate` makes the copy that a use may change,
 and only `export` writes everything out.
 """
 
@@ -135,7 +135,7 @@ def structure(path: Path, properties: Mapping[str, Draft]) -> Draft:
     )
 
 
-def used(draft: Draft, path: Path) -> Draft:
+def instantiate(draft: Draft, path: Path) -> Draft:
     """Copy a custom type for one use; what lies below stays shared."""
     return replace(
         draft,

@@ -10,7 +10,7 @@ uses, or a default that every use replaces, never reaches a server.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kro_gitops.engine.simpleschema.defaults import find_misfit
+from kro_gitops.engine.simpleschema.defaults import find_violation
 from kro_gitops.engine.simpleschema.marker_effects import IMMUTABLE_RULE
 from kro_gitops.engine.simpleschema.schema_nodes import LIST_MAP_KEYS, LIST_TYPE, VALIDATIONS, Draft
 from kube_objects.paths import format_path
@@ -20,7 +20,7 @@ MAX_DEPTH = 128  # levels; ours, far above what people write
 MAX_FIELDS = 75_000  # even the shortest take more than etcd's 1.5 MiB for one object
 
 
-def refusals(root: Draft) -> Iterator[Problem]:
+def structural_errors(root: Draft) -> Iterator[Problem]:
     """Give what would be refused, each once however often its type is used."""
     if root.depth > MAX_DEPTH:
         summary = f"after types are expanded, the schema is deeper than {MAX_DEPTH} levels"
@@ -70,7 +70,7 @@ def _wrong_default(draft: Draft) -> Iterator[Problem]:
     value = draft.keywords.get("default")
     if value is None or "default" in draft.defects:
         return
-    misfit = find_misfit(value, draft)
+    misfit = find_violation(value, draft)
     if misfit is None:
         return
     # Whatever was written later, at the use of a type, is what the author has to look at.

@@ -4,7 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kro_gitops.app.observers import Counting, CountingSources, InstanceLoop, Plurals, resource_text
+from kro_gitops.app.observers import (
+    EngineMetrics,
+    InstanceLoopObserver,
+    ResourceNames,
+    SourceMetrics,
+    resource_text,
+)
 from kro_gitops.control.loop import ReconcileReport
 from kro_gitops.control.outcome import Outcome
 from kro_gitops.engine.controllers.engine import INSTANCES
@@ -35,10 +41,10 @@ def metrics() -> Metrics:
     return Metrics("v0.9.4")
 
 
-def counting(metrics: Metrics, *, conditions: bool = False) -> Counting:
-    plurals = Plurals()
+def counting(metrics: Metrics, *, conditions: bool = False) -> EngineMetrics:
+    plurals = ResourceNames()
     plurals.ask(Engine())
-    return Counting(metrics, plurals, conditions=conditions)
+    return EngineMetrics(metrics, plurals, conditions=conditions)
 
 
 def value(metrics: Metrics, name: str) -> float:
@@ -125,11 +131,13 @@ def test_changes_are_counted_whether_or_not_they_wake_anybody(metrics: Metrics) 
 
 
 def finished(metrics: Metrics, error: Exception | None = None, kind: Kind = KIOSK) -> None:
-    plurals = Plurals()
+    plurals = ResourceNames()
     plurals.ask(Engine())
     key = ObjectRef(kind, "town", "corner")
     outcome = Outcome(is_failure=error is not None)
-    InstanceLoop(metrics, plurals).finished(ReconcileReport(key, None, outcome, error, 0.0, 0.1))
+    InstanceLoopObserver(metrics, plurals).finished(
+        ReconcileReport(key, None, outcome, error, 0.0, 0.1)
+    )
 
 
 def test_passes_are_counted_by_kind(metrics: Metrics) -> None:
@@ -152,7 +160,7 @@ def test_a_kind_that_is_no_longer_served_still_has_a_name(metrics: Metrics) -> N
 
 
 def test_without_an_engine_nothing_is_due() -> None:
-    plurals = Plurals()
+    plurals = ResourceNames()
     assert plurals.depth_of(INSTANCES) == 0
     assert plurals.slashed(CORNER) == "kro.run/v1/kiosk"
     plurals.ask(Engine())
@@ -161,7 +169,7 @@ def test_without_an_engine_nothing_is_due() -> None:
 
 
 def test_the_steps_of_a_source_are_timed_however_they_end(metrics: Metrics) -> None:
-    sources = CountingSources(metrics)
+    sources = SourceMetrics(metrics)
     sources.timed("shop/repo", "fetch", 1.5)
     with pytest.raises(Unavailable), sources.step("shop/repo", "fetch"):
         raise Unavailable("gone", "the remote is gone")

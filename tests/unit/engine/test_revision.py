@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kro_gitops.engine.revision import (
+    expired_numbers,
     needs_revision,
     next_number,
     revision_name,
     revision_object,
     spec_hash,
-    surplus,
 )
 
 DEPLOYMENT: dict[str, Any] = {
@@ -209,7 +209,7 @@ def test_a_revision_is_issued_when_the_spec_changed(latest: str | None, expected
     ],
 )
 def test_the_newest_revisions_are_kept(live: list[int], keep: int, gone: list[int]) -> None:
-    assert surplus(live, keep) == gone
+    assert expired_numbers(live, keep) == gone
 
 
 def test_a_revision_keeps_the_spec_and_goes_with_its_definition() -> None:

@@ -3,13 +3,13 @@ from pathlib import Path, PurePath
 import pytest
 
 from kro_gitops.errors import UserError
-from kro_gitops.settings.homes import at_home
+from kro_gitops.settings.homes import expand_home
 
 HOME = Path("/home/me")
 
 
 def test_a_path_may_begin_at_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(HOME))
-    assert at_home(PurePath("~/data")) == HOME / "data"
+    assert expand_home(PurePath("~/data")) == HOME / "data"
     with pytest.raises(UserError, match="there is no such home"):
-        at_home(PurePath("~nobody-has-it/data"))
+        expand_home(PurePath("~nobody-has-it/data"))

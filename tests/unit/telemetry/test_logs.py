@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.telemetry.logs import LONGEST_FIELD, bound, configure
+from kro_gitops.telemetry.logs import MAX_FIELD_LENGTH, configure, log_fields
 from kube_objects.refs import Kind, ObjectRef
 
 log = logging.getLogger("tests.logs")
@@ -120,9 +120,9 @@ def test_values_become_json(as_json: io.StringIO, value: object, shown: object) 
 def test_long_values_are_cut(as_json: io.StringIO, value: object) -> None:
     log.info("y" * 10_000, extra={"value": value})
     (record,) = written(as_json)
-    assert len(record["value"]) == LONGEST_FIELD
+    assert len(record["value"]) == MAX_FIELD_LENGTH
     assert record["value"].endswith("…")
-    assert len(record["msg"]) == LONGEST_FIELD
+    assert len(record["msg"]) == MAX_FIELD_LENGTH
 
 
 def test_of_a_long_traceback_the_end_is_kept(as_json: io.StringIO) -> None:
@@ -143,9 +143,9 @@ def test_a_field_cannot_pass_for_the_record_itself(as_json: io.StringIO) -> None
 
 
 def test_bound_fields_are_in_every_record_of_the_block(as_json: io.StringIO) -> None:
-    with bound(kind="WebApp", name="front"):
+    with log_fields(kind="WebApp", name="front"):
         log.info("one")
-        with bound(attempt=2):
+        with log_fields(attempt=2):
             logging.getLogger("somebody.else").info("two", extra={"kind": "mine"})
         log.info("three")
     log.info("four")
@@ -157,7 +157,7 @@ def test_bound_fields_are_in_every_record_of_the_block(as_json: io.StringIO) -> 
 
 
 def test_bound_fields_end_with_their_block_also_if_it_fails(as_json: io.StringIO) -> None:
-    with pytest.raises(ValueError, match="x"), bound(name="front"):
+    with pytest.raises(ValueError, match="x"), log_fields(name="front"):
         raise ValueError("x")
     log.info("after")
     assert "name" not in written(as_json)[0]
@@ -165,7 +165,7 @@ def test_bound_fields_end_with_their_block_also_if_it_fails(as_json: io.StringIO
 
 async def test_bound_fields_belong_to_their_task(as_json: io.StringIO) -> None:
     async def reconcile(name: str) -> None:
-        with bound(name=name):
+        with log_fields(name=name):
             await asyncio.sleep(0)
             log.info("from a task")
             await asyncio.to_thread(log.info, "from a thread of it")

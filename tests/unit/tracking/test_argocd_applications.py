@@ -12,7 +12,7 @@ from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method
 from kro_gitops.tracking.argocd_applications import (
     application_conflict,
     argocd_annotations,
-    argocd_marks,
+    argocd_metadata,
 )
 from kro_gitops.tracking.identity import parse_tracking_id
 from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata
@@ -93,7 +93,7 @@ def test_an_installation_id_goes_with_the_id() -> None:
 
 
 def test_where_labels_are_tracked_the_label_is_the_mark() -> None:
-    marks = argocd_marks(
+    marks = argocd_metadata(
         application(), INSTANCE, {}, argocd=ArgoCD(Method.LABEL), argocd_namespace="argocd"
     )
     assert marks.labels == {INSTANCE_LABEL: "web"}
@@ -101,7 +101,7 @@ def test_where_labels_are_tracked_the_label_is_the_mark() -> None:
 
 
 def test_a_crd_is_never_marked() -> None:
-    marks = argocd_marks(application(), CRD, {}, argocd=ArgoCD(), argocd_namespace="argocd")
+    marks = argocd_metadata(application(), CRD, {}, argocd=ArgoCD(), argocd_namespace="argocd")
     assert marks == TrackingMetadata()
 
 

@@ -9,17 +9,22 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.applyset import GroupKind, Inventory, applyset_id
-from kro_gitops.engine.controllers.applier import Applier, Errand
-from kro_gitops.engine.controllers.definitions import DefinitionRules, Definitions, Tools, Wakes
-from kro_gitops.engine.controllers.engine import Engine, EngineRules, Outside
-from kro_gitops.engine.controllers.find_children import Membership
+from kro_gitops.engine.controllers.applier import Applier, WriteContext
+from kro_gitops.engine.controllers.definitions import (
+    DefinitionReconciler,
+    DefinitionSettings,
+    Tools,
+    Wakes,
+)
+from kro_gitops.engine.controllers.engine import Engine, EngineContext, EngineSettings
+from kro_gitops.engine.controllers.find_children import ChildFinder
 from kro_gitops.engine.controllers.observer import Observer
-from kro_gitops.engine.controllers.watches import Watches, kept
+from kro_gitops.engine.controllers.watches import Watches, trim_child
 from kro_gitops.engine.plan.children import Family, Rules
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator
 from kro_gitops.engine.plan.steps import Apply
-from kro_gitops.engine.served_kind import Serving
-from kro_gitops.engine.status import State, judge, project
+from kro_gitops.engine.served_kind import ServedKind
+from kro_gitops.engine.status import State, project, summarize
 from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import EventType, Listing, Selection, WatchEvent
 from kro_gitops.kube.informer import Informer
@@ -99,8 +104,8 @@ def child(
     return found
 
 
-def serving(*resources: Any) -> Serving:
-    return Serving(KIOSK, "kiosks", "kiosk", "u", 1, graph(definition(*resources)))
+def serving(*resources: Any) -> ServedKind:
+    return ServedKind(KIOSK, "kiosks", "kiosk", "u", 1, graph(definition(*resources)))
 
 
 @pytest.fixture
@@ -132,7 +137,7 @@ async def test_an_edit_that_our_write_overtook_still_wakes(watches: Any, woken: 
     woken.clear()
     found.attention.begin(KEY)
     # Somebody edits (101, generation 2); our status write comes next (102) and is answered first.
-    found.saw_instance(KEY, corner(102, generation=2))
+    found.cache_instance(KEY, corner(102, generation=2))
     stream = server.streams[KIOSK]
     stream.put_nowait(WatchEvent(EventType.MODIFIED, corner(101, generation=2)))
     stream.put_nowait(WatchEvent(EventType.MODIFIED, corner(102, generation=2)))
@@ -152,7 +157,7 @@ async def test_new_defaults_wake_though_the_event_was_ours(watches: Any, woken: 
     shown["spec"] = {**shown["spec"], "novelty": "none"}
     server.streams[KIOSK].put_nowait(WatchEvent(EventType.MODIFIED, deepcopy(shown)))
     await asyncio.sleep(0.01)
-    found.saw_instance(KEY, shown)
+    found.cache_instance(KEY, shown)
     assert not found.attention.end(KEY)
     assert woken == [KEY]
 
@@ -168,7 +173,7 @@ async def test_an_answer_after_the_end_does_not_bring_an_object_back(watches: An
     stream.put_nowait(WatchEvent(EventType.ADDED, child("corner", 101)))
     stream.put_nowait(WatchEvent(EventType.DELETED, child("corner", 102)))
     await asyncio.sleep(0.01)
-    found.saw_child(KEY, child("corner", 101))
+    found.cache_child(KEY, child("corner", 101))
     assert found.child(ObjectRef(CONFIG_MAP, "town", "corner")) is None
 
 
@@ -192,8 +197,8 @@ async def test_members_are_only_where_the_inventory_says(watches: Any) -> None:
     }
     await found.serve(serving(resource(), resource("slices", slices)), 1.0)
     inventory = Inventory(frozenset({GroupKind("ConfigMap")}))
-    errand = Errand(KEY, server)
-    membership = Membership(found, UNUSED)
+    errand = WriteContext(KEY, server)
+    membership = ChildFinder(found, UNUSED)
     members, _ = await membership.members(errand, inventory)
     assert [each["metadata"]["name"] for each in members] == ["ours"]
 
@@ -229,7 +234,7 @@ async def test_instances_are_looked_at_when_their_definition_goes(watches: Any) 
     woken: list[ObjectRef] = []
     tools = Tools(server, UNUSED, UNUSED, UNUSED, UNUSED, found, Observer(), None)
     wakes = Wakes(woken.append, lambda name: None)
-    definitions = Definitions(tools, DefinitionRules(sync_limit=1.0), {}, wakes)
+    definitions = DefinitionReconciler(tools, DefinitionSettings(sync_limit=1.0), {}, wakes)
     await definitions.serve_deletions(KIOSK, "kiosks", "kiosk")
     assert woken == [KEY]
 
@@ -254,7 +259,7 @@ async def test_instances_of_a_definition_that_was_going_can_go(monkeypatch: Any)
         "labels": {OWNED: "true", DEFINITION_NAME: "kiosk"},
     }
     server: Any = Server(crd)
-    engine = Engine(Outside(server, UNUSED), EngineRules())
+    engine = Engine(EngineContext(server, UNUSED), EngineSettings())
     going = definition(resource())
     going["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", resourceVersion="1", uid="u")
     engine._definitions.cache.put(going)
@@ -281,10 +286,10 @@ async def test_an_object_that_only_has_the_label_is_not_taken_over(watches: Any)
     server: Any = Server(theirs)
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
-    live = kept({**theirs, "metadata": dict(theirs["metadata"])}, None)
+    live = trim_child({**theirs, "metadata": dict(theirs["metadata"])}, None)
     applier = Applier(found, Observer())
     with pytest.raises(RefusedError):
-        await applier.apply(Errand(KEY, server), applying("shared", live))
+        await applier.apply(WriteContext(KEY, server), applying("shared", live))
     assert ("shared", True) not in server.applied
 
 
@@ -296,9 +301,9 @@ async def test_what_another_instance_made_meanwhile_is_not_taken(watches: Any) -
     other = ObjectRef(KIOSK, "town", "other")
     # Both planned while it was not there; the other one was faster.
     late = applying("shared")
-    await applier.apply(Errand(other, server), applying("shared", key=other))
+    await applier.apply(WriteContext(other, server), applying("shared", key=other))
     with pytest.raises(RefusedError):
-        await applier.apply(Errand(KEY, server), late)
+        await applier.apply(WriteContext(KEY, server), late)
 
 
 async def test_an_object_of_somebody_else_is_not_touched_to_find_that_out(watches: Any) -> None:
@@ -309,7 +314,7 @@ async def test_an_object_of_somebody_else_is_not_touched_to_find_that_out(watche
     await found.serve(serving(resource()), 1.0)
     with pytest.raises(RefusedError):
         await Applier(found, Observer()).apply(
-            Errand(KEY, server),
+            WriteContext(KEY, server),
             applying("shared"),
         )
     assert server.applied == []
@@ -352,7 +357,7 @@ def test_what_was_selected_can_become_ready() -> None:
     )
     seen = config_map("x", ok="yes")
     seen["metadata"].update(namespace="town", labels={"a": "b"})
-    assert judge(SmallCluster(seen).run(made, instance())).state is State.ACTIVE
+    assert summarize(SmallCluster(seen).run(made, instance())).state is State.ACTIVE
 
 
 # an informer that dies unseen

@@ -15,13 +15,13 @@ import pytest
 from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.applyset import GroupKind, Inventory, parent_labels
 from kro_gitops.engine.controllers.applier import Applier
-from kro_gitops.engine.controllers.deletion import Deletions
-from kro_gitops.engine.controllers.find_children import Membership
-from kro_gitops.engine.controllers.instances import Hands, InstanceRules, Instances
+from kro_gitops.engine.controllers.deletion import DeletionReconciler
+from kro_gitops.engine.controllers.find_children import ChildFinder
+from kro_gitops.engine.controllers.instances import Hands, InstanceReconciler, InstanceSettings
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import Family, Rules
-from kro_gitops.engine.served_kind import Serving
+from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.kube.api import EventType, Listing, WatchEvent
 from kro_gitops.metadata import CHILD_MANAGER, FINALIZER, OWNED
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -30,7 +30,7 @@ from tests.builders import config_map, definition, graph, instance, resource
 KIOSK = Kind("kro.run", "v1", "Kiosk")
 CONFIG_MAP = Kind("", "v1", "ConfigMap")
 KEY = ObjectRef(KIOSK, "town", "corner")
-SERVING = Serving(KIOSK, "kiosks", "kiosk", "u", 1, graph(definition(resource())))
+SERVING = ServedKind(KIOSK, "kiosks", "kiosk", "u", 1, graph(definition(resource())))
 GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 UNUSED: Any = None
 
@@ -110,20 +110,20 @@ class Engine:
     """As much of the engine as instances need; whoever is woken is worked on."""
 
     def __init__(self, server: Any) -> None:
-        self.woken: list[ObjectRef] = []
-        self.watches = Watches(server, lambda key, delay=0.0: self.woken.append(key))
-        membership = Membership(self.watches, UNUSED)
+        self.watchers_of: list[ObjectRef] = []
+        self.watches = Watches(server, lambda key, delay=0.0: self.watchers_of.append(key))
+        membership = ChildFinder(self.watches, UNUSED)
         applier = Applier(self.watches, Observer())
-        deletions = Deletions(server, self.watches, membership, applier, UNUSED)
+        deletions = DeletionReconciler(server, self.watches, membership, applier, UNUSED)
         hands = Hands(
             server, self.watches, membership, applier, UNUSED, deletions, UNUSED, Observer()
         )
-        self._instances = Instances(hands, InstanceRules(), {KIOSK: SERVING})
+        self._instances = InstanceReconciler(hands, InstanceSettings(), {KIOSK: SERVING})
 
     async def settle(self) -> None:
         """Work until nobody is woken any more."""
-        while self.woken:
-            keys, self.woken = dict.fromkeys(self.woken), []
+        while self.watchers_of:
+            keys, self.watchers_of = dict.fromkeys(self.watchers_of), []
             for key in keys:
                 await self._instances.reconcile(WorkItem(key, None, 0, 0.0))
                 await asyncio.sleep(0.01)
@@ -147,7 +147,7 @@ async def run() -> AsyncIterator[Run]:
 async def test_children_go_in_reverse_order_wherever_they_are(run: Run) -> None:
     server = Server(corner(), child("base"), child("far", 1, "country"), child("top", 2))
     engine = await run(server)
-    engine.woken.clear()
+    engine.watchers_of.clear()
     await server.take(KEY)
     await engine.settle()
     assert server.deleted == ["top", "far", "base"]
@@ -157,7 +157,7 @@ async def test_children_go_in_reverse_order_wherever_they_are(run: Run) -> None:
 async def test_children_stay_where_somebody_let_the_instance_go(run: Run) -> None:
     server = Server(corner(), child("base"))
     engine = await run(server)
-    engine.woken.clear()
+    engine.watchers_of.clear()
     await server.take(KEY, **GOING)
     await engine.settle()
     assert server.deleted == []
@@ -168,7 +168,7 @@ async def test_children_stay_that_do_not_refer_to_it_any_more(run: Run) -> None:
     orphan["metadata"]["ownerReferences"] = []
     server = Server(corner(), orphan)
     engine = await run(server)
-    engine.woken.clear()
+    engine.watchers_of.clear()
     await server.take(KEY)
     await engine.settle()
     assert server.deleted == []
@@ -178,7 +178,7 @@ async def test_children_stay_that_do_not_refer_to_it_any_more(run: Run) -> None:
 async def test_another_instance_of_that_name_takes_the_children_over(run: Run) -> None:
     server = Server(corner(), child("base"))
     engine = await run(server)
-    engine.woken.clear()
+    engine.watchers_of.clear()
     await server.take(KEY)
     server.objects[KEY] = corner("u-next")  # not seen yet
     await engine.settle()
