@@ -1,8 +1,8 @@
 """
-The program, put together: `Settings` in, a running controller out.
+Runs the controller process: connect, lead, reconcile, stop.
 
 The main thread has the event loop in which everything is reconciled. What must not wait for it has
-threads of its own: probes and metrics (`web.health`), and the lease (`leadership`).
+threads of its own: probes and metrics (`server.probes`), and the lease (`control.leadership`).
 """
 
 import asyncio
@@ -27,6 +27,7 @@ from kro_gitops.app.observers import (
     LoopObserver,
     ResourceNames,
     SourceMetrics,
+    WatchMetrics,
 )
 from kro_gitops.app.wiring import (
     EngineView,
@@ -37,12 +38,12 @@ from kro_gitops.app.wiring import (
     source_rules,
 )
 from kro_gitops.control.leadership import Leadership
+from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.engine import (
     DEFINITIONS,
     INSTANCES,
     REVISIONS,
     Engine,
-    EngineContext,
 )
 from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.engine.crd.update import is_served, is_up_to_date
@@ -119,7 +120,7 @@ class _Controllers:
             self.sources.stop()
 
     def is_idle(self) -> bool:
-        """Say whether nothing is due, and nothing in work."""
+        """Return whether nothing is due, and nothing in work."""
         queues = list(self.engine.queues.values())
         depths = [each.depth for each in queues]
         if self.sources is not None:
@@ -144,8 +145,10 @@ class _Process:
 
     async def run(self) -> int:
         """Connect, be elected, work, stop."""
-        self._handle_signals()
-        beating = asyncio.create_task(self._beat())
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop, number)
+        beating = asyncio.create_task(self._send_heartbeats())
         access = await access_of(self._settings)
         facts = {"version": __version__, "kro_version": self._settings.kro_version}
         log.info("starting", extra={**facts, "server": access.server})
@@ -181,13 +184,43 @@ class _Process:
         if not await self._reach(discovery):
             return 0
         async with self._serve_webhooks(Client(unbound, discovery), discovery):
-            return await self._lead(client, discovery, access, transport)
+            with _storage(self._settings) as storage:
+                system = self._system(client, discovery, storage)
+                if not self._settings.leader_elect:
+                    await self._work(system, client, discovery)
+                    return 0
+                leadership = Leadership(access, self._settings)
+                transport.may_write = leadership.leads
+                leadership.start()
+                try:
+                    if self._settings.enable_controller_warmup:
+                        await system.engine.warm_up()
+                    # Call a replica ready that waits for its turn: it is as ready as it can be.
+                    for name in (OWN_CRDS, ENGINE, SOURCES):
+                        self._health.set_ready(name, True)
+                    log.info("waiting to be elected")
+                    if not await self._or_stopped(leadership.elected()):
+                        return 0
+                    working = self._work(system, client, discovery)
+                    working_task = asyncio.create_task(working)
+                    losing = asyncio.create_task(leadership.lost())
+                    await asyncio.wait((working_task, losing), return_when=asyncio.FIRST_COMPLETED)
+                    if working_task.done():
+                        losing.cancel()
+                        await working_task
+                        return 0
+                    # Another may lead already: what is in work is left as it is.
+                    log.error("the lease is lost: stopping at once")
+                    working_task.cancel()
+                    return 1
+                finally:
+                    await asyncio.to_thread(leadership.stop)
 
     def _is_idle(self) -> bool:
         return self._begun is not None and self._begun.is_idle()
 
     async def _reach(self, discovery: Discovery) -> bool:
-        """Wait for the API server to answer; say whether it did before we were told to stop."""
+        """Wait for the API server to answer; return whether it did before we were told to stop."""
         while not self._stopping.is_set():
             try:
                 await discovery.kinds()
@@ -202,7 +235,7 @@ class _Process:
 
     @asynccontextmanager
     async def _serve_webhooks(self, client: Client, discovery: Discovery) -> AsyncIterator[None]:
-        """Hear forges, whether this replica leads or not."""
+        """Receive webhooks from git servers, whether this replica leads or not."""
         settings = self._settings
         if not settings.sources or settings.webhook_bind_address is None:
             yield
@@ -225,65 +258,14 @@ class _Process:
             await asyncio.to_thread(hooks.stop)
             answering.cancel()
 
-    async def _lead(
-        self, client: Client, discovery: Discovery, access: Access, transport: Transport
-    ) -> int:
-        with _storage(self._settings) as storage:
-            system = self._system(client, discovery, storage)
-            if not self._settings.leader_elect:
-                await self._work(system, client, discovery)
-                return 0
-            return await self._be_elected(system, client, discovery, access, transport)
-
-    async def _be_elected(
-        self,
-        system: _Controllers,
-        client: Client,
-        discovery: Discovery,
-        access: Access,
-        transport: Transport,
-    ) -> int:
-        leadership = Leadership(access, self._settings)
-        transport.may_write = leadership.leads
-        leadership.start()
-        try:
-            if self._settings.enable_controller_warmup:
-                await system.engine.warm_up()
-            self._stand_by()
-            if not await self._or_stopped(leadership.elected()):
-                return 0
-            working = self._work(system, client, discovery)
-            return await self._while_leading(leadership, working)
-        finally:
-            await asyncio.to_thread(leadership.stop)
-
-    async def _while_leading(self, leadership: Leadership, work: Coroutine[Any, Any, None]) -> int:
-        working = asyncio.create_task(work)
-        losing = asyncio.create_task(leadership.lost())
-        await asyncio.wait((working, losing), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            losing.cancel()
-            await working
-            return 0
-        # Another may lead already: what is in work is left as it is.
-        log.error("the lease is lost: stopping at once")
-        working.cancel()
-        return 1
-
-    def _stand_by(self) -> None:
-        """Call a replica ready that waits for its turn: it is as ready as it can be."""
-        for name in (OWN_CRDS, ENGINE, SOURCES):
-            self._health.set_ready(name, True)
-        log.info("waiting to be elected")
-
     async def _work(self, system: _Controllers, client: Client, discovery: Discovery) -> None:
         self._metrics.kro_gitops_leader.set(1)
         for name in (OWN_CRDS, ENGINE, SOURCES):
             self._health.set_ready(name, False)
-        if self._settings.install_crds and not await self._or_stopped(
-            install_crds(client, discovery, self._crds())
-        ):
-            return
+        if self._settings.install_crds:
+            ours = (git_source_crd(), source_inventory_crd()) if self._settings.sources else ()
+            if not await self._or_stopped(install_crds(client, discovery, (*own_crds(), *ours))):
+                return
         self._health.set_ready(OWN_CRDS, True)
         if system.sources is not None and not await self._or_stopped(system.sources.load()):
             return
@@ -312,20 +294,19 @@ class _Process:
     async def _run(self, system: _Controllers) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(system.engine.run())
-            if await self._is_begun(system):
+            # Wait until sources can be worked on.
+            if system.sources is None:
+                is_begun = True
+            elif not await self._or_stopped(system.engine.wait_ready()):
+                is_begun = False
+            else:
+                await self._ensure_named_source(system.sources)
+                is_begun = True
+            if is_begun:
                 self._begun = system
                 self._health.set_ready(SOURCES, True)
                 await system.run_sources(self._stopping)
             system.engine.stop()
-
-    async def _is_begun(self, system: _Controllers) -> bool:
-        """Wait until sources can be worked on; say whether that was before the stop."""
-        if system.sources is None:
-            return True
-        if not await self._or_stopped(system.engine.wait_ready()):
-            return False
-        await self._ensure_named_source(system.sources)
-        return True
 
     async def _ensure_named_source(self, sources: SourceController) -> None:
         """Have the source that the flags name; try until it is there."""
@@ -339,15 +320,12 @@ class _Process:
             else:
                 return
 
-    def _crds(self) -> Sequence[KubeObject]:
-        ours = (git_source_crd(), source_inventory_crd()) if self._settings.sources else ()
-        return (*own_crds(), *ours)
-
     async def _count_objects(self, engine: Engine) -> None:
-        held = self._metrics.kro_gitops_informer_objects
+        plurals = ResourceNames()
+        plurals.set_engine(engine)
+        watches = WatchMetrics(self._metrics, plurals)
         while True:
-            for kind, count in engine.watches.counts().items():
-                held.labels(kind.kind).set(count)
+            watches.update(engine.watches)
             await asyncio.sleep(_OBJECT_COUNT_INTERVAL)
 
     async def _announce(self, engine: Engine) -> None:
@@ -356,7 +334,7 @@ class _Process:
         # What is there now stays: the garbage collector need not look at it again and again.
         gc.collect()
         gc.freeze()
-        log.info("ready", extra={"kinds": len(engine.servings)})
+        log.info("ready", extra={"kinds": len(engine.served_kinds)})
 
     def _system(self, client: Client, discovery: Discovery, storage: Path) -> _Controllers:
         settings = self._settings
@@ -401,23 +379,16 @@ class _Process:
             store,
         )
         engine = Engine(outside, engine_settings(settings))
-        plurals.ask(engine)
-        metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.servings))
-        handlers = metrics.dynamic_controller_handler_count_total.labels("parent")
-        handlers.set_function(lambda: len(engine.servings))
+        plurals.set_engine(engine)
+        metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.served_kinds))
         metrics.dynamic_controller_watch_count.set_function(engine.watches.count)
         metrics.graph_revision_registry_entries.labels("active").set_function(engine.active_graphs)
         return engine
 
-    async def _beat(self) -> None:
+    async def _send_heartbeats(self) -> None:
         while True:
             self._health.heartbeat(MAIN_LOOP, time.monotonic())
             await asyncio.sleep(_HEARTBEAT_INTERVAL)
-
-    def _handle_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop, number)
 
     def _stop(self, number: int) -> None:
         if self._stopping.is_set():
@@ -426,7 +397,7 @@ class _Process:
         self._stopping.set()
 
     async def _or_stopped(self, waited_for: Coroutine[Any, Any, object]) -> bool:
-        """Wait for something, or for the stop; say whether it was the something."""
+        """Wait for a coroutine or for the stop signal; return whether the coroutine finished."""
         waiting = asyncio.create_task(waited_for)
         stopping = asyncio.create_task(self._stopping.wait())
         await asyncio.wait((waiting, stopping), return_when=asyncio.FIRST_COMPLETED)

@@ -10,9 +10,9 @@ from kro_gitops.cli.messages import Style, counted, failure_text, say, wrong_usa
 from kro_gitops.errors import UserError
 from kro_gitops.local import snapshots
 from kro_gitops.local.api_process import default_folder
+from kro_gitops.local.files import expand_home
 from kro_gitops.local.snapshots import STORE_FILE, Store
 from kro_gitops.settings.flags import PREFIX
-from kro_gitops.settings.homes import expand_home
 
 # What may be wrong with a store, and what to do about it.
 _HINTS = {

@@ -39,7 +39,7 @@ class _ClusterLease:
         return await self._client.find(self._ref)
 
     async def update(self, lease: KubeObject) -> KubeObject:
-        """Write the Lease; one that somebody else changed meanwhile is refused."""
+        """Write the Lease; one that another client changed meanwhile is refused."""
         version = lease["metadata"].get("resourceVersion")
         if version is None:
             return await self._client.create(lease)
@@ -74,7 +74,7 @@ class Leadership:
         self._thread.start()
 
     def stop(self) -> None:
-        """Give the lease back and end the thread."""
+        """Release the lease and end the thread."""
         self._is_stopped = True
         if self._elector is not None:
             self._elector.stop()
@@ -90,7 +90,7 @@ class Leadership:
             raise Unavailable("no-campaign", "cannot campaign for the lease: see the log above")
 
     def leads(self) -> bool:
-        """Say whether the lease is ours now, by a clock that goes on while a process sleeps."""
+        """Return whether the lease is ours now, by a clock that goes on while a process sleeps."""
         return self._elector is not None and time.monotonic() < self._elector.leads_until
 
     async def lost(self) -> None:

@@ -71,7 +71,7 @@ class Inventory:
         return Inventory(self.group_kinds | other.group_kinds, self.namespaces | other.namespaces)
 
     def __le__(self, other: "Inventory") -> bool:
-        """Say whether another inventory covers this one."""
+        """Return whether another inventory covers this one."""
         return self.group_kinds <= other.group_kinds and self.namespaces <= other.namespaces
 
     @property
@@ -120,7 +120,7 @@ def member_labels(parent: ObjectRef) -> dict[str, str]:
 
 
 def has_inventory(parent: KubeObject) -> bool:
-    """Say whether an instance carries anything of an apply set."""
+    """Return whether an instance carries anything of an apply set."""
     keys = {APPLYSET_TOOLING, APPLYSET_GROUP_KINDS, APPLYSET_NAMESPACES, INVENTORY_HASH}
     return APPLYSET_ID in _texts(parent, "labels") or bool(
         keys & set(_texts(parent, "annotations"))

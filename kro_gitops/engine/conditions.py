@@ -119,23 +119,24 @@ def _ready(
         root = builtins.root
         return Condition(READY, root.status, root.reason, root.message)
     by_type = {each.type: each for each in authored}
-    judged = [_effective_status(by_type.get(each.type), each) for each in counted]
+    judged: list[Condition] = []
+    for expected in counted:
+        found = by_type.get(expected.type)
+        if found is None:
+            text = f"condition {quote(expected.type)} is not reported yet"
+            judged.append(Condition(READY, UNKNOWN, "ConditionMissing", text))
+        else:
+            status = found.status
+            if expected.is_bad:
+                status = {TRUE: FALSE, FALSE: TRUE}.get(status, UNKNOWN)
+            reason = found.reason or expected.type
+            text = f"{expected.type}: {found.message or reason}"
+            judged.append(Condition(READY, status, reason, text))
     for status in (FALSE, UNKNOWN):
         for each in judged:
             if each.status == status:
                 return each
     return Condition(READY, TRUE, READY, "")
-
-
-def _effective_status(found: Condition | None, counted: ReadyCondition) -> Condition:
-    if found is None:
-        text = f"condition {quote(counted.type)} is not reported yet"
-        return Condition(READY, UNKNOWN, "ConditionMissing", text)
-    status = found.status
-    if counted.is_bad:
-        status = {TRUE: FALSE, FALSE: TRUE}.get(status, UNKNOWN)
-    reason = found.reason or counted.type
-    return Condition(READY, status, reason, f"{counted.type}: {found.message or reason}")
 
 
 def _values(expression: Expression, value: Any) -> list[Value]:

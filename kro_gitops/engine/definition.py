@@ -44,7 +44,7 @@ class DefinitionSchema:
 
     @property
     def is_namespaced(self) -> bool:
-        """Say whether instances live in namespaces."""
+        """Return whether instances live in namespaces."""
         return self.scope != CLUSTER
 
 
@@ -86,7 +86,7 @@ class ResourceSpec:
 
     @property
     def has_selector(self) -> bool:
-        """Say whether this refers to many objects by labels."""
+        """Return whether this refers to many objects by labels."""
         metadata = (self.external or {}).get("metadata")
         return isinstance(metadata, dict) and metadata.get("selector") is not None
 
@@ -109,7 +109,7 @@ class Parsed:
 
 
 def is_definition(obj: KubeObject) -> bool:
-    """Say whether an object is a ResourceGraphDefinition of the version we speak."""
+    """Return whether an object is a ResourceGraphDefinition of the version we speak."""
     return (
         obj.get("apiVersion") == DEFINITION_KIND.api_version
         and obj.get("kind") == DEFINITION_KIND.kind
@@ -119,11 +119,26 @@ def is_definition(obj: KubeObject) -> bool:
 def parse(obj: KubeObject) -> Parsed:
     """Read a ResourceGraphDefinition object."""
     spec = _as_mapping(obj.get("spec"))
-    resources = tuple(_resources(_items(spec.get("resources"))))
+    resources: list[ResourceSpec] = []
+    for index, item in enumerate(_items(spec.get("resources"))):
+        if not isinstance(item, dict):
+            continue
+        template, external = item.get("template"), item.get("externalRef")
+        resources.append(
+            ResourceSpec(
+                index=index,
+                id=_text(item.get("id")),
+                template=template if isinstance(template, dict) else None,
+                external=external if isinstance(external, dict) else None,
+                ready_when=_texts(item.get("readyWhen")),
+                include_when=_texts(item.get("includeWhen")),
+                for_each=tuple(_dimensions(index, _items(item.get("forEach")))),
+            )
+        )
     definition = Definition(
         name=_text(_as_mapping(obj.get("metadata")).get("name")),
         schema=_schema(_as_mapping(spec.get("schema"))),
-        resources=resources,
+        resources=tuple(resources),
     )
     return Parsed(definition, tuple(_shape_problems(obj, definition)))
 
@@ -136,7 +151,23 @@ def _shape_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem
             Spot(("spec",) if "spec" in obj else ()),
         )
         return
-    payloads = list(_payload_problems(obj, definition))
+    payloads: list[Problem] = []
+    schema = _as_mapping(_as_mapping(obj.get("spec")).get("schema"))
+    for name, prefix in _PAYLOADS.items():
+        value = schema.get(name)
+        if value is not None and not isinstance(value, dict):
+            text = (
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+                f"{_json_type(value)} into Go value of type map[string]interface {{}}"
+            )
+            payloads.append(
+                Problem(
+                    "wrong-type",
+                    f"spec.schema.{name} must be an object, not a {_json_type(value)}",
+                    Spot(("spec", "schema", name)),
+                    prefix.format(name=definition.name) + text,
+                )
+            )
     yield from payloads
     explained = {problem.spot.path for problem in payloads}
     if len(definition.schema.kind) <= 63:
@@ -156,23 +187,6 @@ _PAYLOADS = {
     "failed to unmarshal predefined types: ",
     "status": "failed to unmarshal status schema: ",
 }
-
-
-def _payload_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem]:
-    schema = _as_mapping(_as_mapping(obj.get("spec")).get("schema"))
-    for name, prefix in _PAYLOADS.items():
-        value = schema.get(name)
-        if value is not None and not isinstance(value, dict):
-            text = (
-                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
-                f"{_json_type(value)} into Go value of type map[string]interface {{}}"
-            )
-            yield Problem(
-                "wrong-type",
-                f"spec.schema.{name} must be an object, not a {_json_type(value)}",
-                Spot(("spec", "schema", name)),
-                prefix.format(name=definition.name) + text,
-            )
 
 
 def _json_type(value: Any) -> str:
@@ -217,22 +231,6 @@ def _schema(raw: Mapping[str, Any]) -> DefinitionSchema:
         labels=_as_mapping(metadata.get("labels")),
         annotations=_as_mapping(metadata.get("annotations")),
     )
-
-
-def _resources(raw: list[Any]) -> Iterator[ResourceSpec]:
-    for index, item in enumerate(raw):
-        if not isinstance(item, dict):
-            continue
-        template, external = item.get("template"), item.get("externalRef")
-        yield ResourceSpec(
-            index=index,
-            id=_text(item.get("id")),
-            template=template if isinstance(template, dict) else None,
-            external=external if isinstance(external, dict) else None,
-            ready_when=_texts(item.get("readyWhen")),
-            include_when=_texts(item.get("includeWhen")),
-            for_each=tuple(_dimensions(index, _items(item.get("forEach")))),
-        )
 
 
 def _dimensions(index: int, raw: list[Any]) -> Iterator[Dimension]:

@@ -23,12 +23,12 @@ from kube_objects.refs import KubeObject, ObjectRef
 
 
 def is_deleting(obj: KubeObject) -> bool:
-    """Say whether somebody deleted an object that is still there."""
+    """Return whether somebody deleted an object that is still there."""
     return obj["metadata"].get("deletionTimestamp") is not None
 
 
 def has_finalizer(obj: KubeObject) -> bool:
-    """Say whether an object waits for us before it goes."""
+    """Return whether an object waits for us before it goes."""
     return FINALIZER in (obj["metadata"].get("finalizers") or ())
 
 
@@ -73,7 +73,7 @@ def managed_metadata(
 
 
 def is_managed(instance: KubeObject, wanted: KubeObject) -> bool:
-    """Say whether an instance carries all that it must."""
+    """Return whether an instance carries all that it must."""
     live, ours = instance["metadata"], wanted["metadata"]
     return has_finalizer(instance) and all(
         _includes(live.get(section) or {}, ours[section]) for section in ("labels", "annotations")

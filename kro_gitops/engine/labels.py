@@ -34,7 +34,7 @@ class Position:
 
 
 def is_label_value(text: str) -> bool:
-    """Say whether a label may hold a text as it is."""
+    """Return whether a label may hold a text as it is."""
     return len(text) <= _MAX_VALUE and _VALUE.fullmatch(text) is not None
 
 
@@ -113,7 +113,7 @@ def apply_order(annotations: Mapping[str, str]) -> int:
 
 
 def is_kro_owned(labels: Mapping[str, str]) -> bool:
-    """Say whether kro, or we, made an object; the first label decides if it is there."""
+    """Return whether kro, or we, made an object; the first label decides if it is there."""
     if metadata.OWNED in labels:
         return labels[metadata.OWNED] == "true"
     return labels.get(metadata.MANAGED_BY) == "kro"

@@ -1,5 +1,5 @@
 """
-Instances that went without our leave, and what is left to find their children by.
+Instances that went without our finalizer, and what is left to find their children by.
 
 Our finalizer holds an instance until its children are gone, with one exception: a deletion that
 began before the finalizer was there may take the instance away at once, though the API server
@@ -18,7 +18,7 @@ from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 def was_deleted_without_cleanup(last: KubeObject) -> bool:
     """
-    Say whether an instance that is gone went without our leave, by its last state.
+    Return whether an instance that is gone went without our finalizer, by its last state.
 
     Otherwise it is marked as going first, and so it is in the state that its last finalizer ends.
     """
@@ -46,7 +46,19 @@ def parents_of(kind: Kind, children: Iterable[KubeObject]) -> dict[ObjectRef, Ku
         parents = (_parent_of(child, kind, uid) for child in family)
         ref = next((each for each in parents if each is not None), None)
         if ref is not None:
-            found[ref] = _minimal_instance(ref, uid, Inventory.of(map(ObjectRef.of, family), ref))
+            inventory = Inventory.of(map(ObjectRef.of, family), ref)
+            metadata = {
+                "name": ref.name,
+                "uid": uid,
+                "labels": parent_labels(ref),
+                "annotations": inventory.annotations(ref, ""),
+                **({"namespace": ref.namespace} if ref.namespace else {}),
+            }
+            found[ref] = {
+                "apiVersion": ref.kind.api_version,
+                "kind": ref.kind.kind,
+                "metadata": metadata,
+            }
     return found
 
 
@@ -57,14 +69,3 @@ def _parent_of(child: KubeObject, kind: Kind, uid: str) -> ObjectRef | None:
             namespace = (metadata.get("labels") or {}).get(INSTANCE_NAMESPACE, "")
             return ObjectRef(kind, namespace, each["name"])
     return None
-
-
-def _minimal_instance(ref: ObjectRef, uid: str, inventory: Inventory) -> KubeObject:
-    metadata = {
-        "name": ref.name,
-        "uid": uid,
-        "labels": parent_labels(ref),
-        "annotations": inventory.annotations(ref, ""),
-        **({"namespace": ref.namespace} if ref.namespace else {}),
-    }
-    return {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": metadata}

@@ -38,7 +38,7 @@ class ServedKind:
             yield from self.graph.nodes.values()
 
     def is_same_work(self, other: "ServedKind | None") -> bool:
-        """Say whether instances would be treated alike."""
+        """Return whether instances would be treated alike."""
         return (
             other is not None
             and self.graph is other.graph

@@ -9,7 +9,7 @@ What an instance looks at may change from pass to pass. New requests count at on
 that happens during a pass is missed; old ones are dropped when the pass is over.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -37,7 +37,7 @@ class SelectorWatch:
     selector: Selector
 
     def matches(self, obj: KubeObject) -> bool:
-        """Say whether an object is among them."""
+        """Return whether an object is among them."""
         metadata = obj["metadata"]
         if self.namespace and metadata.get("namespace", "") != self.namespace:
             return False
@@ -59,6 +59,15 @@ class WatchSet(Generic[K]):
         """Return how many look at anything."""
         return len(self._requests)
 
+    def __iter__(self) -> Iterator[K]:
+        """Yield every key that watches anything."""
+        return iter(self._requests)
+
+    def requests(self) -> Iterator[WatchRequest]:
+        """Yield every request once for each key that made it."""
+        for requests in self._requests.values():
+            yield from requests
+
     def look(self, key: K, request: WatchRequest) -> None:
         """Let somebody look at something, from now on."""
         self._requests.setdefault(key, set()).add(request)
@@ -72,7 +81,14 @@ class WatchSet(Generic[K]):
         """Drop what somebody no longer looks at."""
         wanted = set(requests)
         for request in self._requests.get(key, set()) - wanted:
-            self._drop(key, request)
+            match request:
+                case ObjectWatch():
+                    _leave(self._ones, request, key)
+                case SelectorWatch():
+                    group = self._many[request.kind]
+                    _leave(group, request, key)
+                    if not group:
+                        del self._many[request.kind]
         if wanted:
             self._requests[key] = wanted & self._requests.get(key, set())
         else:
@@ -98,16 +114,6 @@ class WatchSet(Generic[K]):
                     if request.matches(obj):
                         found |= keys
         return found
-
-    def _drop(self, key: K, request: WatchRequest) -> None:
-        match request:
-            case ObjectWatch():
-                _leave(self._ones, request, key)
-            case SelectorWatch():
-                group = self._many[request.kind]
-                _leave(group, request, key)
-                if not group:
-                    del self._many[request.kind]
 
 
 R = TypeVar("R", ObjectWatch, SelectorWatch)

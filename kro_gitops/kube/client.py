@@ -37,13 +37,13 @@ PAGE_SIZE = 500  # objects asked for at once
 
 
 class Mapper(Protocol):
-    """Whoever knows how kinds are served."""
+    """Maps kinds to resources."""
 
     async def resource_of(self, kind: Kind) -> Resource:
         """Return how a kind is served, or raise `NotServed`."""
 
     def forget(self, kind: Kind) -> None:
-        """Do not believe any longer what is known about a kind."""
+        """Drop what is cached about a kind."""
 
 
 class Client:

@@ -90,7 +90,30 @@ def run_embedded_api(
 ) -> Iterator["EmbeddedApi"]:
     """Have an embedded API for a while; something else can be done while it starts."""
     with _folder(wanted) as folder:
-        api = EmbeddedApi(_start(wanted, folder))
+        # `-P`: what is in the folder we were started in is no module of ours.
+        words = [sys.executable, "-P", "-m", "kube_sandbox", str(folder.absolute())]
+        # In one word each: what begins with a dash is a value all the same.
+        words += ["--guarded", f"--host={wanted.host}", f"--port={wanted.port}"]
+        words += [] if wanted.folder is not None else ["--ephemeral"]
+        workloads = wanted.workloads
+        if workloads is None:
+            words.append("--no-workloads")
+        else:
+            outcomes = (f"{image}={outcome}" for image, outcome in workloads.outcomes.items())
+            words += ["--step", str(workloads.step), *(f"--outcome={each}" for each in outcomes)]
+        words += (
+            ["--snapshot", str(wanted.snapshot.absolute())] if wanted.snapshot is not None else []
+        )
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            text=True,
+            errors="replace",
+        )
+        api = EmbeddedApi(process)
         try:
             meanwhile()
             api.wait()
@@ -106,32 +129,6 @@ def _folder(wanted: EmbeddedApiOptions) -> Iterator[Path]:
         return
     with own_folder("kro-gitops-embedded-") as made:
         yield made
-
-
-def _start(wanted: EmbeddedApiOptions, folder: Path) -> subprocess.Popen[str]:
-    # `-P`: what lies in the folder we were started in is no module of ours.
-    words = [sys.executable, "-P", "-m", "kube_sandbox", str(folder.absolute())]
-    # In one word each: what begins with a dash is a value all the same.
-    words += ["--guarded", f"--host={wanted.host}", f"--port={wanted.port}"]
-    words += [] if wanted.folder is not None else ["--ephemeral"]
-    words += _workload_arguments(wanted.workloads)
-    words += ["--snapshot", str(wanted.snapshot.absolute())] if wanted.snapshot is not None else []
-    return subprocess.Popen(
-        words,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        text=True,
-        errors="replace",
-    )
-
-
-def _workload_arguments(workloads: Workloads | None) -> list[str]:
-    if workloads is None:
-        return ["--no-workloads"]
-    outcomes = (f"{image}={outcome}" for image, outcome in workloads.outcomes.items())
-    return ["--step", str(workloads.step), *(f"--outcome={each}" for each in outcomes)]
 
 
 class EmbeddedApi:
@@ -189,7 +186,7 @@ class EmbeddedApi:
                 stream.close()
 
     def _failure(self, what: str) -> KroGitopsError:
-        """Say why it does not serve, in its own last words."""
+        """Return why it does not serve, in its own last words."""
         if self._process.poll() is not None:
             for reader in self._readers:
                 reader.join(_SHUTDOWN_TIMEOUT)  # what it said last is on its way

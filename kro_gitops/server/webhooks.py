@@ -21,9 +21,9 @@ from aiohttp import web
 
 from kro_gitops.server.thread import SHUTDOWN_TIMEOUT, ServerThread, listen
 from kro_gitops.settings.address import Address
-from kro_gitops.source.receivers import Receiver, Receivers
-from kro_gitops.source.webhook import LARGEST_BODY, Heard, hear
-from kro_gitops.source.webhooks.pacing import Admission, Outcome
+from kro_gitops.source.receivers import Receivers
+from kro_gitops.source.webhook import LARGEST_BODY, hear
+from kro_gitops.source.webhooks.pacing import Outcome
 from kube_objects.errors import RefusedError
 from kube_objects.refs import ObjectRef
 
@@ -150,7 +150,7 @@ class WebhookServer:
 
     async def _answer(self, request: web.BaseRequest) -> web.Response:
         try:
-            reply = await self._judge(request)
+            reply = await self._process(request)
         except _Rejection as refusal:
             reply = refusal.reply
         except Exception as error:
@@ -159,9 +159,13 @@ class WebhookServer:
             reply = _FAILED
         if self._observe is not None:
             self._observe(reply.forge, reply.outcome)
-        return _response(reply)
+        key = "result" if reply.code < 400 else "error"
+        answer = {key: reply.outcome, "message": reply.text}
+        response = web.json_response(answer, status=reply.code, headers=reply.headers)
+        response.force_close()  # one request a connection: its deadline is the request's
+        return response
 
-    async def _judge(self, request: web.BaseRequest) -> _Reply:
+    async def _process(self, request: web.BaseRequest) -> _Reply:
         if request.method != "POST":
             return _NOT_POST
         receiver = self._receivers.find(request.rel_url.raw_path)
@@ -171,29 +175,20 @@ class WebhookServer:
         try:
             heard = hear(request.headers, body, receiver.token, receiver.forge, time.time())
         except RefusedError as error:
-            return _refused(receiver, error)
-        return self._obey(receiver, heard)
-
-    async def _body(self, request: web.BaseRequest) -> bytes:
-        """Read a body, within all limits; what headers say of its length is only a hint."""
-        if (request.content_length or 0) > LARGEST_BODY:
-            raise _Rejection(_TOO_LARGE)
-        if self._bodies >= self._limits.bodies:
-            raise _Rejection(_BUSY)
-        self._bodies += 1
-        try:
-            async with asyncio.timeout(self._limits.body_seconds):
-                return await _read(request)
-        except TimeoutError:
-            raise _Rejection(_TOO_SLOW) from None
-        except (web.RequestPayloadError, ConnectionError):  # wrong chunks, or hung up
-            raise _Rejection(_BROKEN) from None
-        finally:
-            self._bodies -= 1
-
-    def _obey(self, receiver: Receiver, heard: Heard) -> _Reply:
+            log.info("webhook refused", extra={"source": receiver.key, "code": error.code})
+            headers = {"WWW-Authenticate": 'Basic realm="webhook"'}
+            code = _CODES[error.code]
+            text = f"{error.message}; {error.hint}"
+            return _Reply(code, text, error.code, headers=headers if code == 401 else {})
         admission = self._receivers.admit(receiver, heard, time.monotonic())
-        _log_delivery(receiver, heard, admission)
+        fields = {
+            "source": receiver.key,
+            "forge": heard.forge.value,
+            "event": heard.event,
+            "delivery": heard.delivery,
+            "outcome": admission.outcome.value,
+        }
+        log.info("webhook heard", extra=fields)
         if admission.outcome is Outcome.POKED and admission.wait > 0:
             loop = asyncio.get_running_loop()
             loop.call_later(admission.wait, self._notify_later, receiver.key)
@@ -204,6 +199,28 @@ class WebhookServer:
         headers = again if admission.outcome is Outcome.LIMITED else {}
         return _Reply(code, text, admission.outcome.value, heard.forge.value, headers)
 
+    async def _body(self, request: web.BaseRequest) -> bytes:
+        """Read a body, within all limits; what headers say of its length is only a hint."""
+        if (request.content_length or 0) > LARGEST_BODY:
+            raise _Rejection(_TOO_LARGE)
+        if self._bodies >= self._limits.bodies:
+            raise _Rejection(_BUSY)
+        self._bodies += 1
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                body = bytearray()
+                async for chunk in request.content.iter_any():
+                    body += chunk
+                    if len(body) > LARGEST_BODY:
+                        raise _Rejection(_TOO_LARGE)
+                return bytes(body)
+        except TimeoutError:
+            raise _Rejection(_TOO_SLOW) from None
+        except (web.RequestPayloadError, ConnectionError):  # wrong chunks, or hung up
+            raise _Rejection(_BROKEN) from None
+        finally:
+            self._bodies -= 1
+
     def _notify_later(self, key: ObjectRef) -> None:
         try:
             self._poke(key)
@@ -212,7 +229,7 @@ class WebhookServer:
 
 
 class _ConnectionLimiter(web.Server):
-    """Lets in so many connections, each for so long; aiohttp alone waits for ever for headers."""
+    """Lets in so many connections, each for so long; aiohttp alone waits forever for headers."""
 
     def __init__(
         self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], limits: Limits
@@ -220,7 +237,7 @@ class _ConnectionLimiter(web.Server):
         super().__init__(
             handler,
             access_log=None,
-            logger=_null_logger(),
+            logger=logging.Logger("webhooks", logging.CRITICAL + 1),
             auto_decompress=False,  # signed as it was sent, and small as it was sent
             lingering_time=_LINGER_SECONDS,
         )
@@ -243,44 +260,3 @@ class _ConnectionLimiter(web.Server):
         deadline = self._deadlines.pop(handler, None)
         if deadline is not None:
             deadline.cancel()
-
-
-def _null_logger() -> logging.Logger:
-    """Return a logger that writes nothing: aiohttp's messages quote what strangers sent."""
-    return logging.Logger("webhooks", logging.CRITICAL + 1)
-
-
-async def _read(request: web.BaseRequest) -> bytes:
-    body = bytearray()
-    async for chunk in request.content.iter_any():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            raise _Rejection(_TOO_LARGE)
-    return bytes(body)
-
-
-def _refused(receiver: Receiver, error: RefusedError) -> _Reply:
-    log.info("webhook refused", extra={"source": receiver.key, "code": error.code})
-    headers = {"WWW-Authenticate": 'Basic realm="webhook"'}
-    code = _CODES[error.code]
-    text = f"{error.message}; {error.hint}"
-    return _Reply(code, text, error.code, headers=headers if code == 401 else {})
-
-
-def _log_delivery(receiver: Receiver, heard: Heard, admission: Admission) -> None:
-    fields = {
-        "source": receiver.key,
-        "forge": heard.forge.value,
-        "event": heard.event,
-        "delivery": heard.delivery,
-        "outcome": admission.outcome.value,
-    }
-    log.info("webhook heard", extra=fields)
-
-
-def _response(reply: _Reply) -> web.Response:
-    key = "result" if reply.code < 400 else "error"
-    answer = {key: reply.outcome, "message": reply.text}
-    response = web.json_response(answer, status=reply.code, headers=reply.headers)
-    response.force_close()  # one request a connection: its deadline is the request's
-    return response

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kro_gitops.settings.gates import OMIT_GATE
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method, Mode
 from kro_gitops.settings.values import (
     ADDRESS,
@@ -41,6 +40,7 @@ from kro_gitops.settings.values import (
 )
 
 PREFIX = "KRO_GITOPS_"
+OMIT_GATE = "CELOmitFunction"
 
 
 class Gate(StrEnum):

@@ -142,7 +142,7 @@ class Settings:
 
     @property
     def is_embedded(self) -> bool:
-        """Say whether no cluster was named, so that it is to be the embedded one."""
+        """Return whether no cluster was named, so that it is to be the embedded one."""
         return not (self.kubeconfig or self.context or self.in_cluster)
 
 
@@ -164,8 +164,26 @@ class _Given:
 
 def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> Settings:
     """Read settings from flags (without dashes, and under their first name) and variables."""
-    given = {option.flag: _find(option, flags, environment) for option in OPTIONS}
-    values, problems = _read(given)
+    given: dict[str, _Given] = {}
+    for option in OPTIONS:
+        if option.flag in flags:
+            given[option.flag] = _Given(flags[option.flag], option.flags[0])
+        else:
+            # An empty variable is how manifests and shells say that there is none.
+            name = next((each for each in option.variables if environment.get(each)), None)
+            given[option.flag] = _Given(environment[name], name) if name else _Given(option.default)
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for option in OPTIONS:
+        text, place = given[option.flag].text, given[option.flag].place
+        try:
+            value = option.values.parse(text)
+        except ValueError:
+            shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+            problems.append(f"{place}: {shown!r} is not {option.values.allowed}")
+            continue
+        if option.field:
+            values[option.field] = value
     if not problems:  # values that could not be read cannot be compared
         problems += chain(
             _cluster_problems(given, values),
@@ -186,31 +204,8 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
     return Settings(**values, ignored=ignored)
 
 
-def _find(option: Option, flags: Mapping[str, str], environment: Mapping[str, str]) -> _Given:
-    if option.flag in flags:
-        return _Given(flags[option.flag], option.flags[0])
-    # An empty variable is how manifests and shells say that there is none.
-    name = next((each for each in option.variables if environment.get(each)), None)
-    return _Given(environment[name], name) if name else _Given(option.default)
-
-
-def _read(given: Mapping[str, _Given]) -> tuple[dict[str, Any], list[str]]:
-    values, problems = {}, []
-    for option in OPTIONS:
-        text, place = given[option.flag].text, given[option.flag].place
-        try:
-            value = option.values.parse(text)
-        except ValueError:
-            shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
-            problems.append(f"{place}: {shown!r} is not {option.values.allowed}")
-            continue
-        if option.field:
-            values[option.field] = value
-    return values, problems
-
-
 def _cluster_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
-    """Say what is wrong with the way to a cluster: there must not be two."""
+    """Return what is wrong with the way to a cluster: there must not be two."""
     named = _named_clusters(given, values)
     if values["in_cluster"] and len(named) > 1:
         names = " and ".join(named)
@@ -226,7 +221,7 @@ def _named_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> l
 def _embedded_problems(
     given: Mapping[str, _Given], values: Mapping[str, Any], environment: Mapping[str, str]
 ) -> Iterator[str]:
-    """Say what is wrong with the embedded API, or with having it at all."""
+    """Return what is wrong with the embedded API, or with having it at all."""
     named = _named_clusters(given, values)
     # A variable may be set for good, for the times without a cluster.
     about = [f"--{flag}" for flag in _EMBEDDED_FLAGS if given[flag].place == f"--{flag}"]
@@ -254,7 +249,7 @@ def _embedded_problems(
 
 
 def _once_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
-    """Say what is wrong with when to end."""
+    """Return what is wrong with when to end."""
     if given["timeout"].place == "--timeout" and not values["once"]:
         yield "--timeout needs --once"
     if values["once"] and values["leader_elect"]:
@@ -263,7 +258,7 @@ def _once_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> It
 
 
 def _repository_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
-    """Say what is wrong with the repository that was named."""
+    """Return what is wrong with the repository that was named."""
     about = ("branch", "tag", "semver", "commit", "path", "repo-secret")
     alone = [given[flag].place for flag in about if given[flag].place and not values["repo"]]
     if alone:

@@ -1,16 +1,8 @@
 """
-How log records are written: as JSON for machines, or as lines for people.
+Formats log records: JSON for machines, one line per record for a terminal.
 
-A message is constant; what varies are fields, given as `extra` or bound for all that happens in a
-block:
-
-    with bound(kind="WebApp", namespace="shop", name="front"):
-        await reconcile()
-
-Bound fields belong to the task: they reach every record within, from libraries, too, and no other
-task's. Nothing here costs anything for a record that is not written.
-
-Whole objects are never written: an object becomes its kind and name, and long texts are cut.
+A message is constant; what varies is given as fields in `extra`. Whole objects are never written:
+an object becomes its kind and name, and long texts are cut.
 """
 
 import json
@@ -18,11 +10,9 @@ import logging
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextvars import ContextVar, Token
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO
 
 import orjson
 
@@ -36,31 +26,6 @@ _RESERVED = ("time", "level", "logger", "msg")
 _PLAIN_VALUE = re.compile(r"[^\s\"'=\\]+")
 _COLOURS = {"DEBUG": "2", "WARNING": "33", "ERROR": "31", "CRITICAL": "31"}
 _DIM = "2"
-_NO_FIELDS: Mapping[str, object] = {}
-
-_bound: ContextVar[Mapping[str, object]] = ContextVar("fields of a log record", default=_NO_FIELDS)
-
-
-class log_fields:  # noqa: N801 - used as a function: `with bound(name="front"):`
-    """Give every record of a block these fields, besides those of the blocks around it."""
-
-    __slots__ = ("_fields", "_token")
-
-    def __init__(self, **fields: object) -> None:
-        self._fields = fields
-        self._token: Token[Mapping[str, object]] | None = None
-
-    def __enter__(self) -> None:
-        self._token = _bound.set({**_bound.get(), **self._fields})
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._token is not None, "a block is left after it was entered"
-        _bound.reset(self._token)
 
 
 def configure(form: str, level: str, stream: TextIO) -> logging.Handler:
@@ -74,7 +39,12 @@ def configure(form: str, level: str, stream: TextIO) -> logging.Handler:
     for former in [each for each in root.handlers if isinstance(each, _Handler)]:
         root.removeHandler(former)
     handler = _Handler(stream)
-    handler.setFormatter(_formatter(form, stream))
+    is_terminal = stream.isatty()
+    if form == "json" or (form == "auto" and not is_terminal):
+        formatter: logging.Formatter = JsonFormatter()
+    else:
+        formatter = ConsoleFormatter(coloured=is_terminal and "NO_COLOR" not in os.environ)
+    handler.setFormatter(formatter)
     root.addHandler(handler)
     root.setLevel(level.upper())
     logging.captureWarnings(capture=True)
@@ -83,13 +53,6 @@ def configure(form: str, level: str, stream: TextIO) -> logging.Handler:
 
 class _Handler(logging.StreamHandler[TextIO]):
     """Ours, to be told from those of others."""
-
-
-def _formatter(form: str, stream: TextIO) -> logging.Formatter:
-    is_terminal = stream.isatty()
-    if form == "json" or (form == "auto" and not is_terminal):
-        return JsonFormatter()
-    return ConsoleFormatter(coloured=is_terminal and "NO_COLOR" not in os.environ)
 
 
 class JsonFormatter(logging.Formatter):
@@ -135,10 +98,8 @@ class ConsoleFormatter(logging.Formatter):
 
 
 def _fields(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
-    """Give the fields of a record: bound ones, then its own, which win, then its error."""
+    """Yield the fields of a record, then its error."""
     own = {key: value for key, value in vars(record).items() if key not in _RECORD_ATTRIBUTES}
-    bound_here = _bound.get()
-    yield from ((key, value) for key, value in bound_here.items() if key not in own)
     yield from own.items()
     error = record.exc_info[1] if record.exc_info else None
     if error is not None and "error" not in own:
@@ -164,19 +125,15 @@ def _plain(value: object) -> object:
         case dict() if {"kind", "metadata"} <= value.keys():
             return _cut(str(ObjectRef.of(value)))
         case dict() | list() | tuple():
-            return _bounded(value)
+            made: object
+            if isinstance(value, dict):
+                made = {str(key): _plain(each) for key, each in value.items()}
+            else:
+                made = [_plain(each) for each in value]
+            text = _dumps(made)
+            return made if len(text) <= MAX_FIELD_LENGTH else _cut(text)
         case _:
             return _cut(str(value))
-
-
-def _bounded(value: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> object:
-    made: object
-    if isinstance(value, dict):
-        made = {str(key): _plain(each) for key, each in value.items()}
-    else:
-        made = [_plain(each) for each in value]
-    text = _dumps(made)
-    return made if len(text) <= MAX_FIELD_LENGTH else _cut(text)
 
 
 def _dumps(value: object) -> str:

@@ -112,7 +112,7 @@ _ERRORS = ("ERROR", "FAILED")
 
 
 def health(obj: KubeObject) -> HealthStatus:
-    """Say how an instance or a definition is."""
+    """Return how an instance or a definition is."""
     facts = _Facts(obj)
     kind = ObjectRef.of(obj).kind
     is_definition = (kind.group, kind.kind) == (KRO_GROUP, _DEFINITION)

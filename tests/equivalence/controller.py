@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from kro_gitops.app.process import install_crds
+from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.definitions import DefinitionSettings
-from kro_gitops.engine.controllers.engine import Engine, EngineContext, EngineSettings
+from kro_gitops.engine.controllers.engine import Engine, EngineSettings
 from kro_gitops.engine.controllers.instances import InstanceSettings
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.crd.own import own_crds

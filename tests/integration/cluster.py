@@ -17,7 +17,8 @@ from urllib.parse import urlencode
 import orjson
 
 from kro_gitops.app.process import install_crds
-from kro_gitops.engine.controllers.engine import Engine, EngineContext, EngineSettings
+from kro_gitops.engine.controllers.context import EngineContext
+from kro_gitops.engine.controllers.engine import Engine, EngineSettings
 from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.errors import ClusterUnavailable, KroGitopsError
 from kro_gitops.kube.client import Client

@@ -15,7 +15,7 @@ from kro_gitops.local.api_process import (
     default_folder,
     run_embedded_api,
 )
-from kro_gitops.settings.homes import expand_home
+from kro_gitops.local.files import expand_home
 from kro_gitops.settings.settings import Settings
 
 

@@ -1,5 +1,5 @@
 """
-The CRD of a definition: created, changed, waited for, deleted.
+Creates, updates and deletes the CRDs of definitions.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class CrdWrite(StrEnum):
 
 
 class CrdPublisher:
-    """Sees to it that the API server serves what definitions define."""
+    """Creates, updates and deletes the CRDs of definitions."""
 
     def __init__(
         self, cluster: Cluster, discovery: Discovery, crds: Informer, version: str
@@ -52,21 +52,42 @@ class CrdPublisher:
         self._written: dict[str, CrdWrite] = {}  # what we did to CRDs, until somebody asks
 
     async def publish(self, wanted: KubeObject, definition: KubeObject) -> KubeObject:
-        """Have a CRD served as it is wanted; return it as it is."""
+        """Create or update a CRD and wait until it is served; return it."""
         about = definition["metadata"]
         wanted = with_ownership(wanted, about["name"], about["uid"], self._version)
         name = wanted["metadata"]["name"]
         settled = self._settled.get(name)
         if settled is not None and settled[0] == wanted and settled[1] == self._stamp(name):
             return settled[2]
-        crd = await self._ensure(wanted, definition)
-        crd = await self._wait_served(crd)
+        ensure_ref = ObjectRef.of(wanted)
+        live = await _with_kro_message("check for existing CRD", self._cluster.find(ensure_ref))
+        if live is None:
+            self._written[ensure_ref.name] = CrdWrite.CREATED
+            crd = await _with_kro_message("create CRD", self._cluster.create(wanted))
+        else:
+            if is_deleting(live):
+                raise NotYet("crd-deleting", f"CRD {ensure_ref.name} is being deleted")
+            patch = changes_needed(live, wanted, definition)
+            if patch is None:
+                crd = live
+            else:
+                self._written[ensure_ref.name] = CrdWrite.CHANGED
+                crd = await _with_kro_message(
+                    "patch CRD", self._cluster.patch(ensure_ref, MergePatch(patch))
+                )
+        ref = ObjectRef.of(crd)
+        until = asyncio.get_running_loop().time() + _TIMEOUT
+        while not is_served(crd):
+            if asyncio.get_running_loop().time() > until:
+                raise NotYet("not-established", f"CRD {ref.name}: {why_not_served(crd)}")
+            await asyncio.sleep(_POLL_INTERVAL)
+            crd = await self._cluster.get(ref)
         self._discovery.learn(crd)
         self._settled[name] = (wanted, _crd_version(crd), crd)
         return crd
 
     async def delete_crd(self, name: str, definition: str) -> bool:
-        """Delete a definition's CRD; say whether there was one."""
+        """Delete a definition's CRD; return whether there was one."""
         ref = ObjectRef(CRD_KIND, "", name)
         self._settled.pop(name, None)
         live = await self._cluster.find(ref)
@@ -84,37 +105,13 @@ class CrdPublisher:
         return self._written.pop(name, CrdWrite.NOTHING)
 
     def owns(self, name: str, definition: str) -> bool:
-        """Say whether a CRD is there and is a definition's."""
+        """Return whether a CRD is there and is a definition's."""
         about = self._crds.cache.find("", name)
         return about is not None and owner_of(about) == label_value(definition)
 
     def _stamp(self, name: str) -> str:
         about = self._crds.cache.find("", name)
         return _crd_version(about) if about is not None else ""
-
-    async def _ensure(self, wanted: KubeObject, definition: KubeObject) -> KubeObject:
-        ref = ObjectRef.of(wanted)
-        live = await _with_kro_message("check for existing CRD", self._cluster.find(ref))
-        if live is None:
-            self._written[ref.name] = CrdWrite.CREATED
-            return await _with_kro_message("create CRD", self._cluster.create(wanted))
-        if is_deleting(live):
-            raise NotYet("crd-deleting", f"CRD {ref.name} is being deleted")
-        patch = changes_needed(live, wanted, definition)
-        if patch is None:
-            return live
-        self._written[ref.name] = CrdWrite.CHANGED
-        return await _with_kro_message("patch CRD", self._cluster.patch(ref, MergePatch(patch)))
-
-    async def _wait_served(self, crd: KubeObject) -> KubeObject:
-        ref = ObjectRef.of(crd)
-        until = asyncio.get_running_loop().time() + _TIMEOUT
-        while not is_served(crd):
-            if asyncio.get_running_loop().time() > until:
-                raise NotYet("not-established", f"CRD {ref.name}: {why_not_served(crd)}")
-            await asyncio.sleep(_POLL_INTERVAL)
-            crd = await self._cluster.get(ref)
-        return crd
 
 
 def _crd_version(crd: KubeObject) -> str:
@@ -128,7 +125,7 @@ _T = TypeVar("_T")
 
 
 async def _with_kro_message(what: str, request: Awaitable[_T]) -> _T:
-    """Say in kro's words what could not be done."""
+    """Return in kro's words what could not be done."""
     try:
         return await request
     except Unavailable as error:

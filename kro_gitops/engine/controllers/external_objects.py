@@ -21,7 +21,7 @@ _CACHE_SIZE = 20_000  # objects kept at most; one that is missing is read again
 
 
 class ExternalReader:
-    """Objects that instances refer to, as each identity may see them."""
+    """Reads objects that instances refer to, with the rights of each identity."""
 
     def __init__(self, cluster: Cluster, watches: Watches) -> None:
         self._cluster = cluster
@@ -51,30 +51,25 @@ class ExternalReader:
         informer = self._informer(step.kind)
         wanted = {ObjectRef.of(obj): obj for obj in informer.cache if request.matches(obj)}
         stale = [ref for ref, about in wanted.items() if self._held(identity, ref, about) is None]
-        await self._refresh(step, identity, stale)
-        found = (self._read.get((identity, ref)) for ref in sorted(wanted))
-        return [each for each in found if each is not None]
-
-    async def _refresh(
-        self, step: Select, identity: Identity | None, stale: list[ObjectRef]
-    ) -> None:
         cluster = self._cluster.acting_as(identity)
         if len(stale) > _MAX_SINGLE_READS:
             selection = Selection(step.kind, step.namespace, labels=str(step.selector))
             listing = await cluster.list(selection, DROP_MANAGED_FIELDS)
             for obj in listing.items:
                 self._hold(identity, obj)
-            return
-        for ref in stale:
-            found = await cluster.find(ref)
-            if found is None:
-                self._read.pop((identity, ref), None)
-            else:
-                self._hold(identity, found)
+        else:
+            for ref in stale:
+                refreshed = await cluster.find(ref)
+                if refreshed is None:
+                    self._read.pop((identity, ref), None)
+                else:
+                    self._hold(identity, refreshed)
+        found = (self._read.get((identity, ref)) for ref in sorted(wanted))
+        return [each for each in found if each is not None]
 
     def _look(self, key: ObjectRef, request: WatchRequest) -> None:
         # Before anything is read: what happens meanwhile must not be missed.
-        self._watches.looking.look(key, request)
+        self._watches.watch_set.look(key, request)
 
     def _informer(self, kind: Kind) -> Informer:
         informer = self._watches.other(kind)

@@ -1,5 +1,5 @@
 """
-Informers that run, for as long as somebody needs them.
+An informer and its asyncio task, shared by the served kinds that need it.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import Forbidden
 from kube_objects.refs import Kind
 
-_POLL_INTERVAL = 0.25  # seconds between two looks at an informer that has trouble
+_POLL_INTERVAL = 0.25  # seconds between two checks of an informer that cannot list
 
 
 @dataclass(slots=True)
@@ -22,26 +22,28 @@ class InformerTask:
     task: asyncio.Task[None]
     users: set[Kind] = field(default_factory=set)
     parts: ReadPaths | None = None
+    is_sync_reported: bool = False
 
     def stop(self) -> None:
-        """Stop it."""
+        """Cancel the task."""
         self.task.cancel()
 
     def replace(self, informer: Informer) -> None:
-        """Begin anew, with another informer."""
+        """Stop this informer and start another one."""
         self.task.cancel()
         self.informer = informer
+        self.is_sync_reported = False
         self.task = _task(informer)
 
     def renew(self) -> None:
-        """List anew at once, and again when the watch that follows has ended."""
+        """List again at once, and again when the watch that follows has ended."""
         self.task.cancel()
         self.informer.reset_version()
         self.informer.relist_after_watch()
         self.task = _task(self.informer)
 
     def retry_now(self) -> None:
-        """Try at once, instead of after the pause that follows a failure."""
+        """Retry at once instead of after the backoff."""
         if self.informer.problem is not None:
             self.task.cancel()
             self.task = _task(self.informer)
@@ -64,7 +66,7 @@ class InformerTask:
 
 
 def start_informer(informer: Informer) -> InformerTask:
-    """Let an informer run."""
+    """Start an informer."""
     return InformerTask(informer, _task(informer))
 
 

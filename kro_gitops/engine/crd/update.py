@@ -43,11 +43,18 @@ def changes_needed(
         )
     if is_up_to_date(live, wanted):
         return None
-    return _patch(wanted)
+    spec = wanted["spec"]
+    names = {"shortNames": None, "categories": None, **spec["names"]}
+    metadata = {
+        section: wanted["metadata"][section]
+        for section in ("labels", "annotations")
+        if wanted["metadata"].get(section)
+    }
+    return {"metadata": metadata, "spec": {**spec, "names": names}}
 
 
 def is_served(crd: KubeObject) -> bool:
-    """Say whether the API server takes objects of the kind."""
+    """Return whether the API server takes objects of the kind."""
     return _condition(crd, "Established") == "True"
 
 
@@ -59,7 +66,7 @@ def served_kind_name(crd: KubeObject) -> str:
 
 
 def why_not_served(crd: KubeObject) -> str:
-    """Say what the API server has against a CRD, if it says so."""
+    """Return what the API server has against a CRD, if it says so."""
     for each in (crd.get("status") or {}).get("conditions") or ():
         if each.get("type") == "NamesAccepted" and each.get("status") == "False":
             return str(each.get("message") or each.get("reason") or "its names are not accepted")
@@ -90,7 +97,7 @@ def _reject_foreign(live: KubeObject, definition: str) -> None:
 
 
 def is_up_to_date(live: KubeObject, wanted: KubeObject) -> bool:
-    """Say whether a CRD is served as it should be."""
+    """Return whether a CRD is served as it should be."""
     ours = _without_empty(wanted["spec"])
     theirs = _without_empty({key: live["spec"].get(key) for key in wanted["spec"]})
     return ours == theirs and all(
@@ -115,17 +122,6 @@ def _without_empty(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_empty(each) for each in value]
     return value
-
-
-def _patch(wanted: KubeObject) -> KubeObject:
-    spec = wanted["spec"]
-    names = {"shortNames": None, "categories": None, **spec["names"]}
-    metadata = {
-        section: wanted["metadata"][section]
-        for section in ("labels", "annotations")
-        if wanted["metadata"].get(section)
-    }
-    return {"metadata": metadata, "spec": {**spec, "names": names}}
 
 
 def _condition(crd: KubeObject, type_: str) -> str:

@@ -6,7 +6,7 @@ Unlike kro the build goes on after a fault: what a broken part would have declar
 dyn from there on, so each mistake is reported once, where it was made.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -80,9 +80,21 @@ def try_build(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) ->
     projection = project(definition.schema.status, ids, environment)
     problems += projection.problems
     crd = _crd(definition, spec_schema, projection)
-    problems += _name_problems(crd, definition)
+    # Find a kind whose plural, made as kro makes it, no API server would take.
+    if crd is not None and is_kind_name(definition.schema.kind):
+        plural = crd["spec"]["names"]["plural"]
+        if not is_dns_label(plural):
+            problems.append(
+                Problem(
+                    "unusable-plural",
+                    f"the plural of '{definition.schema.kind}' would be '{plural}', "
+                    "which the API server rejects",
+                    Spot(("spec", "schema", "kind")),
+                    hint="choose another kind; a prefix is enough",
+                )
+            )
     if problems or instance_schema is None or crd is None:
-        return Built(None, _deduplicate(problems), crd)
+        return Built(None, tuple(dict.fromkeys(problems)), crd)
     draft = _Draft(definition, nodes, wiring, projection, environment)
     return Built(_finish(draft, crd, instance_schema), (), crd)
 
@@ -141,21 +153,6 @@ def _crd(
     return build_crd(inputs, spec_schema, projection.schema)
 
 
-def _name_problems(crd: KubeObject | None, definition: Definition) -> Iterator[Problem]:
-    """Find a kind whose plural, made as kro makes it, no API server would take."""
-    if crd is None or not is_kind_name(definition.schema.kind):
-        return
-    plural = crd["spec"]["names"]["plural"]
-    if not is_dns_label(plural):
-        yield Problem(
-            "unusable-plural",
-            f"the plural of '{definition.schema.kind}' would be '{plural}', "
-            "which the API server rejects",
-            Spot(("spec", "schema", "kind")),
-            hint="choose another kind; a prefix is enough",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class _Draft:
     """Everything a finished graph is made from."""
@@ -180,7 +177,6 @@ def _finish(draft: _Draft, crd: KubeObject, instance_schema: dict[str, Any]) -> 
         instance_schema=instance_schema,
         environment=draft.environment,
         status=tuple(StatusField(path, item.finish()) for path, item in projection.fields),
-        status_template=projection.template,
         conditions=tuple(item.finish() for item in projection.conditions),
         read=read_paths_of(chain.from_iterable(draft.wiring.dependencies.values())),
         judged=parts_judged(nodes.values()),
@@ -220,7 +216,3 @@ def _places(paths: Iterable[Path]) -> Places:
         for step in path:
             below = below.setdefault(step, {})
     return root
-
-
-def _deduplicate(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    return tuple(dict.fromkeys(problems))

@@ -72,7 +72,7 @@ def merge_paths(one: ReadPaths | None, other: ReadPaths | None) -> ReadPaths | N
 
 
 def covers(one: ReadPaths | None, other: ReadPaths | None) -> bool:
-    """Say whether one holds all that the other reads."""
+    """Return whether one holds all that the other reads."""
     if one is None:
         return True
     if other is None:

@@ -52,7 +52,17 @@ def _violations(value: Any, draft: Draft, path: Path) -> Iterator[Violation]:
         case str():
             yield from _text(value, draft, path)
         case list():
-            yield from _list(value, draft, path)
+            fewest, most = draft.keywords.get("minItems"), draft.keywords.get("maxItems")
+            if fewest is not None and len(value) < fewest:
+                reason = f"has fewer than {fewest} items"
+                yield _violation("out-of-bounds", "minItems", value, path, reason)
+            if most is not None and len(value) > most:
+                yield _violation(
+                    "out-of-bounds", "maxItems", value, path, f"has more than {most} items"
+                )
+            if draft.items is not None:
+                for index, item in enumerate(value):
+                    yield from _violations(item, draft.items, (*path, index))
         case dict():
             yield from _object(value, draft, path)
         case _:
@@ -96,18 +106,6 @@ def _text(value: str, draft: Draft, path: Path) -> Iterator[Violation]:
         yield _violation("pattern-mismatch", "pattern", value, path, reason)
 
 
-def _list(value: list[Any], draft: Draft, path: Path) -> Iterator[Violation]:
-    fewest, most = draft.keywords.get("minItems"), draft.keywords.get("maxItems")
-    if fewest is not None and len(value) < fewest:
-        reason = f"has fewer than {fewest} items"
-        yield _violation("out-of-bounds", "minItems", value, path, reason)
-    if most is not None and len(value) > most:
-        yield _violation("out-of-bounds", "maxItems", value, path, f"has more than {most} items")
-    if draft.items is not None:
-        for index, item in enumerate(value):
-            yield from _violations(item, draft.items, (*path, index))
-
-
 def _object(value: dict[str, Any], draft: Draft, path: Path) -> Iterator[Violation]:
     for name in draft.keywords.get("required", ()):
         if name not in value:
@@ -130,24 +128,20 @@ def _has_type(value: Any, openapi_type: str) -> bool:
         case "boolean":
             return isinstance(value, bool)
         case "integer":
-            return _is_integer(value)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                return False
+            if isinstance(value, int) and -_INT64 <= value < _INT64:
+                return True
+            # Anything else is a float there, and whole if it is so within a billionth.
+            number = float(value)
+            whole = abs(number - round(number)) <= 1e-9 * max(1.0, abs(number))
+            return whole and abs(number) <= _SAFE_FLOAT
         case "number":
             return isinstance(value, int | float) and not isinstance(value, bool)
         case "array":
             return isinstance(value, list)
         case _:
             return isinstance(value, dict)
-
-
-def _is_integer(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    if isinstance(value, int) and -_INT64 <= value < _INT64:
-        return True
-    # Anything else is a float there, and whole if it is so within a billionth.
-    number = float(value)
-    whole = abs(number - round(number)) <= 1e-9 * max(1.0, abs(number))
-    return whole and abs(number) <= _SAFE_FLOAT
 
 
 def _violation(code: str, keyword: str, value: Any, path: Path, reason: str) -> Violation:

@@ -90,7 +90,10 @@ def parse_float(text: str) -> float:
     if _DECIMAL.fullmatch(text):
         value = float(text)
     elif _HEX.fullmatch(text):
-        value = _from_hex(text)
+        try:
+            value = float.fromhex(text.replace("_", ""))
+        except OverflowError:
+            value = math.inf
     else:
         raise _invalid("ParseFloat", text)
     if math.isinf(value):
@@ -113,7 +116,16 @@ def compile_pattern(pattern: str) -> Any | None:
         mistake = str(error.args[0], "utf-8", "replace")
     if mistake.startswith(_TOO_LARGE):
         return None
-    raise LiteralError(_pattern_error(mistake, pattern))
+    what, _, where = mistake.partition(": ")
+    if what == "trailing \\":
+        what = "trailing backslash at end of expression"
+    elif where.startswith("(?<"):
+        # A look-behind is a misspelt group name to Go, which shows it up to its end.
+        rest = pattern[pattern.find(where) :]
+        what, where = "invalid named capture", rest[: rest.find(">") + 1] or rest
+    if _UNKNOWN not in pattern:
+        where = where.replace(_UNKNOWN, _ANY_BYTE)
+    raise LiteralError(f"error parsing regexp: {_PATTERN_ERRORS.get(what, what)}: `{where}`")
 
 
 def type_name(value: object) -> str:
@@ -135,29 +147,9 @@ def type_name(value: object) -> str:
             return "string" if isinstance(value, str) else type(value).__name__
 
 
-def _from_hex(text: str) -> float:
-    try:
-        return float.fromhex(text.replace("_", ""))
-    except OverflowError:
-        return math.inf
-
-
 def _invalid(function: str, text: str) -> LiteralError:
     return LiteralError(f"strconv.{function}: parsing {quote(text)}: invalid syntax")
 
 
 def _out_of_range(function: str, text: str) -> LiteralError:
     return LiteralError(f"strconv.{function}: parsing {quote(text)}: value out of range")
-
-
-def _pattern_error(mistake: str, pattern: str) -> str:
-    what, _, where = mistake.partition(": ")
-    if what == "trailing \\":
-        what = "trailing backslash at end of expression"
-    elif where.startswith("(?<"):
-        # A look-behind is a misspelt group name to Go, which shows it up to its end.
-        rest = pattern[pattern.find(where) :]
-        what, where = "invalid named capture", rest[: rest.find(">") + 1] or rest
-    if _UNKNOWN not in pattern:
-        where = where.replace(_UNKNOWN, _ANY_BYTE)
-    return f"error parsing regexp: {_PATTERN_ERRORS.get(what, what)}: `{where}`"

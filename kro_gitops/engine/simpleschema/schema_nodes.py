@@ -1,5 +1,5 @@
 """
-A schema while it is being made.
+A schema while it is being created.
 
 A draft is an OpenAPI schema that remembers which marker wrote which keyword, so that what
 an API server would refuse about the result can be shown where somebody wrote it. Drafts of
@@ -75,7 +75,7 @@ class Draft:
 
     @property
     def has_default(self) -> bool:
-        """Say whether a default is written, even a wrong one."""
+        """Return whether a default is written, even a wrong one."""
         return "default" in self.keywords
 
     def set(self, keyword: str, value: Any, spot: Spot, defect: Problem | None = None) -> None:

@@ -63,7 +63,7 @@ def test_what_is_dangerous_is_off_unless_it_is_asked_for() -> None:
     rules = engine_settings(settings())
     assert not rules.definitions.deletes_crds
     assert not rules.options.omit
-    assert not rules.tells_all_conditions
+    assert not rules.instances.reports_all_conditions
     asked = engine_settings(
         settings(allow_crd_deletion="true", feature_gates="CELOmitFunction=true")
     )

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from kro_gitops.engine.revision import (
     expired_numbers,
-    needs_revision,
     next_number,
     revision_name,
     revision_object,
@@ -188,13 +187,6 @@ def test_names_are_kros(definition: str, number: int, name: str) -> None:
 )
 def test_numbers_are_never_used_twice(last_issued: int, live: list[int], number: int) -> None:
     assert next_number(last_issued, live) == number
-
-
-@pytest.mark.parametrize(
-    ("latest", "expected"), [(None, True), ("b", True), ("a", False)], ids=["none", "new", "same"]
-)
-def test_a_revision_is_issued_when_the_spec_changed(latest: str | None, expected: bool) -> None:
-    assert needs_revision("a", latest) is expected
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,8 @@ import pytest
 
 from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.applyset import GroupKind, Inventory, parent_labels
-from kro_gitops.engine.controllers.applier import Applier
-from kro_gitops.engine.controllers.deletion import DeletionReconciler
-from kro_gitops.engine.controllers.find_children import ChildFinder
-from kro_gitops.engine.controllers.instances import Hands, InstanceReconciler, InstanceSettings
-from kro_gitops.engine.controllers.observer import Observer
+from kro_gitops.engine.controllers.context import EngineContext
+from kro_gitops.engine.controllers.instances import InstanceReconciler, InstanceSettings
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import Family, Rules
 from kro_gitops.engine.served_kind import ServedKind
@@ -110,20 +107,17 @@ class Engine:
     """As much of the engine as instances need; whoever is woken is worked on."""
 
     def __init__(self, server: Any) -> None:
-        self.watchers_of: list[ObjectRef] = []
-        self.watches = Watches(server, lambda key, delay=0.0: self.watchers_of.append(key))
-        membership = ChildFinder(self.watches, UNUSED)
-        applier = Applier(self.watches, Observer())
-        deletions = DeletionReconciler(server, self.watches, membership, applier, UNUSED)
-        hands = Hands(
-            server, self.watches, membership, applier, UNUSED, deletions, UNUSED, Observer()
+        self.woken: list[ObjectRef] = []
+        self.watches = Watches(server, lambda key, delay=0.0: self.woken.append(key))
+        self.watches.served_kinds[KIOSK] = SERVING
+        self._instances = InstanceReconciler(
+            EngineContext(server, UNUSED), InstanceSettings(), self.watches
         )
-        self._instances = InstanceReconciler(hands, InstanceSettings(), {KIOSK: SERVING})
 
     async def settle(self) -> None:
         """Work until nobody is woken any more."""
-        while self.watchers_of:
-            keys, self.watchers_of = dict.fromkeys(self.watchers_of), []
+        while self.woken:
+            keys, self.woken = dict.fromkeys(self.woken), []
             for key in keys:
                 await self._instances.reconcile(WorkItem(key, None, 0, 0.0))
                 await asyncio.sleep(0.01)
@@ -147,7 +141,7 @@ async def run() -> AsyncIterator[Run]:
 async def test_children_go_in_reverse_order_wherever_they_are(run: Run) -> None:
     server = Server(corner(), child("base"), child("far", 1, "country"), child("top", 2))
     engine = await run(server)
-    engine.watchers_of.clear()
+    engine.woken.clear()
     await server.take(KEY)
     await engine.settle()
     assert server.deleted == ["top", "far", "base"]
@@ -157,7 +151,7 @@ async def test_children_go_in_reverse_order_wherever_they_are(run: Run) -> None:
 async def test_children_stay_where_somebody_let_the_instance_go(run: Run) -> None:
     server = Server(corner(), child("base"))
     engine = await run(server)
-    engine.watchers_of.clear()
+    engine.woken.clear()
     await server.take(KEY, **GOING)
     await engine.settle()
     assert server.deleted == []
@@ -168,7 +162,7 @@ async def test_children_stay_that_do_not_refer_to_it_any_more(run: Run) -> None:
     orphan["metadata"]["ownerReferences"] = []
     server = Server(corner(), orphan)
     engine = await run(server)
-    engine.watchers_of.clear()
+    engine.woken.clear()
     await server.take(KEY)
     await engine.settle()
     assert server.deleted == []
@@ -178,7 +172,7 @@ async def test_children_stay_that_do_not_refer_to_it_any_more(run: Run) -> None:
 async def test_another_instance_of_that_name_takes_the_children_over(run: Run) -> None:
     server = Server(corner(), child("base"))
     engine = await run(server)
-    engine.watchers_of.clear()
+    engine.woken.clear()
     await server.take(KEY)
     server.objects[KEY] = corner("u-next")  # not seen yet
     await engine.settle()
