@@ -17,7 +17,7 @@ from benchmarks.report import Report, middle
 from benchmarks.spawned import usage_of
 from benchmarks.timing import seconds_of
 from benchmarks.workload import definition, instance
-from kro_gitops.local.api_process import Wanted, serving
+from kro_gitops.local.api_process import EmbeddedApiOptions, run_embedded_api
 
 _DEFINITIONS, _INSTANCES = 50, 1000
 _WRONG_EVERY = 50
@@ -111,7 +111,7 @@ def _measure_start(report: Report, command: str) -> None:
 
 def _measure_cluster_verbs(report: Report, command: str) -> None:
     """Print the CPU time of verbs on the embedded API, with the examples in it."""
-    with serving(Wanted(None), lambda: None) as api:
+    with run_embedded_api(EmbeddedApiOptions(None), lambda: None) as api:
         access = ("--kubeconfig", str(api.kubeconfig))
         repository = ("--repo", str(ROOT), "--path", "examples/repo,examples/demo")
         done = usage_of([command, "run", "--once", *repository, *access])

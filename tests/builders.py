@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kro_gitops.engine.graph.build import Built, attempt
+from kro_gitops.engine.graph.build import Built, try_build
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.options import DEFAULTS, Options
 from kube_objects.builtins.catalog import catalog
@@ -41,7 +41,7 @@ def instance(spec: dict[str, Any] | None = None, **metadata: Any) -> dict[str, A
 
 
 def built(obj: dict[str, Any], options: Options = DEFAULTS) -> Built:
-    return attempt(obj, catalog, options)
+    return try_build(obj, catalog, options)
 
 
 def graph(obj: dict[str, Any], options: Options = DEFAULTS) -> Graph:

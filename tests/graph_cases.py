@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kro_gitops.engine.graph.build import Built, attempt
+from kro_gitops.engine.graph.build import Built, try_build
 from kro_gitops.engine.options import Options
 from kube_objects.builtins.catalog import catalog
 from kube_objects.crds import kinds_of_crd
@@ -29,7 +29,7 @@ class Case:
 
     def attempt(self) -> Built:
         kinds = SchemaSet(kind for crd in self.crds for kind in kinds_of_crd(crd))
-        return attempt(self.definition, LayeredSchemas(kinds, catalog), Options(omit=self.omit))
+        return try_build(self.definition, LayeredSchemas(kinds, catalog), Options(omit=self.omit))
 
 
 def _lines(name: str) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from kro_gitops.engine.plan.evaluation import Bounds
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.knowledge import LiveKnowledge
 from kro_gitops.engine.plan.steps import Apply, Read, Select, Step
-from kro_gitops.engine.watchset import Many
+from kro_gitops.engine.watchset import SelectorWatch
 from kro_gitops.metadata import CHILD_MANAGER
 from kube_objects.managed_fields import CachedObject, pack_owned_fields
 from kube_objects.refs import KubeObject, ObjectRef
@@ -102,7 +102,7 @@ class SmallCluster:
         return self.put(made, owned(recorded(obj)))
 
     def _selected(self, step: Select) -> Iterator[KubeObject]:
-        wanted = Many(step.kind, step.namespace, step.selector)
+        wanted = SelectorWatch(step.kind, step.namespace, step.selector)
         for ref in sorted(self.others):
             if ref.kind == step.kind and wanted.matches(self.others[ref]):
                 yield self.others[ref]

@@ -17,7 +17,7 @@ from kro_gitops.kube.client import Client
 from kro_gitops.kube.credentials import from_kubeconfigs
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.transport import Transport
-from kro_gitops.local.api_process import Wanted, serving
+from kro_gitops.local.api_process import EmbeddedApiOptions, run_embedded_api
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 from kube_objects.yaml_writer import to_yaml
 
@@ -35,7 +35,7 @@ def main() -> int:
     if code:
         return code
     try:
-        with serving(Wanted(DATA), lambda: None) as api:
+        with run_embedded_api(EmbeddedApiOptions(DATA), lambda: None) as api:
             child = asyncio.run(_read(api.kubeconfig))
             print(f"\nLabels and annotations that identify one child, {CHILD}:")
             print(_marks(child))

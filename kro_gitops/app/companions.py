@@ -1,8 +1,7 @@
 """
-What runs beside the controllers: it sees what they do, and may end them.
+A task that runs beside the controllers, sees what they do and may end them.
 
-A terminal that shows how far everything is, say, or whoever watches over a process that must not
-end before us. What it does is not known here.
+Examples are the live view in a terminal and the supervision of the embedded API process.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from kro_gitops.kube.discovery import Discovery
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class ControllerView:
     """What a companion sees."""
 
     cluster: Cluster
@@ -23,17 +22,17 @@ class Running:
     is_idle: Callable[[], bool]  # whether all that was due has been looked at
 
 
-Companion = Callable[[Running], Awaitable[int]]
+Companion = Callable[[ControllerView], Awaitable[int]]
 
 
-async def accompanied(
+async def run_with_companion(
     work: Coroutine[Any, Any, int], beside: Awaitable[int], stop: Callable[[], None]
 ) -> int:
     """
     Work with a companion, and return the exit code; either ends the other.
 
-    If the companion returns, work is told to stop, and may finish what it is at. If it raises,
-    everything ends at once.
+    If the companion returns, work is asked to stop and may finish what is in progress. If it
+    raises, everything ends at once.
     """
     working, watching = asyncio.create_task(work), asyncio.ensure_future(beside)
     try:

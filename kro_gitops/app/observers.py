@@ -1,9 +1,10 @@
 """
-What the engine does, counted: its observer on one side, the metrics on the other.
+Connects the observers of the engine and of the sources to the Prometheus metrics.
 
-Names and label values are kro's, oddities included, so that dashboards go on working.
+Names and label values are exactly kro's, so that dashboards keep working.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from typing import Protocol
@@ -11,17 +12,19 @@ from typing import Protocol
 from kro_gitops.control.loop import ReconcileReport
 from kro_gitops.engine.controllers.engine import INSTANCES
 from kro_gitops.engine.controllers.observer import Observer
+from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.graph.nodes import NodeKind
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.steps import NodeState
+from kro_gitops.engine.watchset import ObjectWatch
 from kro_gitops.source.controllers.observer import SourceObserver
 from kro_gitops.telemetry.metrics import Metrics
 from kube_objects.conditions import TRUE, Condition
 from kube_objects.refs import Kind, ObjectRef
 
 
-class Asked(Protocol):
-    """What there is to ask of an engine."""
+class EngineInfo(Protocol):
+    """What the metrics read from the engine."""
 
     def due(self, queue: str) -> int:
         """Return how many keys of a queue are due."""
@@ -39,8 +42,8 @@ class LoopObserver:
     """
     Feeds the metrics of one queue and its controller from what a loop reports.
 
-    `depth` says how many keys are due; it is asked when the page is read. With `gvr_of` it is the
-    queue of instances, which has metrics of its own.
+    `depth` returns how many keys are due; it is called when the page is read. With `gvr_of` it
+    is the queue of instances, which has metrics of its own.
     """
 
     def __init__(
@@ -63,48 +66,45 @@ class LoopObserver:
             metrics.dynamic_controller_queue_length.set_function(depth)
 
     def taken(self, key: Hashable, waited: float) -> None:
-        """Hear that a reconcile begins; every key that was added is taken once."""
+        """Called when a reconcile begins; every key that was added is taken once."""
         self._adds.inc()
         self._waited.observe(waited)
 
     def finished(self, report: ReconcileReport) -> None:
-        """Hear how a reconcile ended."""
+        """Called when a reconcile ended."""
         self._worked.observe(report.seconds)
         if report.outcome.after is not None:
             self._retries.inc()
         if self._gvr_of is not None:
-            self._count_instance(self._gvr_of(report.key), report)
+            gvr = self._gvr_of(report.key)
+            metrics = self._metrics
+            metrics.dynamic_controller_reconcile_total.labels(gvr).inc()
+            metrics.dynamic_controller_reconcile_duration_seconds.labels(gvr).observe(
+                report.seconds
+            )
+            type_ = requeue_type(report)
+            if type_:
+                metrics.dynamic_controller_requeue_total.labels(gvr, type_).inc()
+            if is_error(report):
+                metrics.dynamic_controller_handler_errors_total.labels(gvr).inc()
+            if report.outcome.traceback:
+                metrics.dynamic_controller_reconcile_panics_total.labels(gvr).inc()
         else:
-            self._count_controller(report)
-
-    def _count_instance(self, gvr: str, report: ReconcileReport) -> None:
-        metrics = self._metrics
-        metrics.dynamic_controller_reconcile_total.labels(gvr).inc()
-        metrics.dynamic_controller_reconcile_duration_seconds.labels(gvr).observe(report.seconds)
-        type_ = requeue_type(report)
-        if type_:
-            metrics.dynamic_controller_requeue_total.labels(gvr, type_).inc()
-        if is_error(report):
-            metrics.dynamic_controller_handler_errors_total.labels(gvr).inc()
-        if report.outcome.traceback:
-            metrics.dynamic_controller_reconcile_panics_total.labels(gvr).inc()
-
-    def _count_controller(self, report: ReconcileReport) -> None:
-        metrics = self._metrics
-        result = "error" if is_error(report) else requeue_type(report) or "success"
-        metrics.controller_runtime_reconcile_total.labels(self._name, result).inc()
-        if is_error(report):
-            metrics.controller_runtime_reconcile_errors_total.labels(self._name).inc()
+            metrics = self._metrics
+            result = "error" if is_error(report) else requeue_type(report) or "success"
+            metrics.controller_runtime_reconcile_total.labels(self._name, result).inc()
+            if is_error(report):
+                metrics.controller_runtime_reconcile_errors_total.labels(self._name).inc()
 
 
 def is_error(report: ReconcileReport) -> bool:
-    """Say whether a reconcile failed; one that waits for something has not."""
+    """Return whether a reconcile failed; one that waits for something has not."""
     outcome = report.outcome
     return report.error is not None and (outcome.is_failure or outcome.forgets_failures)
 
 
 def requeue_type(report: ReconcileReport) -> str:
-    """Say in kro's words when a key is tried again; empty after a plain success."""
+    """Return in kro's words when a key is tried again; empty after a plain success."""
     after = report.outcome.after
     if report.outcome.is_failure:
         return "rate_limited"
@@ -113,10 +113,10 @@ def requeue_type(report: ReconcileReport) -> str:
     return "no_requeue" if is_error(report) else ""
 
 
-class Counting(Observer):
+class EngineMetrics(Observer):
     """The engine's observer."""
 
-    def __init__(self, metrics: Metrics, plurals: "Plurals", *, conditions: bool) -> None:
+    def __init__(self, metrics: Metrics, plurals: "ResourceNames", *, conditions: bool) -> None:
         """Count; `conditions` also keeps how long each condition has stood."""
         self._metrics = metrics
         self._plurals = plurals
@@ -199,6 +199,35 @@ class Counting(Observer):
         known = metrics.schema_resolver_cache_hits_total
         (known if was_known else metrics.schema_resolver_cache_misses_total).inc()
 
+    def schema_fetched(self, seconds: float, *, succeeded: bool) -> None:
+        """Count a request for a schema."""
+        self._metrics.schema_resolver_api_call_duration_seconds.observe(seconds)
+        if not succeeded:
+            self._metrics.schema_resolver_errors_total.inc()
+
+    def schema_evicted(self) -> None:
+        """Count a CRD whose schemas were dropped."""
+        self._metrics.schema_resolver_cache_evictions_total.inc()
+
+    def schemas_cached(self, crds: int) -> None:
+        """Record how many CRDs are in the schema cache."""
+        self._metrics.schema_resolver_cache_size.set(crds)
+
+    def handler_attached(self, type_: str) -> None:
+        """Count an informer that was started."""
+        self._metrics.dynamic_controller_handler_attach_total.labels(type_).inc()
+        self._metrics.dynamic_controller_handler_count_total.labels(type_).inc()
+
+    def handler_detached(self, type_: str) -> None:
+        """Count an informer that was stopped."""
+        self._metrics.dynamic_controller_handler_detach_total.labels(type_).inc()
+        self._metrics.dynamic_controller_handler_count_total.labels(type_).dec()
+
+    def informer_synced(self, kind: Kind, seconds: float) -> None:
+        """Record how long the first list of a kind took."""
+        gvr = self._plurals.of(kind)
+        self._metrics.dynamic_controller_informer_sync_duration_seconds.labels(gvr).observe(seconds)
+
     def graph_built(self, definition: str, seconds: float, *, succeeded: bool) -> None:
         """Count a definition that was compiled."""
         self._metrics.rgd_graph_build_total.labels(definition).inc()
@@ -217,6 +246,22 @@ class Counting(Observer):
         """Count old revisions that were deleted."""
         self._metrics.rgd_graph_revision_gc_deleted_total.inc(count)
 
+    def revision_gc_failed(self) -> None:
+        """Count an old revision that could not be deleted."""
+        self._metrics.rgd_graph_revision_gc_errors_total.inc()
+
+    def revision_status_failed(self) -> None:
+        """Count a revision's status that could not be written."""
+        self._metrics.graph_revision_status_update_errors_total.inc()
+
+    def revision_released(self) -> None:
+        """Count a deleted revision that was released."""
+        self._metrics.graph_revision_finalizer_evictions_total.inc()
+
+    def graphs_evicted(self, count: int) -> None:
+        """Count compiled graphs that were dropped."""
+        self._metrics.graph_revision_registry_evictions_total.inc(count)
+
     def definition_changed(self, definition: str, before: str, after: str) -> None:
         """Count a change of state; the first is none."""
         if before:
@@ -228,10 +273,47 @@ class Counting(Observer):
         self._metrics.rgd_deletion_duration_seconds.labels(definition).observe(seconds)
 
 
-class InstanceLoop(LoopObserver):
+class WatchMetrics:
+    """Sets the gauges that describe what is watched; call `update` from time to time."""
+
+    def __init__(self, metrics: Metrics, plurals: "ResourceNames") -> None:
+        self._metrics = metrics
+        self._plurals = plurals
+        self._reported: dict[object, set[tuple[str, ...]]] = {}
+
+    def update(self, watches: Watches) -> None:
+        """Read the numbers off the engine's watches."""
+        instances = Counter(key.kind for key in watches.watch_set)
+        requests = Counter(
+            (request.kind, "scalar" if isinstance(request, ObjectWatch) else "collection")
+            for request in watches.watch_set.requests()
+        )
+        name = self._plurals.of
+        for gauge, values in (
+            (
+                self._metrics.kro_gitops_informer_objects,
+                {(kind.kind,): count for kind, count in watches.counts().items()},
+            ),
+            (
+                self._metrics.dynamic_controller_instance_watch_count,
+                {(name(kind),): count for kind, count in instances.items()},
+            ),
+            (
+                self._metrics.dynamic_controller_watch_request_count,
+                {(name(kind), type_): count for (kind, type_), count in requests.items()},
+            ),
+        ):
+            for labels in self._reported.get(gauge, set()) - values.keys():
+                gauge.remove(*labels)
+            for labels, count in values.items():
+                gauge.labels(*labels).set(count)
+            self._reported[gauge] = set(values)
+
+
+class InstanceLoopObserver(LoopObserver):
     """The observer of the queue of instances, which counts passes by kind as well."""
 
-    def __init__(self, metrics: Metrics, plurals: "Plurals") -> None:
+    def __init__(self, metrics: Metrics, plurals: "ResourceNames") -> None:
         super().__init__(
             metrics,
             "dynamic-controller-queue",
@@ -242,7 +324,7 @@ class InstanceLoop(LoopObserver):
         self._plurals = plurals
 
     def finished(self, report: ReconcileReport) -> None:
-        """Hear how a reconcile ended."""
+        """Called when a reconcile ended."""
         super().finished(report)
         gvr = self._plurals.spelled(report.key)
         self._all.instance_reconcile_total.labels(gvr).inc()
@@ -251,7 +333,7 @@ class InstanceLoop(LoopObserver):
             self._all.instance_reconcile_errors_total.labels(gvr).inc()
 
 
-class CountingSources(SourceObserver):
+class SourceMetrics(SourceObserver):
     """The sources' observer."""
 
     def __init__(self, metrics: Metrics) -> None:
@@ -293,14 +375,14 @@ class CountingSources(SourceObserver):
         self._metrics.kro_gitops_webhooks_total.labels(forge, outcome).inc()
 
 
-class Plurals:
+class ResourceNames:
     """How the kinds of keys are called in metrics; set up once there is an engine to ask."""
 
     def __init__(self) -> None:
-        self._engine: Asked | None = None
+        self._engine: EngineInfo | None = None
 
-    def ask(self, engine: Asked) -> None:
-        """Have an engine to ask."""
+    def set_engine(self, engine: EngineInfo) -> None:
+        """Set the engine that knows the plurals and the queues."""
         self._engine = engine
 
     def depth_of(self, queue: str) -> int:

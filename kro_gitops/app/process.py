@@ -1,8 +1,8 @@
 """
-The program, put together: `Settings` in, a running controller out.
+Runs the controller process: connect, lead, reconcile, stop.
 
 The main thread has the event loop in which everything is reconciled. What must not wait for it has
-threads of its own: probes and metrics (`web.health`), and the lease (`leadership`).
+threads of its own: probes and metrics (`server.probes`), and the lease (`control.leadership`).
 """
 
 import asyncio
@@ -20,26 +20,33 @@ from pathlib import Path
 from typing import Any
 
 from kro_gitops import __version__
-from kro_gitops.app.companions import Companion, Running, accompanied
-from kro_gitops.app.observers import Counting, CountingSources, InstanceLoop, LoopObserver, Plurals
+from kro_gitops.app.companions import Companion, ControllerView, run_with_companion
+from kro_gitops.app.observers import (
+    EngineMetrics,
+    InstanceLoopObserver,
+    LoopObserver,
+    ResourceNames,
+    SourceMetrics,
+    WatchMetrics,
+)
 from kro_gitops.app.wiring import (
     EngineView,
-    engine_rules,
+    engine_settings,
     named_source,
     request_limits,
     source_defaults,
     source_rules,
 )
 from kro_gitops.control.leadership import Leadership
+from kro_gitops.engine.controllers.context import EngineContext
 from kro_gitops.engine.controllers.engine import (
     DEFINITIONS,
     INSTANCES,
     REVISIONS,
     Engine,
-    Outside,
 )
 from kro_gitops.engine.crd.own import own_crds
-from kro_gitops.engine.crd.update import is_as_wanted, is_served
+from kro_gitops.engine.crd.update import is_served, is_up_to_date
 from kro_gitops.errors import ClusterUnavailable, KroGitopsError, NotYet
 from kro_gitops.kube.api import Cluster, WriteOptions
 from kro_gitops.kube.client import Client
@@ -48,7 +55,7 @@ from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.events import EventRecorder
 from kro_gitops.kube.transport import Access, Transport
 from kro_gitops.server.probes import MAIN_LOOP, Health, HealthServer
-from kro_gitops.server.webhooks import HookServer
+from kro_gitops.server.webhooks import WebhookServer
 from kro_gitops.settings.settings import Gate, Settings
 from kro_gitops.source.api.crd import git_source_crd, source_inventory_crd
 from kro_gitops.source.controllers.state import SourceStore
@@ -66,12 +73,12 @@ OWN_CRDS = "own-crds"
 ENGINE = "definitions"
 SOURCES = "sources"
 
-_HEARTBEAT = 1.0
-_COUNT = 15.0
-_RETRY = 2.0
-_PATIENCE = 60.0  # seconds for the API server to serve our own kinds
-_INTERRUPTED = 128 + signal.SIGINT  # the exit code, as shells have it
-_INSTALL = WriteOptions(manager="kro-gitops", force=True)
+_HEARTBEAT_INTERVAL = 1.0
+_OBJECT_COUNT_INTERVAL = 15.0
+_RETRY_DELAY = 2.0
+_CRD_TIMEOUT = 60.0  # seconds for the API server to serve our own kinds
+_SIGINT_EXIT_CODE = 128 + signal.SIGINT  # the exit code, as shells have it
+_INSTALL_OPTIONS = WriteOptions(manager="kro-gitops", force=True)
 
 
 def run(settings: Settings, beside: Companion | None = None) -> int:
@@ -94,7 +101,7 @@ def run(settings: Settings, beside: Companion | None = None) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _System:
+class _Controllers:
     """What works, once this replica leads."""
 
     engine: Engine
@@ -113,7 +120,7 @@ class _System:
             self.sources.stop()
 
     def is_idle(self) -> bool:
-        """Say whether nothing is due, and nothing in work."""
+        """Return whether nothing is due, and nothing in work."""
         queues = list(self.engine.queues.values())
         depths = [each.depth for each in queues]
         if self.sources is not None:
@@ -131,15 +138,17 @@ class _Process:
         self._metrics = metrics
         self._health = health
         self._beside = beside
-        self._begun: _System | None = None
+        self._begun: _Controllers | None = None
         self._interrupted = False
         self._stopping = asyncio.Event()
         self._events: EventRecorder | None = None
 
     async def run(self) -> int:
         """Connect, be elected, work, stop."""
-        self._heed_signals()
-        beating = asyncio.create_task(self._beat())
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop, number)
+        beating = asyncio.create_task(self._send_heartbeats())
         access = await access_of(self._settings)
         facts = {"version": __version__, "kro_version": self._settings.kro_version}
         log.info("starting", extra={**facts, "server": access.server})
@@ -158,11 +167,11 @@ class _Process:
                 if self._beside is None:
                     code = await work
                 else:
-                    seen = Running(client, discovery, self._is_idle)
-                    code = await accompanied(work, self._beside(seen), self._stopping.set)
+                    seen = ControllerView(client, discovery, self._is_idle)
+                    code = await run_with_companion(work, self._beside(seen), self._stopping.set)
         finally:
             beating.cancel()
-        return _INTERRUPTED if self._interrupted and not code else code
+        return _SIGINT_EXIT_CODE if self._interrupted and not code else code
 
     async def _controlled(
         self,
@@ -174,29 +183,59 @@ class _Process:
     ) -> int:
         if not await self._reach(discovery):
             return 0
-        async with self._called(Client(unbound, discovery), discovery):
-            return await self._lead(client, discovery, access, transport)
+        async with self._serve_webhooks(Client(unbound, discovery), discovery):
+            with _storage(self._settings) as storage:
+                system = self._system(client, discovery, storage)
+                if not self._settings.leader_elect:
+                    await self._work(system, client, discovery)
+                    return 0
+                leadership = Leadership(access, self._settings)
+                transport.may_write = leadership.leads
+                leadership.start()
+                try:
+                    if self._settings.enable_controller_warmup:
+                        await system.engine.warm_up()
+                    # Call a replica ready that waits for its turn: it is as ready as it can be.
+                    for name in (OWN_CRDS, ENGINE, SOURCES):
+                        self._health.set_ready(name, True)
+                    log.info("waiting to be elected")
+                    if not await self._or_stopped(leadership.elected()):
+                        return 0
+                    working = self._work(system, client, discovery)
+                    working_task = asyncio.create_task(working)
+                    losing = asyncio.create_task(leadership.lost())
+                    await asyncio.wait((working_task, losing), return_when=asyncio.FIRST_COMPLETED)
+                    if working_task.done():
+                        losing.cancel()
+                        await working_task
+                        return 0
+                    # Another may lead already: what is in work is left as it is.
+                    log.error("the lease is lost: stopping at once")
+                    working_task.cancel()
+                    return 1
+                finally:
+                    await asyncio.to_thread(leadership.stop)
 
     def _is_idle(self) -> bool:
         return self._begun is not None and self._begun.is_idle()
 
     async def _reach(self, discovery: Discovery) -> bool:
-        """Wait for the API server to answer; say whether it did before we were told to stop."""
+        """Wait for the API server to answer; return whether it did before we were told to stop."""
         while not self._stopping.is_set():
             try:
                 await discovery.kinds()
             except ClusterUnavailable as error:
                 self._health.set_ready(API_SERVER, False, error.message)
                 log.warning("the API server does not answer", extra={"error": error.message})
-                await self._or_stopped(asyncio.sleep(_RETRY))
+                await self._or_stopped(asyncio.sleep(_RETRY_DELAY))
             else:
                 self._health.set_ready(API_SERVER, True)
                 return True
         return False
 
     @asynccontextmanager
-    async def _called(self, client: Client, discovery: Discovery) -> AsyncIterator[None]:
-        """Hear forges, whether this replica leads or not."""
+    async def _serve_webhooks(self, client: Client, discovery: Discovery) -> AsyncIterator[None]:
+        """Receive webhooks from git servers, whether this replica leads or not."""
         settings = self._settings
         if not settings.sources or settings.webhook_bind_address is None:
             yield
@@ -205,11 +244,11 @@ class _Process:
         endpoints = WebhookEndpoints(
             client, discovery, receivers, source_defaults(settings), settings.watch_namespaces
         )
-        hooks = HookServer(
+        hooks = WebhookServer(
             settings.webhook_bind_address,
             receivers,
-            lambda key: _call(loop, endpoints.request_reconcile, key),
-            CountingSources(self._metrics).called,
+            lambda key: _call_from_thread(loop, endpoints.request_reconcile, key),
+            SourceMetrics(self._metrics).called,
         )
         hooks.start()
         answering = asyncio.create_task(endpoints.run())
@@ -219,65 +258,14 @@ class _Process:
             await asyncio.to_thread(hooks.stop)
             answering.cancel()
 
-    async def _lead(
-        self, client: Client, discovery: Discovery, access: Access, transport: Transport
-    ) -> int:
-        with _storage(self._settings) as storage:
-            system = self._system(client, discovery, storage)
-            if not self._settings.leader_elect:
-                await self._work(system, client, discovery)
-                return 0
-            return await self._be_elected(system, client, discovery, access, transport)
-
-    async def _be_elected(
-        self,
-        system: _System,
-        client: Client,
-        discovery: Discovery,
-        access: Access,
-        transport: Transport,
-    ) -> int:
-        leadership = Leadership(access, self._settings)
-        transport.may_write = leadership.leads
-        leadership.start()
-        try:
-            if self._settings.enable_controller_warmup:
-                await system.engine.warm_up()
-            self._stand_by()
-            if not await self._or_stopped(leadership.elected()):
-                return 0
-            working = self._work(system, client, discovery)
-            return await self._while_leading(leadership, working)
-        finally:
-            await asyncio.to_thread(leadership.stop)
-
-    async def _while_leading(self, leadership: Leadership, work: Coroutine[Any, Any, None]) -> int:
-        working = asyncio.create_task(work)
-        losing = asyncio.create_task(leadership.lost())
-        await asyncio.wait((working, losing), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            losing.cancel()
-            await working
-            return 0
-        # Another may lead already: what is in work is left as it is.
-        log.error("the lease is lost: stopping at once")
-        working.cancel()
-        return 1
-
-    def _stand_by(self) -> None:
-        """Call a replica ready that waits for its turn: it is as ready as it can be."""
-        for name in (OWN_CRDS, ENGINE, SOURCES):
-            self._health.set_ready(name, True)
-        log.info("waiting to be elected")
-
-    async def _work(self, system: _System, client: Client, discovery: Discovery) -> None:
+    async def _work(self, system: _Controllers, client: Client, discovery: Discovery) -> None:
         self._metrics.kro_gitops_leader.set(1)
         for name in (OWN_CRDS, ENGINE, SOURCES):
             self._health.set_ready(name, False)
-        if self._settings.install_crds and not await self._or_stopped(
-            install_crds(client, discovery, self._crds())
-        ):
-            return
+        if self._settings.install_crds:
+            ours = (git_source_crd(), source_inventory_crd()) if self._settings.sources else ()
+            if not await self._or_stopped(install_crds(client, discovery, (*own_crds(), *ours))):
+                return
         self._health.set_ready(OWN_CRDS, True)
         if system.sources is not None and not await self._or_stopped(system.sources.load()):
             return
@@ -303,25 +291,24 @@ class _Process:
             for task in (working, stopping, *background):
                 task.cancel()
 
-    async def _run(self, system: _System) -> None:
+    async def _run(self, system: _Controllers) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(system.engine.run())
-            if await self._is_begun(system):
+            # Wait until sources can be worked on.
+            if system.sources is None:
+                is_begun = True
+            elif not await self._or_stopped(system.engine.wait_ready()):
+                is_begun = False
+            else:
+                await self._ensure_named_source(system.sources)
+                is_begun = True
+            if is_begun:
                 self._begun = system
                 self._health.set_ready(SOURCES, True)
                 await system.run_sources(self._stopping)
             system.engine.stop()
 
-    async def _is_begun(self, system: _System) -> bool:
-        """Wait until sources can be worked on; say whether that was before the stop."""
-        if system.sources is None:
-            return True
-        if not await self._or_stopped(system.engine.wait_ready()):
-            return False
-        await self._name_source(system.sources)
-        return True
-
-    async def _name_source(self, sources: SourceController) -> None:
+    async def _ensure_named_source(self, sources: SourceController) -> None:
         """Have the source that the flags name; try until it is there."""
         wanted = named_source(self._settings)
         while wanted is not None and not self._stopping.is_set():
@@ -329,20 +316,17 @@ class _Process:
                 await sources.ensure(wanted)
             except KroGitopsError as error:
                 log.warning("the source is not there yet", extra={"error": error.message})
-                await self._or_stopped(asyncio.sleep(_RETRY))
+                await self._or_stopped(asyncio.sleep(_RETRY_DELAY))
             else:
                 return
 
-    def _crds(self) -> Sequence[KubeObject]:
-        ours = (git_source_crd(), source_inventory_crd()) if self._settings.sources else ()
-        return (*own_crds(), *ours)
-
     async def _count_objects(self, engine: Engine) -> None:
-        held = self._metrics.kro_gitops_informer_objects
+        plurals = ResourceNames()
+        plurals.set_engine(engine)
+        watches = WatchMetrics(self._metrics, plurals)
         while True:
-            for kind, count in engine.watches.counts().items():
-                held.labels(kind.kind).set(count)
-            await asyncio.sleep(_COUNT)
+            watches.update(engine.watches)
+            await asyncio.sleep(_OBJECT_COUNT_INTERVAL)
 
     async def _announce(self, engine: Engine) -> None:
         await engine.wait_ready()
@@ -350,15 +334,15 @@ class _Process:
         # What is there now stays: the garbage collector need not look at it again and again.
         gc.collect()
         gc.freeze()
-        log.info("ready", extra={"kinds": len(engine.servings)})
+        log.info("ready", extra={"kinds": len(engine.served_kinds)})
 
-    def _system(self, client: Client, discovery: Discovery, storage: Path) -> _System:
+    def _system(self, client: Client, discovery: Discovery, storage: Path) -> _Controllers:
         settings = self._settings
         # The engine asks the store whose an instance is; the store knows nothing of the engine.
         store = SourceStore(settings.default_service_account)
         engine = self._engine(client, discovery, store)
         if not settings.sources:
-            return _System(engine, None)
+            return _Controllers(engine, None)
         sources = SourceController(
             client,
             discovery,
@@ -366,17 +350,17 @@ class _Process:
             store,
             source_rules(settings, storage),
             events=self._events,
-            observer=CountingSources(self._metrics),
+            observer=SourceMetrics(self._metrics),
         )
-        return _System(engine, sources)
+        return _Controllers(engine, sources)
 
     def _engine(self, client: Client, discovery: Discovery, store: SourceStore) -> Engine:
         settings, metrics = self._settings, self._metrics
         if settings.events:
             host = socket.gethostname()
             self._events = EventRecorder(client, "kro-gitops", host, lambda: datetime.now(UTC))
-        plurals = Plurals()
-        counting = Counting(
+        plurals = ResourceNames()
+        counting = EngineMetrics(
             metrics, plurals, conditions=Gate.CONDITION_METRICS in settings.feature_gates
         )
         observers = {
@@ -384,9 +368,9 @@ class _Process:
                 metrics, "ResourceGraphDefinition", lambda: plurals.depth_of(DEFINITIONS)
             ),
             REVISIONS: LoopObserver(metrics, "graphrevision", lambda: plurals.depth_of(REVISIONS)),
-            INSTANCES: InstanceLoop(metrics, plurals),
+            INSTANCES: InstanceLoopObserver(metrics, plurals),
         }
-        outside = Outside(
+        outside = EngineContext(
             client,
             discovery,
             counting,
@@ -394,24 +378,17 @@ class _Process:
             observers,
             store,
         )
-        engine = Engine(outside, engine_rules(settings))
-        plurals.ask(engine)
-        metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.servings))
-        handlers = metrics.dynamic_controller_handler_count_total.labels("parent")
-        handlers.set_function(lambda: len(engine.servings))
+        engine = Engine(outside, engine_settings(settings))
+        plurals.set_engine(engine)
+        metrics.dynamic_controller_gvr_count.set_function(lambda: len(engine.served_kinds))
         metrics.dynamic_controller_watch_count.set_function(engine.watches.count)
         metrics.graph_revision_registry_entries.labels("active").set_function(engine.active_graphs)
         return engine
 
-    async def _beat(self) -> None:
+    async def _send_heartbeats(self) -> None:
         while True:
             self._health.heartbeat(MAIN_LOOP, time.monotonic())
-            await asyncio.sleep(_HEARTBEAT)
-
-    def _heed_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop, number)
+            await asyncio.sleep(_HEARTBEAT_INTERVAL)
 
     def _stop(self, number: int) -> None:
         if self._stopping.is_set():
@@ -420,7 +397,7 @@ class _Process:
         self._stopping.set()
 
     async def _or_stopped(self, waited_for: Coroutine[Any, Any, object]) -> bool:
-        """Wait for something, or for the stop; say whether it was the something."""
+        """Wait for a coroutine or for the stop signal; return whether the coroutine finished."""
         waiting = asyncio.create_task(waited_for)
         stopping = asyncio.create_task(self._stopping.wait())
         await asyncio.wait((waiting, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -442,7 +419,7 @@ def _storage(settings: Settings) -> Iterator[Path]:
         yield made
 
 
-def _call(
+def _call_from_thread(
     loop: asyncio.AbstractEventLoop, function: Callable[[ObjectRef], None], key: ObjectRef
 ) -> None:
     """Call a function of the main loop from another thread."""
@@ -461,13 +438,13 @@ async def access_of(settings: Settings) -> Access:
 async def install_crds(cluster: Cluster, discovery: Discovery, crds: Sequence[KubeObject]) -> None:
     """Have the API server serve our own kinds; try until it does."""
     wanted = list(crds)
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _CRD_TIMEOUT
     while wanted:
         try:
             for crd in list(wanted):
                 answer = await cluster.find(ObjectRef.of(crd))
-                if answer is None or not is_as_wanted(answer, crd):
-                    answer = await cluster.apply(crd, _INSTALL)
+                if answer is None or not is_up_to_date(answer, crd):
+                    answer = await cluster.apply(crd, _INSTALL_OPTIONS)
                 while not is_served(answer):
                     await asyncio.sleep(0.05)
                     answer = await cluster.get(ObjectRef.of(crd))
@@ -476,7 +453,7 @@ async def install_crds(cluster: Cluster, discovery: Discovery, crds: Sequence[Ku
                 wanted.remove(crd)
         except ClusterUnavailable as error:
             log.warning("CRDs not installed yet", extra={"error": error.message})
-            await asyncio.sleep(_RETRY)
+            await asyncio.sleep(_RETRY_DELAY)
 
 
 def _require_time(until: float) -> None:

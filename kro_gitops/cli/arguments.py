@@ -22,8 +22,7 @@ from kro_gitops.cli.argument_types import (
 )
 from kro_gitops.cli.exit_codes import WRONG_USAGE
 from kro_gitops.engine.options import DEFAULTS
-from kro_gitops.settings.flags import OPTIONS, Group, Option
-from kro_gitops.settings.gates import OMIT_GATE
+from kro_gitops.settings.flags import OMIT_GATE, OPTIONS, Group, Option
 
 DEFAULT_WAIT = 300.0  # seconds that `--wait` lasts at most
 # What `get` lists, by every name that it may be given.

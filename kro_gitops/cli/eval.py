@@ -12,7 +12,7 @@ from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.plan.evaluation import finite
 from kro_gitops.engine.plan.resolve import without_omitted
 from kro_gitops.preview.render import node_values
-from kro_gitops.settings.gates import OMIT_GATE
+from kro_gitops.settings.flags import OMIT_GATE
 from kro_gitops.telemetry.printable import printable, printable_lines, to_json
 from kube_cel.budget import Budget
 from kube_cel.environment import Environment

@@ -23,7 +23,7 @@ from kro_gitops.cli.messages import Style, counted, fail, say
 from kro_gitops.cli.output import FORMATS
 from kro_gitops.engine.options import Options
 from kro_gitops.preview.repository import Repository, compile_repository
-from kro_gitops.settings.gates import OMIT_GATE
+from kro_gitops.settings.flags import OMIT_GATE
 from kro_gitops.source.files.foreign_files import chart_folders, is_foreign
 from kro_gitops.source.files.manifests import read
 from kube_objects import documents

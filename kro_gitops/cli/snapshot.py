@@ -10,9 +10,9 @@ from kro_gitops.cli.messages import Style, counted, failure_text, say, wrong_usa
 from kro_gitops.errors import UserError
 from kro_gitops.local import snapshots
 from kro_gitops.local.api_process import default_folder
+from kro_gitops.local.files import expand_home
 from kro_gitops.local.snapshots import STORE_FILE, Store
 from kro_gitops.settings.flags import PREFIX
-from kro_gitops.settings.homes import at_home
 
 # What may be wrong with a store, and what to do about it.
 _HINTS = {
@@ -32,12 +32,12 @@ def run(args: argparse.Namespace) -> int:
     named = args.data_dir or os.environ.get(f"{PREFIX}DATA_DIR")
     folder = Path(named) if named else default_folder(os.environ, Path.home())
     try:
-        store = at_home(folder) / STORE_FILE
+        store = expand_home(folder) / STORE_FILE
         if args.action == "save":
-            saved = snapshots.save(store, at_home(args.file))
+            saved = snapshots.save(store, expand_home(args.file))
             say(f"saved {_size(saved)} of '{store.parent}' to '{args.file}'")
         else:
-            restored = snapshots.restore(at_home(args.file), store, replace=args.force)
+            restored = snapshots.restore(expand_home(args.file), store, replace=args.force)
             say(f"restored {_size(restored)} from '{args.file}' to '{store.parent}'")
     except UserError as error:
         hint = _HINTS.get((args.action, error.code), error.hint)

@@ -23,7 +23,7 @@ class Backoff:
         return self._full(failures) * (1 - self.spread * jitter)
 
     def is_capped(self, failures: int) -> bool:
-        """Say whether delays have stopped growing."""
+        """Return whether delays have stopped growing."""
         return self._full(failures) >= self.cap
 
     def _full(self, failures: int) -> float:

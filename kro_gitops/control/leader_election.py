@@ -26,8 +26,8 @@ from kube_objects.refs import KubeObject
 log = logging.getLogger(__name__)
 
 
-class Leases(Protocol):
-    """The one Lease that is fought for."""
+class LeaseStore(Protocol):
+    """Reads and writes the Lease of the election."""
 
     async def get(self) -> KubeObject | None:
         """Return the Lease, or `None` if there is none yet."""
@@ -36,7 +36,7 @@ class Leases(Protocol):
         """
         Write the Lease, and return it as the server has it.
 
-        Without a resourceVersion it is created. Raise if somebody else was faster.
+        Without a resourceVersion it is created. Raise if another client was faster.
         """
 
 
@@ -73,16 +73,16 @@ class ElectionResult(Enum):
 
 class _Attempt(Enum):
     HELD = auto()
-    TAKEN = auto()  # somebody else has it
+    TAKEN = auto()  # another client has it
     FAILED = auto()
 
 
 class LeaderElector:
-    """Wins elections, and loses them."""
+    """Campaigns for the Lease, renews it and releases it."""
 
     def __init__(
         self,
-        leases: Leases,
+        leases: LeaseStore,
         terms: ElectionConfig,
         on_elected: Callable[[], None],
         chance: ClockAndJitter | None = None,
@@ -117,7 +117,25 @@ class LeaderElector:
                 return ElectionResult.STOPPED
             log.info("elected", extra={"identity": self._terms.identity})
             self._on_elected()
-            return await self._lead()
+            while not self._must_stop():
+                await self._pause(min(self._terms.retry_period, self.leads_until - _now()))
+                if self._must_stop():
+                    break
+                outcome = await self._attempt(self.leads_until)
+                if outcome is _Attempt.TAKEN or (
+                    outcome is _Attempt.FAILED and _now() >= self.leads_until
+                ):
+                    log.error("lost the lease", extra={"identity": self._terms.identity})
+                    return ElectionResult.LOST
+            # Let the next one lead at once instead of when the lease runs out.
+            if self._lease is not None:
+                record = LeaseRecord.parse(self._lease).released(self._chance.clock())
+                try:
+                    async with asyncio.timeout_at(self.leads_until):
+                        await self._leases.update(record.onto(self._lease))
+                except Exception as error:  # then it runs out by itself
+                    log.warning("lease not released", extra={"error": str(error)})
+            return ElectionResult.STOPPED
         finally:
             self.leads_until = 0.0
 
@@ -128,20 +146,6 @@ class LeaderElector:
             # Candidates that try at different times do not get into each other's way.
             await self._pause(self._terms.retry_period * (1 + self._chance.jitter()))
         return False
-
-    async def _lead(self) -> ElectionResult:
-        while not self._must_stop():
-            await self._pause(min(self._terms.retry_period, self.leads_until - _now()))
-            if self._must_stop():
-                break
-            outcome = await self._attempt(self.leads_until)
-            if outcome is _Attempt.TAKEN or (
-                outcome is _Attempt.FAILED and _now() >= self.leads_until
-            ):
-                log.error("lost the lease", extra={"identity": self._terms.identity})
-                return ElectionResult.LOST
-        await self._release()
-        return ElectionResult.STOPPED
 
     async def _attempt(self, deadline: float) -> _Attempt:
         """Try once to get or renew the lease; whatever goes wrong, it is not ours by that."""
@@ -160,7 +164,9 @@ class LeaderElector:
 
     async def _claim(self) -> _Attempt:
         terms = self._terms
-        lease = self._lease if self._is_ours(self._lease) else await self._leases.get()
+        lease = self._lease
+        if lease is None or LeaseRecord.parse(lease).holder != terms.identity:
+            lease = await self._leases.get()
         if lease is not None:
             sighting = self._look(lease)
             if not sighting.is_free(terms.identity, _now()):
@@ -173,25 +179,11 @@ class LeaderElector:
         self._look(self._lease)
         return _Attempt.HELD
 
-    async def _release(self) -> None:
-        """Let the next one lead at once instead of when the lease runs out."""
-        if self._lease is None:
-            return
-        record = LeaseRecord.parse(self._lease).released(self._chance.clock())
-        try:
-            async with asyncio.timeout_at(self.leads_until):
-                await self._leases.update(record.onto(self._lease))
-        except Exception as error:  # then it runs out by itself
-            log.warning("lease not released", extra={"error": str(error)})
-
     def _look(self, lease: KubeObject) -> ObservedRecord:
         record, now = LeaseRecord.parse(lease), _now()
         former = self._sighting
         self._sighting = former.seen(record, now) if former else ObservedRecord(record, now)
         return self._sighting
-
-    def _is_ours(self, lease: KubeObject | None) -> bool:
-        return lease is not None and LeaseRecord.parse(lease).holder == self._terms.identity
 
     def _must_stop(self) -> bool:
         return self._stopping is not None and self._stopping.is_set()

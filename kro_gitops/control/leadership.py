@@ -24,10 +24,10 @@ from kro_gitops.settings.settings import Settings
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 _POD_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-_FAREWELL = 10.0  # seconds to give the lease back
+_SHUTDOWN_TIMEOUT = 10.0  # seconds to give the lease back
 
 
-class _OneLease:
+class _ClusterLease:
     """The Lease, through a client."""
 
     def __init__(self, client: Client, ref: ObjectRef) -> None:
@@ -39,7 +39,7 @@ class _OneLease:
         return await self._client.find(self._ref)
 
     async def update(self, lease: KubeObject) -> KubeObject:
-        """Write the Lease; one that somebody else changed meanwhile is refused."""
+        """Write the Lease; one that another client changed meanwhile is refused."""
         version = lease["metadata"].get("resourceVersion")
         if version is None:
             return await self._client.create(lease)
@@ -74,11 +74,11 @@ class Leadership:
         self._thread.start()
 
     def stop(self) -> None:
-        """Give the lease back and end the thread."""
+        """Release the lease and end the thread."""
         self._is_stopped = True
         if self._elector is not None:
             self._elector.stop()
-        self._thread.join(_FAREWELL)
+        self._thread.join(_SHUTDOWN_TIMEOUT)
 
     async def elected(self) -> None:
         """Wait to be elected; raise if the campaign ends without that."""
@@ -90,7 +90,7 @@ class Leadership:
             raise Unavailable("no-campaign", "cannot campaign for the lease: see the log above")
 
     def leads(self) -> bool:
-        """Say whether the lease is ours now, by a clock that goes on while a process sleeps."""
+        """Return whether the lease is ours now, by a clock that goes on while a process sleeps."""
         return self._elector is not None and time.monotonic() < self._elector.leads_until
 
     async def lost(self) -> None:
@@ -112,7 +112,7 @@ class Leadership:
             kind = Kind.of(API_VERSION, KIND)
             ref = ObjectRef(kind, self._terms.namespace, self._terms.name)
             self._elector = LeaderElector(
-                _OneLease(client, ref), self._terms, lambda: self._tell(self._elected)
+                _ClusterLease(client, ref), self._terms, lambda: self._tell(self._elected)
             )
             if self._is_stopped:
                 self._elector.stop()

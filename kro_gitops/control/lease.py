@@ -56,7 +56,7 @@ class LeaseRecord:
         return {**lease, "spec": spec}
 
     def claimed(self, holder: str, seconds: int, now: datetime) -> "LeaseRecord":
-        """Say that somebody holds the lease, again or from now on."""
+        """Return a record in which `holder` acquires or renews the lease."""
         if self.holder == holder:
             return replace(self, seconds=seconds, renewed=now)
         # The first holder of all takes it from nobody.
@@ -64,7 +64,7 @@ class LeaseRecord:
         return LeaseRecord(holder, seconds, now, now, self.transitions + (not is_first))
 
     def released(self, now: datetime) -> "LeaseRecord":
-        """Say that nobody holds the lease."""
+        """Return a record without a holder."""
         return replace(self, holder=_NO_HOLDER, seconds=1, acquired=now, renewed=now)
 
 
@@ -80,7 +80,7 @@ class ObservedRecord:
         return self if record == self.record else ObservedRecord(record, now)
 
     def is_free(self, holder: str, now: float) -> bool:
-        """Say whether somebody may take the lease, or has it."""
+        """Return whether somebody may take the lease, or has it."""
         owner = self.record.holder
         return owner in (_NO_HOLDER, holder) or self.since + self.record.seconds <= now
 

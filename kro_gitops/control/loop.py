@@ -58,17 +58,17 @@ class ReconcileReport:
 
 
 class Observer(Protocol):
-    """Whoever wants to know: metrics, events."""
+    """Receives what happens in a loop, for metrics and Events."""
 
     def taken(self, key: Hashable, waited: float) -> None:
-        """Hear that a reconcile begins."""
+        """Called when a reconcile begins."""
 
     def finished(self, report: ReconcileReport) -> None:
-        """Hear how a reconcile ended."""
+        """Called when a reconcile ended."""
 
 
 class NullObserver:
-    """An observer that does not care."""
+    """An observer that does nothing."""
 
     def taken(self, key: Hashable, waited: float) -> None:
         """Ignore it."""
@@ -97,15 +97,15 @@ class Loop(Generic[K]):
         self._said: dict[K, str] = {}
 
     def add(self, key: K, identity: Identity | None = None) -> None:
-        """Have a key worked on as soon as possible, by this identity; without one, by us."""
+        """Queue a key now; `identity` is impersonated, None is the controller itself."""
         self._queue.add(key, identity, _now())
-        self._rouse()
+        self._wake_idle_worker()
 
     def add_after(self, key: K, delay: float, identity: Identity | None = None) -> None:
-        """Have a key worked on after a delay, or sooner if that was wanted already."""
+        """Queue a key after a delay, or sooner if that was wanted already."""
         now = _now()
         self._queue.add_at(key, identity, now + delay, now)
-        self._rouse()
+        self._wake_idle_worker()
 
     def discard(self, key: K) -> None:
         """Forget a key that nobody is to work on any more."""
@@ -131,32 +131,50 @@ class Loop(Generic[K]):
                 for worker in late:
                     worker.cancel()
         finally:
-            self._disarm()
+            self._cancel_timer()
 
     async def _worker(self) -> None:
         while not self._stopping.is_set():
             work = self._queue.take(_now())
             if work is None:
-                await self._wait()
+                # Sleep until there may be something to do.
+                wake = asyncio.get_running_loop().create_future()
+                self._idle.append(wake)
+                self._set_timer()
+                await wake
             else:
-                self._rouse()
-                await self._work(work)
-
-    async def _work(self, work: WorkItem[K]) -> None:
-        began = _now()
-        self._observer.taken(work.key, work.waited)
-        try:
-            outcome, error = await self._outcome(work)
-            self._obey(work.key, outcome)
-        finally:
-            # Also when cancelled: a key is given back, whatever happened.
-            self._queue.done(work.key, _now())
-        outcome = self._without_repetition(work.key, outcome, error)
-        seconds = _now() - began
-        _log(work, outcome, error)
-        self._observer.finished(
-            ReconcileReport(work.key, work.identity, outcome, error, work.waited, seconds)
-        )
+                self._wake_idle_worker()
+                began = _now()
+                self._observer.taken(work.key, work.waited)
+                try:
+                    outcome, error = await self._outcome(work)
+                    key = work.key
+                    if outcome.is_failure:
+                        self._queue.failed(key)
+                    if outcome.forgets_failures:
+                        self._queue.succeeded(key)
+                    if outcome.after is not None:
+                        self._queue.again_at(key, _now() + outcome.after)
+                finally:
+                    # Also when cancelled: a key is given back, whatever happened.
+                    self._queue.done(work.key, _now())
+                outcome = self._without_repetition(work.key, outcome, error)
+                seconds = _now() - began
+                if error is not None and outcome.level is not Level.NOTHING:
+                    log.log(
+                        _LEVELS[outcome.level],
+                        "reconcile failed" if outcome.is_failure else "reconcile stopped",
+                        exc_info=error if outcome.traceback else None,
+                        extra={
+                            "key": str(work.key),
+                            "attempt": work.failures + 1,
+                            "error": str(error),
+                            "retry_after": outcome.after,
+                        },
+                    )
+                self._observer.finished(
+                    ReconcileReport(work.key, work.identity, outcome, error, work.waited, seconds)
+                )
 
     async def _outcome(self, work: WorkItem[K]) -> tuple[Outcome, Exception | None]:
         settings = self._settings
@@ -165,14 +183,6 @@ class Loop(Generic[K]):
                 return of_result(await self._reconcile(work)), None
         except Exception as error:  # it may fail in any way: the table says what follows
             return of_error(error, work.failures + 1, settings.pace, settings.jitter()), error
-
-    def _obey(self, key: K, outcome: Outcome) -> None:
-        if outcome.is_failure:
-            self._queue.failed(key)
-        if outcome.forgets_failures:
-            self._queue.succeeded(key)
-        if outcome.after is not None:
-            self._queue.again_at(key, _now() + outcome.after)
 
     def _without_repetition(self, key: K, outcome: Outcome, error: Exception | None) -> Outcome:
         """Keep quiet about a mistake of which the author has been told in the same words."""
@@ -185,20 +195,13 @@ class Loop(Generic[K]):
             self._said[key] = words
         return outcome
 
-    async def _wait(self) -> None:
-        """Sleep until there may be something to do."""
-        wake = asyncio.get_running_loop().create_future()
-        self._idle.append(wake)
-        self._arm()
-        await wake
-
-    def _rouse(self) -> None:
+    def _wake_idle_worker(self) -> None:
         """Wake one idle worker if there is something for it; it wakes the next."""
         if self._queue.depth.ready:
             self._wake_one()
-        self._arm()
+        self._set_timer()
 
-    def _ring(self) -> None:
+    def _timer_fired(self) -> None:
         self._timer = None
         self._wake_one()
 
@@ -209,35 +212,19 @@ class Loop(Generic[K]):
                 wake.set_result(None)
                 return
 
-    def _arm(self) -> None:
+    def _set_timer(self) -> None:
         """Set the timer to the first key that is due later, if anybody is there to hear it."""
         due = self._queue.next_due() if self._idle else None
         if self._timer is not None and self._timer.when() == due:
             return
-        self._disarm()
+        self._cancel_timer()
         if due is not None:
-            self._timer = asyncio.get_running_loop().call_at(due, self._ring)
+            self._timer = asyncio.get_running_loop().call_at(due, self._timer_fired)
 
-    def _disarm(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-def _log(work: WorkItem[K], outcome: Outcome, error: Exception | None) -> None:
-    if error is None or outcome.level is Level.NOTHING:
-        return
-    log.log(
-        _LEVELS[outcome.level],
-        "reconcile failed" if outcome.is_failure else "reconcile stopped",
-        exc_info=error if outcome.traceback else None,
-        extra={
-            "key": str(work.key),
-            "attempt": work.failures + 1,
-            "error": str(error),
-            "retry_after": outcome.after,
-        },
-    )
 
 
 def _now() -> float:

@@ -34,7 +34,7 @@ REQUEUE = Result(0.0)
 
 
 class Level(IntEnum):
-    """How loud to say it; more is worse."""
+    """The log level; higher is worse."""
 
     NOTHING = 0
     INFO = 1
@@ -78,13 +78,13 @@ RULES = (
 class RetryDelays:
     """How long is later."""
 
-    later: float = 3.0  # after «not yet»; zero: only when a watch fires
+    later: float = 3.0  # after "not yet"; zero: only when a watch fires
     backoff: Backoff = field(default_factory=Backoff)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What to do with a key, and what to say."""
+    """What to do with a key, and what to log."""
 
     after: float | None = None
     is_failure: bool = False
@@ -96,29 +96,28 @@ class Outcome:
 
 
 def of_result(result: Result) -> Outcome:
-    """Say what follows from a reconcile that went well."""
+    """Return what follows from a reconcile that went well."""
     # To be called again is no success yet: failures before it still count.
     return Outcome(after=result.after, forgets_failures=result.after is None)
 
 
 def of_error(error: BaseException, failures: int, pace: RetryDelays, jitter: float) -> Outcome:
-    """Say what follows from an error; `failures` counts this one, too."""
-    found = [_of_leaf(leaf, failures, pace, jitter) for leaf in _leaves(error)]
-    return reduce(_both, found)
-
-
-def _of_leaf(error: BaseException, failures: int, pace: RetryDelays, jitter: float) -> Outcome:
-    rule = next(rule for rule in RULES if isinstance(error, rule.branch))
-    lasts = rule.lasting > rule.level and pace.backoff.is_capped(failures)
-    return Outcome(
-        after=_delay(rule, failures, pace, jitter),
-        is_failure=rule.retry is Retry.BACKOFF,
-        forgets_failures=rule.retry is Retry.NEVER,
-        level=rule.lasting if lasts else rule.level,
-        event=rule.event or lasts,
-        traceback=rule.traceback,
-        once=rule.once,
-    )
+    """Return what follows from an error; `failures` counts this one, too."""
+    found: list[Outcome] = []
+    for leaf in _leaves(error):
+        rule = next(rule for rule in RULES if isinstance(leaf, rule.branch))
+        lasts = rule.lasting > rule.level and pace.backoff.is_capped(failures)
+        outcome = Outcome(
+            after=_delay(rule, failures, pace, jitter),
+            is_failure=rule.retry is Retry.BACKOFF,
+            forgets_failures=rule.retry is Retry.NEVER,
+            level=rule.lasting if lasts else rule.level,
+            event=rule.event or lasts,
+            traceback=rule.traceback,
+            once=rule.once,
+        )
+        found.append(outcome)
+    return reduce(_combine, found)
 
 
 def _delay(rule: Rule, failures: int, pace: RetryDelays, jitter: float) -> float | None:
@@ -132,14 +131,14 @@ def _delay(rule: Rule, failures: int, pace: RetryDelays, jitter: float) -> float
 
 
 def _leaves(error: BaseException) -> Iterable[BaseException]:
-    """Take groups apart: several things may go wrong at once."""
+    """Flatten exception groups."""
     if isinstance(error, BaseExceptionGroup):
         return [leaf for each in error.exceptions for leaf in _leaves(each)]
     return [error]
 
 
-def _both(one: Outcome, other: Outcome) -> Outcome:
-    """Do justice to two errors: try again as the sooner asks, and be as loud as the worse."""
+def _combine(one: Outcome, other: Outcome) -> Outcome:
+    """Combine two outcomes: the shorter delay and the higher level win."""
     delays = [each.after for each in (one, other) if each.after is not None]
     return Outcome(
         after=min(delays, default=None),

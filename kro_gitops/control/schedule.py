@@ -11,7 +11,7 @@ when we started, do not ask their remotes together.
 
 A loop that was blocked, or a machine that slept, has missed calls: they become one, and it is
 made, however late. Calls are made on the loop and must not block: they put a key onto a queue. If
-one raises that is a bug of ours, said in the log, and the next comes all the same.
+one raises that is a bug, said in the log, and the next comes all the same.
 """
 
 import logging
@@ -54,7 +54,7 @@ class Schedule:
         self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults=_MISSED_RUN_OPTIONS)
 
     def every(self, key: Hashable, seconds: float, call: Callable[[], None]) -> None:
-        """Call again and again; the same key with another interval starts anew."""
+        """Call again and again; the same key with another interval starts again."""
         if not seconds > 0.0:
             raise ValueError(f"an interval must be longer than 0, not {seconds} seconds")
         known = self._entries.get(key)

@@ -44,7 +44,7 @@ class WorkItem(Generic[K]):
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How much is where."""
+    """How many keys are ready, waiting and being processed."""
 
     ready: int
     waiting: int
@@ -118,11 +118,11 @@ class WorkQueue(Generic[K]):
         return self._later[0][0] if self._later else None
 
     def add(self, key: K, identity: Identity | None, now: float) -> None:
-        """Have a key worked on as soon as possible, by this identity; without one, by us."""
+        """Queue a key now; `identity` is impersonated, None is the controller itself."""
         self.add_at(key, identity, now, now)
 
     def add_at(self, key: K, identity: Identity | None, due: float, now: float) -> None:
-        """Have a key worked on at a time, or sooner if that was wanted already."""
+        """Queue a key for a time, unless it is due sooner already."""
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry()
@@ -131,7 +131,11 @@ class WorkQueue(Generic[K]):
 
     def take(self, now: float) -> WorkItem[K] | None:
         """Take a key that is due; nobody else gets it until it is given back."""
-        self._wake(now)
+        due = self.next_due()
+        while due is not None and due <= now:
+            _, _, due_key = heappop(self._later)
+            self._make_ready(due_key, self._entries[due_key])
+            due = self.next_due()
         found = self._next_group()
         if found is None:
             return None
@@ -148,7 +152,7 @@ class WorkQueue(Generic[K]):
         return WorkItem(key, entry.identity, entry.failures, max(waited, 0.0))
 
     def again_at(self, key: K, due: float) -> None:
-        """Have a key in work taken again at a time, as whom it was taken."""
+        """Requeue a key that is being processed, with the same identity."""
         entry = self._working(key)
         entry.due = due if entry.due is None else min(entry.due, due)
 
@@ -203,14 +207,10 @@ class WorkQueue(Generic[K]):
             return
         self._move(entry, _State.WAITING)
         heappush(self._later, (due, next(self._pushes), key))
-        self._compact_later()
-
-    def _wake(self, now: float) -> None:
-        due = self.next_due()
-        while due is not None and due <= now:
-            _, _, key = heappop(self._later)
-            self._make_ready(key, self._entries[key])
-            due = self.next_due()
+        # Drop outdated entries before they outnumber the others.
+        if len(self._later) > 2 * self._counts[_State.WAITING] + _COMPACTION_SLACK:
+            self._later = [each for each in self._later if self._is_waiting(*each)]
+            heapify(self._later)
 
     def _make_ready(self, key: K, entry: _Entry) -> None:
         self._move(entry, _State.READY)
@@ -245,12 +245,6 @@ class WorkQueue(Generic[K]):
                 heapify(self._next)
         elif not group.working:
             del self._groups[name]
-
-    def _compact_later(self) -> None:
-        """Drop outdated entries before they outnumber the others."""
-        if len(self._later) > 2 * self._counts[_State.WAITING] + _COMPACTION_SLACK:
-            self._later = [each for each in self._later if self._is_waiting(*each)]
-            heapify(self._later)
 
     def _is_waiting(self, due: float, _: int, key: K) -> bool:
         entry = self._entries.get(key)

@@ -2,7 +2,7 @@
 The ResourceGraphDefinition API: kind, served schemas, printer columns.
 
 The schema is what kro's own CRD accepts, written down as data: an object valid here is
-accepted there, and the other way round. The «exactly one of» rule of the CRD is checked
+accepted there, and the other way round. The `exactly one of` rule of the CRD is checked
 where its message can name the resource; what else a CRD needs is added in `engine.own_crds`.
 
 A GraphRevision keeps a definition's spec, so its schema is made of the same parts.

@@ -71,7 +71,7 @@ class Inventory:
         return Inventory(self.group_kinds | other.group_kinds, self.namespaces | other.namespaces)
 
     def __le__(self, other: "Inventory") -> bool:
-        """Say whether another inventory covers this one."""
+        """Return whether another inventory covers this one."""
         return self.group_kinds <= other.group_kinds and self.namespaces <= other.namespaces
 
     @property
@@ -120,7 +120,7 @@ def member_labels(parent: ObjectRef) -> dict[str, str]:
 
 
 def has_inventory(parent: KubeObject) -> bool:
-    """Say whether an instance carries anything of an apply set."""
+    """Return whether an instance carries anything of an apply set."""
     keys = {APPLYSET_TOOLING, APPLYSET_GROUP_KINDS, APPLYSET_NAMESPACES, INVENTORY_HASH}
     return APPLYSET_ID in _texts(parent, "labels") or bool(
         keys & set(_texts(parent, "annotations"))
@@ -148,10 +148,10 @@ def validate_inventory(parent: KubeObject) -> Inventory:
     tooling = annotations.get(APPLYSET_TOOLING, "")
     if not tooling.startswith(TOOLING_PREFIX):
         text = f"invalid {APPLYSET_TOOLING} annotation: {quote(tooling)} is not owned by kro"
-        raise _refused(text)
+        raise _rejection(text)
     for key in (APPLYSET_GROUP_KINDS, APPLYSET_NAMESPACES):
         if key not in annotations:
-            raise _refused(f"missing required {key} annotation")
+            raise _rejection(f"missing required {key} annotation")
     inventory = parse_inventory(annotations)
     # Older versions of kro wrote no hash.
     digest = inventory.digest(expected)
@@ -160,7 +160,7 @@ def validate_inventory(parent: KubeObject) -> Inventory:
     return inventory
 
 
-def refuse_foreign_member(current: KubeObject, parent: ObjectRef) -> None:
+def reject_foreign_member(current: KubeObject, parent: ObjectRef) -> None:
     """Refuse to take an object out of another apply set."""
     theirs, ours = _texts(current, "labels").get(APPLYSET_PART_OF, ""), applyset_id(parent)
     if not theirs or theirs == ours:
@@ -184,7 +184,7 @@ class DuplicateTarget(RefusedError):  # noqa: N818 - beside DuplicateKind and th
         self.id = id_
 
 
-def refuse_duplicates(members: Iterable[tuple[str, ObjectRef]]) -> None:
+def reject_duplicates(members: Iterable[tuple[str, ObjectRef]]) -> None:
     """Reject two resources (by id) that are one object; in which version does not matter."""
     seen: dict[tuple[GroupKind, str, str], str] = {}
     conflicts = []
@@ -226,14 +226,14 @@ def _parsed(key: str, annotations: Mapping[str, str], parse: Callable[[str], _T]
     try:
         return frozenset(parse(entry.strip()) for entry in written.split(",") if written)
     except ValueError as error:
-        raise _refused(f"invalid {key} annotation: {error}") from None
+        raise _rejection(f"invalid {key} annotation: {error}") from None
 
 
 def _invalid(what: str, got: str, want: str) -> RefusedError:
-    return _refused(f"invalid {what}: got {quote(got)}, want {quote(want)}")
+    return _rejection(f"invalid {what}: got {quote(got)}, want {quote(want)}")
 
 
-def _refused(text: str) -> RefusedError:
+def _rejection(text: str) -> RefusedError:
     return RefusedError(
         "invalid-inventory",
         text,

@@ -58,7 +58,7 @@ def evaluate(
     return Evaluated(tuple(kept), is_whole and not faults, tuple(faults))
 
 
-def stamped(
+def with_timestamps(
     evaluated: Evaluated, former: Iterable[Condition], generation: int, now: datetime
 ) -> tuple[Condition, ...]:
     """Date conditions; keep former ones of which an evaluation could say nothing."""
@@ -66,7 +66,7 @@ def stamped(
     current = [
         replace(
             each,
-            changed=_since(each, before.get(each.type), now),
+            changed=_transition_time(each, before.get(each.type), now),
             observed_generation=generation,
         )
         for each in evaluated.conditions
@@ -78,18 +78,18 @@ def stamped(
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class ReadyCondition:
     """A condition that counts for Ready; `is_bad` if True is the bad news."""
 
     type: str
     is_bad: bool = False
 
 
-def parse_ready_conditions(text: str) -> tuple[Counted, ...]:
+def parse_ready_conditions(text: str) -> tuple[ReadyCondition, ...]:
     """Read the annotation: names, separated by commas, `!` before those that are bad when True."""
     words = (word.strip() for word in text.split(","))
     return tuple(
-        Counted(word.lstrip("!").strip(), word.startswith("!"))
+        ReadyCondition(word.lstrip("!").strip(), word.startswith("!"))
         for word in words
         if word.strip("! ")
     )
@@ -97,7 +97,7 @@ def parse_ready_conditions(text: str) -> tuple[Counted, ...]:
 
 def with_ready(
     authored: tuple[Condition, ...],
-    counted: tuple[Counted, ...],
+    counted: tuple[ReadyCondition, ...],
     builtins: ConditionSet,
     former: Condition | None,
     now: datetime,
@@ -106,34 +106,37 @@ def with_ready(
     others = tuple(each for each in authored if each.type != READY)
     ready = _ready(others, counted, builtins)
     generation = builtins.root.observed_generation
-    dated = replace(ready, changed=_since(ready, former, now), observed_generation=generation)
+    dated = replace(
+        ready, changed=_transition_time(ready, former, now), observed_generation=generation
+    )
     return (*others, dated)
 
 
 def _ready(
-    authored: tuple[Condition, ...], counted: tuple[Counted, ...], builtins: ConditionSet
+    authored: tuple[Condition, ...], counted: tuple[ReadyCondition, ...], builtins: ConditionSet
 ) -> Condition:
     if builtins.root.status != TRUE:
         root = builtins.root
         return Condition(READY, root.status, root.reason, root.message)
     by_type = {each.type: each for each in authored}
-    judged = [_judged(by_type.get(each.type), each) for each in counted]
+    judged: list[Condition] = []
+    for expected in counted:
+        found = by_type.get(expected.type)
+        if found is None:
+            text = f"condition {quote(expected.type)} is not reported yet"
+            judged.append(Condition(READY, UNKNOWN, "ConditionMissing", text))
+        else:
+            status = found.status
+            if expected.is_bad:
+                status = {TRUE: FALSE, FALSE: TRUE}.get(status, UNKNOWN)
+            reason = found.reason or expected.type
+            text = f"{expected.type}: {found.message or reason}"
+            judged.append(Condition(READY, status, reason, text))
     for status in (FALSE, UNKNOWN):
         for each in judged:
             if each.status == status:
                 return each
     return Condition(READY, TRUE, READY, "")
-
-
-def _judged(found: Condition | None, counted: Counted) -> Condition:
-    if found is None:
-        text = f"condition {quote(counted.type)} is not reported yet"
-        return Condition(READY, UNKNOWN, "ConditionMissing", text)
-    status = found.status
-    if counted.is_bad:
-        status = {TRUE: FALSE, FALSE: TRUE}.get(status, UNKNOWN)
-    reason = found.reason or counted.type
-    return Condition(READY, status, reason, f"{counted.type}: {found.message or reason}")
 
 
 def _values(expression: Expression, value: Any) -> list[Value]:
@@ -148,7 +151,7 @@ def _condition(value: Value) -> Condition:
     return Condition(value.type, value.status, value.reason or None, value.message or None)
 
 
-def _since(condition: Condition, former: Condition | None, now: datetime) -> datetime:
+def _transition_time(condition: Condition, former: Condition | None, now: datetime) -> datetime:
     if former is not None and former.status == condition.status and former.changed is not None:
         return former.changed
     return now

@@ -44,7 +44,7 @@ class DefinitionSchema:
 
     @property
     def is_namespaced(self) -> bool:
-        """Say whether instances live in namespaces."""
+        """Return whether instances live in namespaces."""
         return self.scope != CLUSTER
 
 
@@ -86,7 +86,7 @@ class ResourceSpec:
 
     @property
     def has_selector(self) -> bool:
-        """Say whether this refers to many objects by labels."""
+        """Return whether this refers to many objects by labels."""
         metadata = (self.external or {}).get("metadata")
         return isinstance(metadata, dict) and metadata.get("selector") is not None
 
@@ -109,7 +109,7 @@ class Parsed:
 
 
 def is_definition(obj: KubeObject) -> bool:
-    """Say whether an object is a ResourceGraphDefinition of the version we speak."""
+    """Return whether an object is a ResourceGraphDefinition of the version we speak."""
     return (
         obj.get("apiVersion") == DEFINITION_KIND.api_version
         and obj.get("kind") == DEFINITION_KIND.kind
@@ -118,12 +118,27 @@ def is_definition(obj: KubeObject) -> bool:
 
 def parse(obj: KubeObject) -> Parsed:
     """Read a ResourceGraphDefinition object."""
-    spec = _mapping(obj.get("spec"))
-    resources = tuple(_resources(_items(spec.get("resources"))))
+    spec = _as_mapping(obj.get("spec"))
+    resources: list[ResourceSpec] = []
+    for index, item in enumerate(_items(spec.get("resources"))):
+        if not isinstance(item, dict):
+            continue
+        template, external = item.get("template"), item.get("externalRef")
+        resources.append(
+            ResourceSpec(
+                index=index,
+                id=_text(item.get("id")),
+                template=template if isinstance(template, dict) else None,
+                external=external if isinstance(external, dict) else None,
+                ready_when=_texts(item.get("readyWhen")),
+                include_when=_texts(item.get("includeWhen")),
+                for_each=tuple(_dimensions(index, _items(item.get("forEach")))),
+            )
+        )
     definition = Definition(
-        name=_text(_mapping(obj.get("metadata")).get("name")),
-        schema=_schema(_mapping(spec.get("schema"))),
-        resources=resources,
+        name=_text(_as_mapping(obj.get("metadata")).get("name")),
+        schema=_schema(_as_mapping(spec.get("schema"))),
+        resources=tuple(resources),
     )
     return Parsed(definition, tuple(_shape_problems(obj, definition)))
 
@@ -136,30 +151,8 @@ def _shape_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem
             Spot(("spec",) if "spec" in obj else ()),
         )
         return
-    payloads = list(_payload_problems(obj, definition))
-    yield from payloads
-    explained = {problem.spot.path for problem in payloads}
-    if len(definition.schema.kind) <= 63:
-        explained.add(("spec", "schema", "kind"))
-    for problem in validate(obj, DEFINITION_SCHEMA):
-        # kro's builder has words of its own for these places.
-        if problem.spot.path not in explained or problem.code not in _EXPLAINED:
-            yield problem
-    for resource in definition.resources:
-        yield from _external_problems(resource)
-
-
-_EXPLAINED = ("wrong-type", "pattern-mismatch")
-_PAYLOADS = {
-    "spec": 'failed to build resourcegraphdefinition "{name}": failed to unmarshal spec schema: ',
-    "types": 'failed to build resourcegraphdefinition "{name}": '
-    "failed to unmarshal predefined types: ",
-    "status": "failed to unmarshal status schema: ",
-}
-
-
-def _payload_problems(obj: KubeObject, definition: Definition) -> Iterator[Problem]:
-    schema = _mapping(_mapping(obj.get("spec")).get("schema"))
+    payloads: list[Problem] = []
+    schema = _as_mapping(_as_mapping(obj.get("spec")).get("schema"))
     for name, prefix in _PAYLOADS.items():
         value = schema.get(name)
         if value is not None and not isinstance(value, dict):
@@ -167,12 +160,33 @@ def _payload_problems(obj: KubeObject, definition: Definition) -> Iterator[Probl
                 "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
                 f"{_json_type(value)} into Go value of type map[string]interface {{}}"
             )
-            yield Problem(
-                "wrong-type",
-                f"spec.schema.{name} must be an object, not a {_json_type(value)}",
-                Spot(("spec", "schema", name)),
-                prefix.format(name=definition.name) + text,
+            payloads.append(
+                Problem(
+                    "wrong-type",
+                    f"spec.schema.{name} must be an object, not a {_json_type(value)}",
+                    Spot(("spec", "schema", name)),
+                    prefix.format(name=definition.name) + text,
+                )
             )
+    yield from payloads
+    explained = {problem.spot.path for problem in payloads}
+    if len(definition.schema.kind) <= 63:
+        explained.add(("spec", "schema", "kind"))
+    for problem in validate(obj, DEFINITION_SCHEMA):
+        # kro's builder has words of its own for these places.
+        if problem.spot.path not in explained or problem.code not in _EXPLAINED_CODES:
+            yield problem
+    for resource in definition.resources:
+        yield from _external_problems(resource)
+
+
+_EXPLAINED_CODES = ("wrong-type", "pattern-mismatch")
+_PAYLOADS = {
+    "spec": 'failed to build resourcegraphdefinition "{name}": failed to unmarshal spec schema: ',
+    "types": 'failed to build resourcegraphdefinition "{name}": '
+    "failed to unmarshal predefined types: ",
+    "status": "failed to unmarshal status schema: ",
+}
 
 
 def _json_type(value: Any) -> str:
@@ -198,15 +212,15 @@ def _external_problems(resource: ResourceSpec) -> Iterator[Problem]:
 
 
 def _schema(raw: Mapping[str, Any]) -> DefinitionSchema:
-    metadata = _mapping(raw.get("metadata"))
+    metadata = _as_mapping(raw.get("metadata"))
     return DefinitionSchema(
         kind=_text(raw.get("kind")),
         api_version=_text(raw.get("apiVersion")),
         group=_text(raw.get("group")) or DEFAULT_GROUP,
         scope=_text(raw.get("scope")) or NAMESPACED,
-        spec=_mapping(raw.get("spec")),
-        types=_mapping(raw.get("types")),
-        status=_mapping(raw.get("status")),
+        spec=_as_mapping(raw.get("spec")),
+        types=_as_mapping(raw.get("types")),
+        status=_as_mapping(raw.get("status")),
         printer_columns=tuple(
             column
             for column in _items(raw.get("additionalPrinterColumns"))
@@ -214,36 +228,20 @@ def _schema(raw: Mapping[str, Any]) -> DefinitionSchema:
         ),
         short_names=_texts(raw.get("shortNames")),
         categories=_texts(raw.get("categories")),
-        labels=_mapping(metadata.get("labels")),
-        annotations=_mapping(metadata.get("annotations")),
+        labels=_as_mapping(metadata.get("labels")),
+        annotations=_as_mapping(metadata.get("annotations")),
     )
-
-
-def _resources(raw: list[Any]) -> Iterator[ResourceSpec]:
-    for index, item in enumerate(raw):
-        if not isinstance(item, dict):
-            continue
-        template, external = item.get("template"), item.get("externalRef")
-        yield ResourceSpec(
-            index=index,
-            id=_text(item.get("id")),
-            template=template if isinstance(template, dict) else None,
-            external=external if isinstance(external, dict) else None,
-            ready_when=_texts(item.get("readyWhen")),
-            include_when=_texts(item.get("includeWhen")),
-            for_each=tuple(_dimensions(index, _items(item.get("forEach")))),
-        )
 
 
 def _dimensions(index: int, raw: list[Any]) -> Iterator[Dimension]:
     for position, item in enumerate(raw):
-        for name, text in _mapping(item).items():
+        for name, text in _as_mapping(item).items():
             if isinstance(text, str):
                 path = ("spec", "resources", index, "forEach", position, name)
                 yield Dimension(name, text, path)
 
 
-def _mapping(value: Any) -> dict[str, Any]:
+def _as_mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 

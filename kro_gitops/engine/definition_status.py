@@ -36,48 +36,48 @@ IS_VERIFIED = Condition(VERIFIED, TRUE, "Verified", "graph revision compiled and
 
 
 def resolved(number: int) -> Condition:
-    """Say which revision is served."""
+    """Return which revision is served."""
     return Condition(REVISIONS, TRUE, "Resolved", f"revision {number} compiled and active")
 
 
 def revision_failed(number: int) -> Condition:
-    """Say that the latest revision does not compile any more."""
+    """Report that the latest revision does not compile any more."""
     text = f"latest graph revision {number} failed compilation"
     return Condition(REVISIONS, FALSE, "Failed", text)
 
 
 def not_accepted(text: str) -> Condition:
-    """Say what is wrong with a definition."""
+    """Return what is wrong with a definition."""
     return Condition(ACCEPTED, FALSE, "InvalidResourceGraph", text)
 
 
 def kind_ready(kind: str) -> Condition:
-    """Say that a kind is served."""
+    """Report that a kind is served."""
     return Condition(KIND, TRUE, "Ready", f"kind {kind} has been accepted and ready")
 
 
 def kind_failed(text: str) -> Condition:
-    """Say why a kind is not served as its definition has it."""
+    """Return why a kind is not served as its definition has it."""
     return Condition(KIND, FALSE, "Failed", text)
 
 
 def not_running(text: str) -> Condition:
-    """Say why instances are not worked on."""
+    """Return why instances are not worked on."""
     return Condition(CONTROLLER, FALSE, "FailedToStart", text)
 
 
 def not_verified(name: str, text: str) -> Condition:
-    """Say why a revision does not compile."""
+    """Return why a revision does not compile."""
     words = f'failed to compile graph revision "{name}": {text}'
     return Condition(VERIFIED, FALSE, "InvalidGraph", words)
 
 
 def deleting(text: str) -> Condition:
-    """Say what a definition that goes waits for."""
+    """Return what a definition that goes waits for."""
     return Condition(CONTROLLER, UNKNOWN, "UnderDeletion", text)
 
 
-def shape(graph: Graph | None) -> dict[str, Any]:
+def topology_status(graph: Graph | None) -> dict[str, Any]:
     """Return the order and dependencies of a graph, as a status has them."""
     if graph is None:
         return {}
@@ -98,7 +98,7 @@ def definition_status(
     status: dict[str, Any] = {
         "state": ACTIVE if is_active else INACTIVE,
         "conditions": conditions.to_json(),
-        **shape(graph),
+        **topology_status(graph),
     }
     last = max(last_issued, former.get("lastIssuedRevision") or 0)
     return {**status, "lastIssuedRevision": last} if last else status

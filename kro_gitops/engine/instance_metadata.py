@@ -16,19 +16,19 @@ from kro_gitops.engine.applyset import (
     validate_inventory,
 )
 from kro_gitops.engine.labels import definition_labels
-from kro_gitops.engine.served_kind import Serving
+from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.metadata import FINALIZER
 from kube_objects.errors import RefusedError
 from kube_objects.refs import KubeObject, ObjectRef
 
 
-def is_going(obj: KubeObject) -> bool:
-    """Say whether somebody deleted an object that is still there."""
+def is_deleting(obj: KubeObject) -> bool:
+    """Return whether somebody deleted an object that is still there."""
     return obj["metadata"].get("deletionTimestamp") is not None
 
 
 def has_finalizer(obj: KubeObject) -> bool:
-    """Say whether an object waits for us before it goes."""
+    """Return whether an object waits for us before it goes."""
     return FINALIZER in (obj["metadata"].get("finalizers") or ())
 
 
@@ -51,8 +51,8 @@ def inventory_of(instance: KubeObject) -> Inventory:
     return parse_inventory(instance["metadata"].get("annotations") or {})
 
 
-def managed(
-    instance: KubeObject, serving: Serving, inventory: Inventory, version: str
+def managed_metadata(
+    instance: KubeObject, serving: ServedKind, inventory: Inventory, version: str
 ) -> KubeObject:
     """Return what must be applied to an instance for it to be ours."""
     ref = ObjectRef.of(instance)
@@ -73,7 +73,7 @@ def managed(
 
 
 def is_managed(instance: KubeObject, wanted: KubeObject) -> bool:
-    """Say whether an instance carries all that it must."""
+    """Return whether an instance carries all that it must."""
     live, ours = instance["metadata"], wanted["metadata"]
     return has_finalizer(instance) and all(
         _includes(live.get(section) or {}, ours[section]) for section in ("labels", "annotations")

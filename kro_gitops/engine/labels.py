@@ -22,7 +22,7 @@ from kube_objects.refs import ObjectRef
 _MAX_VALUE = 63
 _HASH_DIGITS = 10
 _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
-_NOT_AT_THE_END = "-_."
+_INVALID_LAST_CHARACTERS = "-_."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Position:
 
 
 def is_label_value(text: str) -> bool:
-    """Say whether a label may hold a text as it is."""
+    """Return whether a label may hold a text as it is."""
     return len(text) <= _MAX_VALUE and _VALUE.fullmatch(text) is not None
 
 
@@ -43,8 +43,8 @@ def label_value(text: str) -> str:
     if is_label_value(text):
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:_HASH_DIGITS]
-    readable = re.sub(r"[^-A-Za-z0-9_.]", "-", text).strip(_NOT_AT_THE_END)
-    stem = readable[: _MAX_VALUE - _HASH_DIGITS - 1].rstrip(_NOT_AT_THE_END)
+    readable = re.sub(r"[^-A-Za-z0-9_.]", "-", text).strip(_INVALID_LAST_CHARACTERS)
+    stem = readable[: _MAX_VALUE - _HASH_DIGITS - 1].rstrip(_INVALID_LAST_CHARACTERS)
     return f"{stem}-{digest}" if stem else digest
 
 
@@ -113,7 +113,7 @@ def apply_order(annotations: Mapping[str, str]) -> int:
 
 
 def is_kro_owned(labels: Mapping[str, str]) -> bool:
-    """Say whether kro, or we, made an object; the first label decides if it is there."""
+    """Return whether kro, or we, made an object; the first label decides if it is there."""
     if metadata.OWNED in labels:
         return labels[metadata.OWNED] == "true"
     return labels.get(metadata.MANAGED_BY) == "kro"

@@ -1,5 +1,5 @@
 """
-Instances that went without our leave, and what is left to find their children by.
+Instances that went without our finalizer, and what is left to find their children by.
 
 Our finalizer holds an instance until its children are gone, with one exception: a deletion that
 began before the finalizer was there may take the instance away at once, though the API server
@@ -11,27 +11,27 @@ has only what the children remember.
 from collections.abc import Iterable
 
 from kro_gitops.engine.applyset import Inventory, parent_labels
-from kro_gitops.engine.instance_metadata import has_finalizer, is_going
+from kro_gitops.engine.instance_metadata import has_finalizer, is_deleting
 from kro_gitops.metadata import INSTANCE_ID, INSTANCE_NAMESPACE
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 
-def went_at_once(last: KubeObject) -> bool:
+def was_deleted_without_cleanup(last: KubeObject) -> bool:
     """
-    Say whether an instance that is gone went without our leave, by its last state.
+    Return whether an instance that is gone went without our finalizer, by its last state.
 
     Otherwise it is marked as going first, and so it is in the state that its last finalizer ends.
     """
-    return has_finalizer(last) and not is_going(last)
+    return has_finalizer(last) and not is_deleting(last)
 
 
-def instance_of(child: KubeObject) -> str:
+def instance_uid_of(child: KubeObject) -> str:
     """Return the uid of the instance that a child is of; empty if it does not say."""
     uid: str = (child["metadata"].get("labels") or {}).get(INSTANCE_ID, "")
     return uid
 
 
-def remembered(kind: Kind, children: Iterable[KubeObject]) -> dict[ObjectRef, KubeObject]:
+def parents_of(kind: Kind, children: Iterable[KubeObject]) -> dict[ObjectRef, KubeObject]:
     """
     Return instances of a kind as children remember them: enough of each to find these again.
 
@@ -40,13 +40,25 @@ def remembered(kind: Kind, children: Iterable[KubeObject]) -> dict[ObjectRef, Ku
     """
     families: dict[str, list[KubeObject]] = {}
     for child in children:
-        families.setdefault(instance_of(child), []).append(child)
+        families.setdefault(instance_uid_of(child), []).append(child)
     found: dict[ObjectRef, KubeObject] = {}
     for uid, family in families.items():
         parents = (_parent_of(child, kind, uid) for child in family)
         ref = next((each for each in parents if each is not None), None)
         if ref is not None:
-            found[ref] = _outline(ref, uid, Inventory.of(map(ObjectRef.of, family), ref))
+            inventory = Inventory.of(map(ObjectRef.of, family), ref)
+            metadata = {
+                "name": ref.name,
+                "uid": uid,
+                "labels": parent_labels(ref),
+                "annotations": inventory.annotations(ref, ""),
+                **({"namespace": ref.namespace} if ref.namespace else {}),
+            }
+            found[ref] = {
+                "apiVersion": ref.kind.api_version,
+                "kind": ref.kind.kind,
+                "metadata": metadata,
+            }
     return found
 
 
@@ -57,14 +69,3 @@ def _parent_of(child: KubeObject, kind: Kind, uid: str) -> ObjectRef | None:
             namespace = (metadata.get("labels") or {}).get(INSTANCE_NAMESPACE, "")
             return ObjectRef(kind, namespace, each["name"])
     return None
-
-
-def _outline(ref: ObjectRef, uid: str, inventory: Inventory) -> KubeObject:
-    metadata = {
-        "name": ref.name,
-        "uid": uid,
-        "labels": parent_labels(ref),
-        "annotations": inventory.annotations(ref, ""),
-        **({"namespace": ref.namespace} if ref.namespace else {}),
-    }
-    return {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": metadata}

@@ -6,7 +6,7 @@ matters is asked of a hash over the spec in a normal form: spelling, the order o
 conditions do not matter, the order of `forEach` dimensions does. A spec that returns to what it
 once was gets a new number: revisions are a history.
 
-Hash and names are kro's to the letter, so that nothing is issued anew when a cluster changes hands.
+Hash and names are exactly kro's, so that nothing is issued again after a switch from or to kro.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,12 +30,15 @@ Json = str
 
 def spec_hash(spec: Mapping[str, Any]) -> str:
     """Return the hash of a definition's spec, 16 hexadecimal digits."""
-    return _fnv1a(_spec(spec), *_FNV_64)
-
-
-def needs_revision(current: str, latest: str | None) -> bool:
-    """Say whether a spec with this hash must be kept; `latest` is the newest revision's."""
-    return current != latest
+    resources = sorted(_items(spec.get("resources")), key=lambda each: _text(each, "id"))
+    schema = spec.get("schema")
+    return _fnv1a(
+        _object(
+            schema=_schema(schema) if isinstance(schema, dict) else "",
+            resources=_array(map(_resource, resources)),
+        ),
+        *_FNV_64,
+    )
 
 
 def next_number(last_issued: int, live: Iterable[int]) -> int:
@@ -43,7 +46,7 @@ def next_number(last_issued: int, live: Iterable[int]) -> int:
     return max((last_issued, *live)) + 1
 
 
-def surplus(live: Iterable[int], keep: int) -> list[int]:
+def expired_numbers(live: Iterable[int], keep: int) -> list[int]:
     """Return the numbers of revisions to delete, oldest first; keep all if `keep` is none."""
     return sorted(live)[:-keep] if keep > 0 else []
 
@@ -100,15 +103,6 @@ def _fnv1a(text: str, offset: int, prime: int, bits: int) -> str:
 
 # The normal form is the text that Go's encoder writes for kro's types: members in the order they
 # are declared in, empty ones left out, but free-form blocks always there.
-
-
-def _spec(spec: Mapping[str, Any]) -> Json:
-    resources = sorted(_items(spec.get("resources")), key=lambda each: _text(each, "id"))
-    schema = spec.get("schema")
-    return _object(
-        schema=_schema(schema) if isinstance(schema, dict) else "",
-        resources=_array(map(_resource, resources)),
-    )
 
 
 def _schema(schema: Mapping[str, Any]) -> Json:

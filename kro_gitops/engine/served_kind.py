@@ -8,13 +8,13 @@ more. Then instances are not changed, but they can still be deleted.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kro_gitops.engine.conditions import Counted
+from kro_gitops.engine.conditions import ReadyCondition
 from kro_gitops.engine.graph.nodes import Graph, Node
 from kube_objects.refs import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServedKind:
     """A kind and what is made of its instances; `problem` says why there is no graph."""
 
     kind: Kind
@@ -24,7 +24,7 @@ class Serving:
     revision: int = 0
     graph: Graph | None = None
     problem: str = ""
-    ready_conditions: tuple[Counted, ...] = ()
+    ready_conditions: tuple[ReadyCondition, ...] = ()
     source_revision: str = ""  # the commit at which the definition last changed, if it is from git
 
     @property
@@ -37,8 +37,8 @@ class Serving:
         if self.graph is not None:
             yield from self.graph.nodes.values()
 
-    def is_same_work(self, other: "Serving | None") -> bool:
-        """Say whether instances would be treated alike."""
+    def is_same_work(self, other: "ServedKind | None") -> bool:
+        """Return whether instances would be treated alike."""
         return (
             other is not None
             and self.graph is other.graph

@@ -12,7 +12,7 @@ from typing import Any
 
 from kro_gitops.engine.graph.nodes import Graph, NodeKind
 from kro_gitops.engine.plan.evaluation import Evaluator, Fatal, is_pending, told
-from kro_gitops.engine.plan.instance import NodeRun, Pass
+from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.engine.plan.steps import NodeState
 from kro_gitops.metadata import RECONCILE
 from kube_cel.errors import ConversionError, EvaluationError
@@ -61,33 +61,33 @@ SUSPENDED = Condition(
 
 
 def not_managed(text: str) -> Condition:
-    """Say that an instance could not be made ours."""
+    """Report that an instance could not be made ours."""
     return Condition(MANAGED, FALSE, "ManagementFailed", text)
 
 
 def not_resolved(text: str) -> Condition:
-    """Say that there is no graph for an instance."""
+    """Report that there is no graph for an instance."""
     return Condition(RESOLVED, FALSE, "ResolutionFailed", text)
 
 
 def not_ready(text: str) -> Condition:
-    """Say that children are missing or wait."""
+    """Report that children are missing or wait."""
     return Condition(RESOURCES, FALSE, "NotReady", f"resource reconciliation failed: {text}")
 
 
 def under_deletion(text: str) -> Condition:
-    """Say how far a deletion is."""
+    """Return how far a deletion is."""
     return Condition(RESOURCES, UNKNOWN, "UnderDeletion", text)
 
 
 def is_suspended(instance: KubeObject) -> bool:
-    """Say whether somebody asked us to leave the children of an instance alone."""
+    """Return whether somebody asked us to leave the children of an instance alone."""
     annotations = instance["metadata"].get("annotations") or {}
     return str(annotations.get(RECONCILE, "")).lower() in _SUSPENDED
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PassResult:
     """What a pass amounts to; `failures` are the words of children that could not be made."""
 
     state: State
@@ -95,34 +95,63 @@ class Verdict:
     failures: tuple[str, ...] = ()
 
 
-def judge(run: Pass) -> Verdict:
+def summarize(run: Pass) -> PassResult:
     """Sum up a pass that has come to its end."""
     errors = list(_settle_states(run))
     failures = tuple(text for _, text, is_failure in errors if is_failure)
-    state = _state(run.runs.values())
+    states = {each.state for each in run.runs.values()}
+    if NodeState.ERROR in states:
+        state: State = State.ERROR
+    else:
+        state = (
+            State.ACTIVE if states <= {NodeState.SYNCED, NodeState.SKIPPED} else State.IN_PROGRESS
+        )
     if run.halt is not None:
         if run.halt.deleting:
             condition = Condition(RESOURCES, FALSE, "ResourceDeleting", run.halt.text)
-            return Verdict(state, condition)
-        return Verdict(state, not_ready(run.halt.text), (run.halt.text,))
+            return PassResult(state, condition)
+        return PassResult(state, not_ready(run.halt.text), (run.halt.text,))
     if errors:
         text = "\n".join(text for _, text, _ in errors)
-        return Verdict(state, not_ready(f"apply results contain errors: {text}"), failures)
+        return PassResult(state, not_ready(f"apply results contain errors: {text}"), failures)
     pending = next(((name, each) for name, each in run.runs.items() if each.pending), None)
     if pending is not None:
         name, waiting = pending
-        where = _resource_text(run.graph, name)
+        served = run.graph.nodes[name].served
+        where = f"{served.kind.group}/{served.kind.version}, Resource={served.plural}"
         text = f"waiting for unresolved resource: gvr {quote(where)}: {waiting.pending}"
-        return Verdict(state, not_ready(text))
-    return Verdict(state, ALL_READY)
+        return PassResult(state, not_ready(text))
+    return PassResult(state, ALL_READY)
 
 
 def _settle_states(run: Pass) -> Iterable[tuple[str, str, bool]]:
-    """Give every node its state; yield what is wrong, in graph order."""
+    """Yield every node its state; yield what is wrong, in graph order."""
     for name, each in run.runs.items():
         if not each.is_settled or each.state in (NodeState.SKIPPED, NodeState.DELETING):
             continue
-        found = _trouble(run, name, each)
+        node = run.graph.nodes[name]
+        if each.failures:
+            index, problem_text = min(each.failures.items())
+            is_item = node.kind is NodeKind.COLLECTION
+            found: tuple[str, bool] | None = (
+                (f"collection item {index}: {problem_text}" if is_item else problem_text),
+                True,
+            )
+        elif each.missing:
+            found = f"waiting for external reference {quote(name)}: not found", False
+        else:
+            try:
+                reason = run.why_not_ready(name)
+            except Fatal as error:
+                found = error.message, True
+            else:
+                if reason is None:
+                    found = None
+                else:
+                    found = (
+                        f"waiting for {_WAITING_NOUNS[node.kind]} {quote(name)}: {reason}",
+                        False,
+                    )
         if found is not None:
             text, is_failure = found
             each.state = NodeState.ERROR if is_failure else NodeState.WAITING
@@ -131,41 +160,12 @@ def _settle_states(run: Pass) -> Iterable[tuple[str, str, bool]]:
             each.state = NodeState.SYNCED
 
 
-def _trouble(run: Pass, name: str, each: NodeRun) -> tuple[str, bool] | None:
-    node = run.graph.nodes[name]
-    if each.failures:
-        index, text = min(each.failures.items())
-        is_item = node.kind is NodeKind.COLLECTION
-        return (f"collection item {index}: {text}" if is_item else text), True
-    if each.missing:
-        return f"waiting for external reference {quote(name)}: not found", False
-    try:
-        reason = run.why_not_ready(name)
-    except Fatal as error:
-        return error.message, True
-    if reason is None:
-        return None
-    return f"waiting for {_WAITED_FOR[node.kind]} {quote(name)}: {reason}", False
-
-
-_WAITED_FOR = {
+_WAITING_NOUNS = {
     NodeKind.RESOURCE: "node",
     NodeKind.COLLECTION: "node",
     NodeKind.EXTERNAL: "external reference",
     NodeKind.EXTERNAL_COLLECTION: "external collection",
 }
-
-
-def _state(runs: Iterable[NodeRun]) -> State:
-    states = {each.state for each in runs}
-    if NodeState.ERROR in states:
-        return State.ERROR
-    return State.ACTIVE if states <= {NodeState.SYNCED, NodeState.SKIPPED} else State.IN_PROGRESS
-
-
-def _resource_text(graph: Graph, name: str) -> str:
-    served = graph.nodes[name].served
-    return f"{served.kind.group}/{served.kind.version}, Resource={served.plural}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,22 +201,20 @@ def _set(root: Any, path: Path, value: Any) -> None:
     *owners, last = path
     here = root
     for step, following in zip(owners, path[1:], strict=True):
-        here = _child(here, step, [] if isinstance(following, int) else {})
+        empty: Any = [] if isinstance(following, int) else {}
+        if isinstance(step, int):
+            _extend_to(here, step)
+            if here[step] is None:
+                here[step] = empty
+            here = here[step]
+        else:
+            here = here.setdefault(step, empty)
     if isinstance(last, int):
-        _reach(here, last)
+        _extend_to(here, last)
     here[last] = value
 
 
-def _child(here: Any, step: str | int, empty: Any) -> Any:
-    if isinstance(step, int):
-        _reach(here, step)
-        if here[step] is None:
-            here[step] = empty
-        return here[step]
-    return here.setdefault(step, empty)
-
-
-def _reach(items: list[Any], index: int) -> None:
+def _extend_to(items: list[Any], index: int) -> None:
     items.extend([None] * (index + 1 - len(items)))
 
 

@@ -9,7 +9,7 @@ What an instance looks at may change from pass to pass. New requests count at on
 that happens during a pass is missed; old ones are dropped when the pass is over.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -20,7 +20,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class One:
+class ObjectWatch:
     """One object."""
 
     kind: Kind
@@ -29,7 +29,7 @@ class One:
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
+class SelectorWatch:
     """All objects of a kind with certain labels; no namespace means all of them."""
 
     kind: Kind
@@ -37,42 +37,58 @@ class Many:
     selector: Selector
 
     def matches(self, obj: KubeObject) -> bool:
-        """Say whether an object is among them."""
+        """Return whether an object is among them."""
         metadata = obj["metadata"]
         if self.namespace and metadata.get("namespace", "") != self.namespace:
             return False
         return self.selector.matches(metadata.get("labels") or {})
 
 
-Request = One | Many
+WatchRequest = ObjectWatch | SelectorWatch
 
 
 class WatchSet(Generic[K]):
     """Who looks at what."""
 
     def __init__(self) -> None:
-        self._requests: dict[K, set[Request]] = {}
-        self._ones: dict[One, set[K]] = {}
-        self._many: dict[Kind, dict[Many, set[K]]] = {}
+        self._requests: dict[K, set[WatchRequest]] = {}
+        self._ones: dict[ObjectWatch, set[K]] = {}
+        self._many: dict[Kind, dict[SelectorWatch, set[K]]] = {}
 
     def __len__(self) -> int:
         """Return how many look at anything."""
         return len(self._requests)
 
-    def look(self, key: K, request: Request) -> None:
+    def __iter__(self) -> Iterator[K]:
+        """Yield every key that watches anything."""
+        return iter(self._requests)
+
+    def requests(self) -> Iterator[WatchRequest]:
+        """Yield every request once for each key that made it."""
+        for requests in self._requests.values():
+            yield from requests
+
+    def look(self, key: K, request: WatchRequest) -> None:
         """Let somebody look at something, from now on."""
         self._requests.setdefault(key, set()).add(request)
         match request:
-            case One():
+            case ObjectWatch():
                 self._ones.setdefault(request, set()).add(key)
-            case Many():
+            case SelectorWatch():
                 self._many.setdefault(request.kind, {}).setdefault(request, set()).add(key)
 
-    def keep_only(self, key: K, requests: Iterable[Request]) -> None:
+    def keep_only(self, key: K, requests: Iterable[WatchRequest]) -> None:
         """Drop what somebody no longer looks at."""
         wanted = set(requests)
         for request in self._requests.get(key, set()) - wanted:
-            self._drop(key, request)
+            match request:
+                case ObjectWatch():
+                    _leave(self._ones, request, key)
+                case SelectorWatch():
+                    group = self._many[request.kind]
+                    _leave(group, request, key)
+                    if not group:
+                        del self._many[request.kind]
         if wanted:
             self._requests[key] = wanted & self._requests.get(key, set())
         else:
@@ -82,7 +98,7 @@ class WatchSet(Generic[K]):
         """Drop everything somebody looked at."""
         self.keep_only(key, ())
 
-    def woken(self, kind: Kind, *states: KubeObject | None) -> set[K]:
+    def watchers_of(self, kind: Kind, *states: KubeObject | None) -> set[K]:
         """Return who looks at an object, as it is or as it was."""
         found: set[K] = set()
         many = self._many.get(kind)
@@ -91,7 +107,7 @@ class WatchSet(Generic[K]):
                 continue
             metadata = obj["metadata"]
             found |= self._ones.get(
-                One(kind, metadata.get("namespace", ""), metadata["name"]), frozenset()
+                ObjectWatch(kind, metadata.get("namespace", ""), metadata["name"]), frozenset()
             )
             if many:
                 for request, keys in many.items():
@@ -99,18 +115,8 @@ class WatchSet(Generic[K]):
                         found |= keys
         return found
 
-    def _drop(self, key: K, request: Request) -> None:
-        match request:
-            case One():
-                _leave(self._ones, request, key)
-            case Many():
-                group = self._many[request.kind]
-                _leave(group, request, key)
-                if not group:
-                    del self._many[request.kind]
 
-
-R = TypeVar("R", One, Many)
+R = TypeVar("R", ObjectWatch, SelectorWatch)
 
 
 def _leave(index: dict[R, set[K]], request: R, key: K) -> None:

@@ -3,7 +3,7 @@ What an identity may do, asked of the API server, and the Role that would let it
 
 The question is put in the identity's own name (SelfSubjectAccessReview), so whoever may act as
 somebody needs no further right to ask. Answers are kept for a moment: the same is asked for every
-instance of a kind. A «no» is kept for less long than a «yes», because somebody is about to fix it.
+instance of a kind. A `no` is kept for less long than a `yes`, because somebody is about to fix it.
 """
 
 from collections import OrderedDict
@@ -24,7 +24,7 @@ _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "delete
 
 
 class Mapper(Protocol):
-    """Whoever knows how kinds are served."""
+    """Maps kinds to resources."""
 
     async def resource_of(self, kind: Kind) -> Resource:
         """Return how a kind is served, or raise `NotServed`."""
@@ -78,7 +78,7 @@ class AccessReviewer:
         name: str = "",
     ) -> bool:
         """
-        Say whether somebody may do something; `None` is ourselves.
+        Return whether somebody may do something; `None` is ourselves.
 
         Raises `Forbidden` if we may not act as that identity.
         """
@@ -89,7 +89,11 @@ class AccessReviewer:
             return known
         answer = await self._cluster.acting_as(identity).create(right.review())
         allowed = answer.get("status", {}).get("allowed") is True
-        self._remember(identity, right, allowed)
+        until = self._clock() + (ALLOWED_TTL if allowed else DENIED_TTL)
+        self._answers[identity, right] = (allowed, until)
+        self._answers.move_to_end((identity, right))
+        if len(self._answers) > CACHE_SIZE:
+            self._answers.popitem(last=False)
         return allowed
 
     async def missing(
@@ -102,13 +106,6 @@ class AccessReviewer:
             if not await self.may(identity, verb, resource, namespace):
                 lacking.append(Permission(verb, resource, namespace))
         return role_for(lacking) if lacking else None
-
-    def _remember(self, identity: Identity | None, right: Permission, allowed: bool) -> None:
-        until = self._clock() + (ALLOWED_TTL if allowed else DENIED_TTL)
-        self._answers[identity, right] = (allowed, until)
-        self._answers.move_to_end((identity, right))
-        if len(self._answers) > CACHE_SIZE:
-            self._answers.popitem(last=False)
 
 
 def role_for(rights: Iterable[Permission], name: str = "kro-gitops-missing") -> KubeObject:
@@ -125,29 +122,28 @@ def role_for(rights: Iterable[Permission], name: str = "kro-gitops-missing") -> 
     if len(namespaces) == 1 and "" not in namespaces:
         kind = "Role"
         metadata["namespace"] = namespaces.pop()
-    return {"apiVersion": _RBAC, "kind": kind, "metadata": metadata, "rules": _rules(listed)}
-
-
-def _rules(rights: Iterable[Permission]) -> list[KubeObject]:
-    """Write rights as few rules: one for the resources of a group that need the same verbs."""
+    # Write rights as few rules: one for the resources of a group that need the same verbs.
     verbs: dict[tuple[str, str, str], set[str]] = {}
-    for right in rights:
+    for right in listed:
         target = (right.resource.kind.group, right.name, right.resource.plural)
         verbs.setdefault(target, set()).add(right.verb)
     resources: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for (group, name, plural), needed in sorted(verbs.items()):
-        resources.setdefault((group, name, _in_order(needed)), []).append(plural)
-    return [
+    for (group, object_name, plural), needed in sorted(verbs.items()):
+        resources.setdefault(
+            (
+                group,
+                object_name,
+                tuple(sorted(needed, key=lambda v: (_VERBS.index(v) if v in _VERBS else 99, v))),
+            ),
+            [],
+        ).append(plural)
+    rules = [
         {
             "apiGroups": [group],
             "resources": plurals,
-            **({"resourceNames": [name]} if name else {}),
+            **({"resourceNames": [object_name]} if object_name else {}),
             "verbs": list(needed),
         }
-        for (group, name, needed), plurals in resources.items()
+        for (group, object_name, needed), plurals in resources.items()
     ]
-
-
-def _in_order(verbs: set[str]) -> tuple[str, ...]:
-    """Sort verbs as people write them, reading first."""
-    return tuple(sorted(verbs, key=lambda v: (_VERBS.index(v) if v in _VERBS else 99, v)))
+    return {"apiVersion": _RBAC, "kind": kind, "metadata": metadata, "rules": rules}

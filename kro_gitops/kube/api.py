@@ -18,7 +18,7 @@ from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Somebody to act as; the API server asks whether we may, and whether they may."""
+    """An identity to impersonate; the API server checks both our rights and theirs."""
 
     user: str
     groups: tuple[str, ...] = ()
@@ -139,12 +139,12 @@ Transform = Callable[[KubeObject], KubeObject]
 
 
 def as_served(obj: KubeObject) -> KubeObject:
-    """Keep an object as it came."""
+    """Keep an object unchanged."""
     return obj
 
 
 class Reader(Protocol):
-    """Whoever can be asked for objects."""
+    """Reads objects."""
 
     async def get(self, ref: ObjectRef) -> KubeObject:
         """Return an object, or raise `NotFound`."""
@@ -166,7 +166,7 @@ class Reader(Protocol):
 
 
 class Writer(Protocol):
-    """Whoever can be told to change objects; each returns the object as it is then."""
+    """Writes objects; each method returns the object as the server has it afterwards."""
 
     async def create(self, obj: KubeObject, options: WriteOptions = DEFAULT_WRITE) -> KubeObject:
         """Create an object that must not exist."""

@@ -67,7 +67,7 @@ class Cache:
         return [self._objects[key] for key in self._keys[index].get(value, ())]
 
     def put(self, obj: KubeObject) -> Change | None:
-        """Take in an object; return what changed, or `None` if this version is no news."""
+        """Store an object; return what changed, or `None` if this version is no news."""
         key = key_of(obj)
         before = self._objects.get(key)
         if before is not None and not is_newer(version_of(obj), version_of(before)):
@@ -93,9 +93,9 @@ class Cache:
         self, objects: Iterable[KubeObject], version: str = "", *, anew: bool = False
     ) -> list[Change]:
         """
-        Take in all objects there were at a version; return what changed since the last time.
+        Store all objects there were at a version; return what changed since the last time.
 
-        What was put in since then is not missed. With `anew`, an object of a version that is known
+        What was put in since then is not missed. With `again`, an object of a version that is known
         counts as changed if it looks otherwise now: the schema it is shown by has changed.
         """
         present = {key_of(obj): obj for obj in objects}
@@ -175,7 +175,7 @@ DROP_MANAGED_FIELDS = drop_fields(("metadata", "managedFields"))
 
 def is_newer(version: str, than: str) -> bool:
     """
-    Say whether a version comes after another.
+    Return whether a version comes after another.
 
     Versions are numbers that grow, which the API server promises; where one is not, whatever
     differs is taken for newer.

@@ -30,20 +30,20 @@ from kro_gitops.kube.api import (
 )
 from kro_gitops.kube.requests import Request
 from kro_gitops.kube.responses import Expired, NotFound, error_of_status, parse_status
-from kro_gitops.kube.transport import Transport, decoded
+from kro_gitops.kube.transport import Transport, decode_json
 from kube_objects.refs import Kind, KubeObject, ObjectRef
 
 PAGE_SIZE = 500  # objects asked for at once
 
 
 class Mapper(Protocol):
-    """Whoever knows how kinds are served."""
+    """Maps kinds to resources."""
 
     async def resource_of(self, kind: Kind) -> Resource:
         """Return how a kind is served, or raise `NotServed`."""
 
     def forget(self, kind: Kind) -> None:
-        """Do not believe any longer what is known about a kind."""
+        """Drop what is cached about a kind."""
 
 
 class Client:
@@ -157,7 +157,7 @@ async def _events(
     kind: Kind, request: Request, lines: AsyncIterator[bytes]
 ) -> AsyncGenerator[WatchEvent, None]:
     async for line in lines:
-        event: dict[str, Any] = decoded(request, line)
+        event: dict[str, Any] = decode_json(request, line)
         if event["type"] == "ERROR":
             raise error_of_status(parse_status(event["object"]))
         yield WatchEvent(EventType(event["type"]), _named(event["object"], kind))

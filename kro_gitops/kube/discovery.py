@@ -29,12 +29,12 @@ from kube_objects.crds import kinds_of_crd
 from kube_objects.refs import Kind, KubeObject
 from kube_objects.schemas import KindSchema, SchemaSet
 
-# Seconds for which «not served» is believed: many wait for the same CRD, and ask again and again.
+# Seconds for which "not served" is believed: many wait for the same CRD, and ask again and again.
 NOT_SERVED_TTL = 0.25
 
 
 class DocumentReader(Protocol):
-    """Whoever can read documents off the API server: a `Transport`."""
+    """Reads documents from the API server: a `Transport`."""
 
     async def send(self, request: requests.Request) -> Any:
         """Send a request and return the JSON that comes back."""
@@ -78,12 +78,12 @@ class Discovery:
         return tuple(self._served | self._learned)
 
     def learn(self, crd: KubeObject) -> None:
-        """Take in a CRD that is served; discovery itself may need a moment more."""
+        """Store a CRD that is served; discovery itself may need a moment more."""
         for known in kinds_of_crd(crd):
             self._learned[known.kind] = resource_of_custom(known)
 
     def forget(self, kind: Kind) -> None:
-        """Do not believe any longer what is known about a kind."""
+        """Drop what is cached about a kind."""
         self._served.pop(kind, None)
         self._learned.pop(kind, None)
 
@@ -91,7 +91,26 @@ class Discovery:
         """Return a kind with its schema, or raise `NotServed` if there is none yet."""
         resource = await self.resource_of(kind)
         async with self._publishing:
-            publication = await self._publication(kind)
+            # The document of a kind's group and version, read again if it has changed.
+            name = index_entry(kind)
+            now = asyncio.get_running_loop().time()
+            if now - self._index_at > NOT_SERVED_TTL:
+                self._index = (await self._documents.send(requests.read(INDEX_PATH)))["paths"]
+                self._index_at = now
+            entry = self._index.get(name)
+            if entry is None:
+                publication: OpenAPIDocument | None = None
+            else:
+                address: str = entry["serverRelativeURL"]
+                held = self._published.get(name)
+                if held is None or held.address != address:
+                    split = urlsplit(address)
+                    request = requests.read(split.path, query=tuple(parse_qsl(split.query)))
+                    held = _CachedDocument(
+                        address, OpenAPIDocument(await self._documents.send(request))
+                    )
+                    self._published[name] = held
+                publication = held.publication
         found = publication.schema_of(resource) if publication else None
         if found is None:
             raise NotServed("not-published", f"the API server publishes no schema of {kind} yet")
@@ -117,40 +136,17 @@ class Discovery:
             if self._read_at > moment:
                 return
             begun = asyncio.get_running_loop().time()
-            documents = [await self._read(path) for path in PATHS]
+            documents: list[Any] = []
+            for path in PATHS:
+                document = await self._documents.send(requests.read(path, AGGREGATED))
+                if not is_aggregated(document):
+                    raise ClusterUnavailable(
+                        "no-discovery",
+                        "the API server has no aggregated discovery",
+                        hint="Kubernetes 1.27 or later is needed",
+                    )
+                documents.append(document)
             self._served = first_of_each(
                 resource for document in documents for resource in resources(document)
             )
             self._read_at = begun
-
-    async def _read(self, path: str) -> Any:
-        document = await self._documents.send(requests.read(path, AGGREGATED))
-        if not is_aggregated(document):
-            raise ClusterUnavailable(
-                "no-discovery",
-                "the API server has no aggregated discovery",
-                hint="Kubernetes 1.27 or later is needed",
-            )
-        return document
-
-    async def _publication(self, kind: Kind) -> OpenAPIDocument | None:
-        """Return the document of a kind's group and version, read again if it has changed."""
-        name = index_entry(kind)
-        entry = (await self._read_index()).get(name)
-        if entry is None:
-            return None
-        address: str = entry["serverRelativeURL"]
-        held = self._published.get(name)
-        if held is None or held.address != address:
-            split = urlsplit(address)
-            request = requests.read(split.path, query=tuple(parse_qsl(split.query)))
-            held = _CachedDocument(address, OpenAPIDocument(await self._documents.send(request)))
-            self._published[name] = held
-        return held.publication
-
-    async def _read_index(self) -> dict[str, Any]:
-        now = asyncio.get_running_loop().time()
-        if now - self._index_at > NOT_SERVED_TTL:
-            self._index = (await self._documents.send(requests.read(INDEX_PATH)))["paths"]
-            self._index_at = now
-        return self._index

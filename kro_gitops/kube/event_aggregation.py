@@ -96,11 +96,20 @@ class AggregatedEvent:
     def to_object(self, host: str) -> KubeObject:
         """Write the Event as `kubectl describe` reads it."""
         happening = self.happening
+        about = self.happening.about
+        found = {
+            "apiVersion": about.kind.api_version,
+            "kind": about.kind.kind,
+            "name": about.name,
+            "namespace": about.namespace,
+            "uid": self.happening.uid,
+            "resourceVersion": self.happening.resource_version,
+        }
         return {
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {"name": self.name, "namespace": happening.namespace},
-            "involvedObject": self._involved(),
+            "involvedObject": {key: value for key, value in found.items() if value},
             "type": happening.type,
             "reason": happening.reason,
             "message": happening.message,
@@ -114,18 +123,6 @@ class AggregatedEvent:
     def changes(self) -> KubeObject:
         """Return what is different each time."""
         return {"count": self.count, "lastTimestamp": format_time(self.last)}
-
-    def _involved(self) -> KubeObject:
-        about = self.happening.about
-        found = {
-            "apiVersion": about.kind.api_version,
-            "kind": about.kind.kind,
-            "name": about.name,
-            "namespace": about.namespace,
-            "uid": self.happening.uid,
-            "resourceVersion": self.happening.resource_version,
-        }
-        return {key: value for key, value in found.items() if value}
 
 
 @dataclass(slots=True)
@@ -157,7 +154,11 @@ class EventAggregator:
 
     def add(self, happening: EventKey, at: datetime, now: float) -> None:
         """Take something in that happened."""
-        happening = replace(happening, message=_truncate(happening.message, self.limits.message))
+        text = happening.message
+        most = self.limits.message
+        happening = replace(
+            happening, message=text if len(text) <= most else f"{text[: most - 1]}…"
+        )
         known = self._known.get(happening)
         if known is not None:
             self._known[happening] = replace(known, count=known.count + 1, last=at)
@@ -165,7 +166,11 @@ class EventAggregator:
             self._enqueue(happening)
         elif self._take(happening.subject, now):
             self._known[happening] = AggregatedEvent(happening, at, at, not_before=now)
-            self._forget_oldest()
+            while len(self._known) > self.limits.remembered:
+                oldest, _ = self._known.popitem(last=False)
+                if oldest in self._waiting:
+                    del self._waiting[oldest]
+                    self.dropped += 1
             self._enqueue(happening)
         else:
             self.dropped += 1
@@ -178,7 +183,12 @@ class EventAggregator:
                 continue
             # The first time is paid for when it is taken in.
             if folded.is_written and not folded.failures:
-                wait = self._wait_for_token(folded, now)
+                # Take a token, or return how long it takes until there is one.
+                subject = folded.happening.subject
+                if self._take(subject, now):
+                    wait = 0.0
+                else:
+                    wait = self._bucket(subject, now).wait(self.limits)
                 if wait:
                     self._known[happening] = replace(folded, not_before=now + wait)
                     continue
@@ -237,26 +247,12 @@ class EventAggregator:
             self._waiting.popitem(last=False)
             self.dropped += 1
 
-    def _forget_oldest(self) -> None:
-        while len(self._known) > self.limits.remembered:
-            oldest, _ = self._known.popitem(last=False)
-            if oldest in self._waiting:
-                del self._waiting[oldest]
-                self.dropped += 1
-
     def _take(self, subject: tuple[ObjectRef, str], now: float) -> bool:
         bucket = self._bucket(subject, now)
         if bucket.tokens < 1:
             return False
         bucket.tokens -= 1
         return True
-
-    def _wait_for_token(self, folded: AggregatedEvent, now: float) -> float:
-        """Take a token, or return how long it takes until there is one."""
-        subject = folded.happening.subject
-        if self._take(subject, now):
-            return 0.0
-        return self._bucket(subject, now).wait(self.limits)
 
     def _bucket(self, subject: tuple[ObjectRef, str], now: float) -> _Bucket:
         bucket = self._buckets.setdefault(subject, _Bucket(float(self.limits.burst), now))
@@ -265,10 +261,6 @@ class EventAggregator:
         while len(self._buckets) > self.limits.remembered:
             self._buckets.popitem(last=False)
         return bucket
-
-
-def _truncate(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _name_prefix(name: str) -> str:

@@ -83,32 +83,28 @@ class EventRecorder:
             self._news.clear()
             folded = self._folding.take_due(_now())
             if folded is None:
-                await self._wait(self._folding.next_due())
+                # Wait until an Event is due, or there is news.
+                due = self._folding.next_due()
+                try:
+                    async with asyncio.timeout_at(due):
+                        await self._news.wait()
+                except TimeoutError:
+                    pass
             else:
                 await asyncio.sleep(self._pace.reserve(_now()))
-                await self._write(folded)
-
-    async def _wait(self, due: float | None) -> None:
-        """Wait until an Event is due, or there is news."""
-        try:
-            async with asyncio.timeout_at(due):
-                await self._news.wait()
-        except TimeoutError:
-            return
-
-    async def _write(self, folded: AggregatedEvent) -> None:
-        try:
-            await self._send(folded)
-        except NotFound as error:
-            if folded.is_written:
-                self._folding.gone(folded, _now())
-            else:
-                self._failed(folded, error)  # its namespace has gone
-        except Exception as error:  # an Event is worth no process, whatever is wrong with it
-            self._failed(folded, error)
-        else:
-            self._folding.written(folded, _now())
-            self._said.discard(ClusterUnavailable.__name__)  # it is news when it begins anew
+                try:
+                    await self._send(folded)
+                except NotFound as error:
+                    if folded.is_written:
+                        self._folding.gone(folded, _now())
+                    else:
+                        self._failed(folded, error)  # its namespace has gone
+                except Exception as error:  # an Event that cannot be written must not end us
+                    self._failed(folded, error)
+                else:
+                    self._folding.written(folded, _now())
+                    # The next outage is logged again.
+                    self._said.discard(ClusterUnavailable.__name__)
 
     async def _send(self, folded: AggregatedEvent) -> None:
         event = folded.to_object(self._host)
@@ -127,10 +123,14 @@ class EventRecorder:
             self._folding.failed(folded, _now())
         else:
             self._folding.given_up(folded, _now())
-        is_terminating = isinstance(error, ApiError) and _is_terminating(error)
-        self._say(_TERMINATING if is_terminating else _subject(error), folded, error)
-
-    def _say(self, what: str, folded: AggregatedEvent, error: Exception) -> None:
+        is_terminating = isinstance(error, ApiError) and any(
+            cause.reason == _TERMINATING for cause in error.causes
+        )
+        if is_terminating:
+            what = _TERMINATING
+        else:
+            named = ClusterUnavailable if isinstance(error, ClusterUnavailable) else type(error)
+            what = named.__name__
         if what in self._said:
             return
         self._said.add(what)
@@ -144,16 +144,6 @@ class EventRecorder:
                 "repeated": "such failures are not logged again",
             },
         )
-
-
-def _subject(error: Exception) -> str:
-    """Name what is said once."""
-    named = ClusterUnavailable if isinstance(error, ClusterUnavailable) else type(error)
-    return named.__name__
-
-
-def _is_terminating(error: ApiError) -> bool:
-    return any(cause.reason == _TERMINATING for cause in error.causes)
 
 
 def _now() -> float:

@@ -51,10 +51,12 @@ class Informer:
         self.selection = selection
         self.cache = Cache(indexes)
         self.problem: KroGitopsError | None = None  # why it cannot list or watch just now
+        self.sync_seconds: float | None = None  # how long the first list took, with retries
         self._reader = reader
         self._keep = keep
         self._listeners: list[Listener] = []
         self._synced = asyncio.Event()
+        self._started_at: float | None = None
         self._version = ""  # to go on from; empty: list first
         self._is_doubted = False
         self._is_anew = False  # the next list may show the same versions otherwise
@@ -64,7 +66,7 @@ class Informer:
 
     @property
     def is_synced(self) -> bool:
-        """Say whether everything was listed once."""
+        """Return whether everything was listed once."""
         return self._synced.is_set()
 
     def listen(self, listener: Listener) -> Callable[[], None]:
@@ -73,7 +75,7 @@ class Informer:
         return lambda: self._listeners.remove(listener)
 
     async def wait_synced(self, limit: float) -> bool:
-        """Wait until everything was listed once, at most `limit` seconds; say whether it was."""
+        """Wait until everything was listed once, at most `limit` seconds; return whether it was."""
         try:
             async with asyncio.timeout(limit):
                 await self._synced.wait()
@@ -90,9 +92,9 @@ class Informer:
 
     def saw(self, obj: KubeObject) -> None:
         """
-        Take in what the server answered to a write of ours; listeners are not told.
+        Cache the response to a write of ours; listeners are not told.
 
-        What somebody else wrote just before is in the answer, too: they are told of that when the
+        What another client wrote just before is in the answer, too: they are told of that when the
         watch comes to it. An answer that is older than the watch, to an object that is not there,
         comes after its end.
         """
@@ -120,6 +122,8 @@ class Informer:
     async def run(self) -> None:
         """List and watch until cancelled."""
         failures = 0
+        if self._started_at is None:
+            self._started_at = asyncio.get_running_loop().time()
         while True:
             begun = asyncio.get_running_loop().time()
             try:
@@ -128,8 +132,11 @@ class Informer:
             except Expired:
                 self._version = ""
             except KroGitopsError as error:
-                self._report(error)
-            except Exception:  # a mistake of ours must not end a watch for good
+                level = logging.WARNING if self.problem is None else logging.DEBUG
+                self.problem = error
+                facts = {"kind": str(self.selection.kind), "error": error.message}
+                log.log(level, "watch interrupted", extra=facts)
+            except Exception:  # a bug must not end a watch for good
                 log.exception("informer failed", extra={"kind": str(self.selection.kind)})
                 self._version = ""
             if self._is_doubted:
@@ -159,18 +166,13 @@ class Informer:
                 if current is not None:
                     self._tell(Change(known, current))
             self._version = listing.resource_version
+            if self._started_at is not None and self.sync_seconds is None:
+                self.sync_seconds = asyncio.get_running_loop().time() - self._started_at
             self._synced.set()
         async with self._reader.watch(self.selection, self._version) as events:
             self.problem = None
             async for event in events:
                 self._take(event)
-
-    def _report(self, error: KroGitopsError) -> None:
-        """Keep the reason; warn at the first failure only, or a long outage fills the log."""
-        level = logging.WARNING if self.problem is None else logging.DEBUG
-        self.problem = error
-        facts = {"kind": str(self.selection.kind), "error": error.message}
-        log.log(level, "watch interrupted", extra=facts)
 
     def _take(self, event: WatchEvent) -> None:
         self._version = event.resource_version
@@ -182,25 +184,24 @@ class Informer:
         else:
             change = self.cache.put(obj)
         if change is None:
-            change = self._overtaken(obj)
+            # What another client changed, though the cache holds a later write of ours.
+            key, version = key_of(obj), version_of(obj)
+            if key not in self._ahead:
+                change = None
+            else:
+                known, ours = self._ahead[key]
+                if version in ours:
+                    current = self.cache.find(*key)
+                    if current is None or version_of(current) == version:
+                        del self._ahead[key]
+                    change = None
+                else:
+                    self._ahead[key] = (obj, ours)
+                    change = Change(known, obj)
         else:
             self._ahead.pop(key_of(obj), None)
         if change is not None:
             self._tell(change)
-
-    def _overtaken(self, obj: KubeObject) -> Change | None:
-        """Return what somebody else changed, though the cache holds a later write of ours."""
-        key, version = key_of(obj), version_of(obj)
-        if key not in self._ahead:
-            return None
-        known, ours = self._ahead[key]
-        if version in ours:
-            current = self.cache.find(*key)
-            if current is None or version_of(current) == version:
-                del self._ahead[key]
-            return None
-        self._ahead[key] = (obj, ours)
-        return Change(known, obj)
 
     def _tell(self, change: Change) -> None:
         for listener in tuple(self._listeners):

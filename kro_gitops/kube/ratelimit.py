@@ -39,7 +39,7 @@ def backoff_delay(attempt: int, jitter: float, longest: float = MAX_DELAY) -> fl
     `jitter` is a number from 0 to 1: of the delay, at least half is waited, so that many who
     failed together come back apart.
     """
-    # Beyond a few doublings the cap decides; the exponent must not grow for ever.
+    # Beyond a few doublings the cap decides; the exponent must not grow forever.
     whole = min(longest, INITIAL_DELAY * BACKOFF_FACTOR ** min(attempt, 32))
     return whole * (0.5 + jitter / 2)
 

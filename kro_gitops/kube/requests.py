@@ -48,7 +48,7 @@ class Request:
 
     @property
     def is_impersonating(self) -> bool:
-        """Say whether it is sent in the name of another."""
+        """Return whether it is sent in the name of another."""
         return any(name == "Impersonate-User" for name, _ in self.headers)
 
     def acting_as(self, identity: Identity) -> "Request":

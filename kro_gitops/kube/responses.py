@@ -61,7 +61,7 @@ class NotFound(ApiError):
 
     @property
     def is_of_kind(self) -> bool:
-        """Say whether the whole kind is missing, not one object."""
+        """Return whether the whole kind is missing, not one object."""
         return not self.status.names_object
 
 
@@ -72,7 +72,7 @@ class AlreadyExists(ApiError):
 
 
 class Conflict(ApiError):
-    """Somebody else was faster, or owns fields that were to be applied."""
+    """Another client was faster, or owns fields that were to be applied."""
 
     CODE = "conflict"
 
@@ -148,7 +148,11 @@ _BY_CODE: Mapping[int, type[ApiError]] = {
 
 def error_of(http_code: int, body: bytes, retry_after: str | None = None) -> ApiError:
     """Return what went wrong, by an answer's code, body and header."""
-    status = status_of(http_code, body, _seconds(retry_after))
+    status = status_of(
+        http_code,
+        body,
+        float(retry_after) if retry_after is not None and retry_after.isdigit() else None,
+    )
     return error_of_status(status)
 
 
@@ -192,8 +196,3 @@ def parse_status(
 
 def _cause(cause: Mapping[str, str]) -> Cause:
     return Cause(cause.get("reason", ""), cause.get("message", ""), cause.get("field", ""))
-
-
-def _seconds(header: str | None) -> float | None:
-    """Read Retry-After; the API server gives seconds, a date from a proxy is not worth a parser."""
-    return float(header) if header is not None and header.isdigit() else None

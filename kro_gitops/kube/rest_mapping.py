@@ -25,7 +25,7 @@ _VERBS = frozenset(("create", "delete", "get", "list", "patch", "update", "watch
 
 
 def resources(document: Mapping[str, Any]) -> Iterator[Resource]:
-    """Give every kind in a discovery document."""
+    """Yield every kind in a discovery document."""
     for group in document.get("items") or ():
         group_name = group.get("metadata", {}).get("name", "")
         for version in group.get("versions") or ():
@@ -34,7 +34,7 @@ def resources(document: Mapping[str, Any]) -> Iterator[Resource]:
 
 
 def is_aggregated(document: Mapping[str, Any]) -> bool:
-    """Say whether a server understood what was asked for; those before 1.27 do not."""
+    """Return whether a server understood what was asked for; those before 1.27 do not."""
     return document.get("kind") == "APIGroupDiscoveryList"
 
 

@@ -161,7 +161,7 @@ class Transport:
         trying = _Attempt(request, self._patience, repetition, held_back)
         async with self._slots, await self._open(trying) as response:
             body = await _body(request, response)
-        return decoded(request, body)
+        return decode_json(request, body)
 
     async def _open(self, trying: _Attempt) -> aiohttp.ClientResponse:
         """Send a request and return the answer, if it is a good one."""
@@ -178,47 +178,40 @@ class Transport:
         text = b"" if request.body is None else orjson.dumps(request.body)
         begun = time.monotonic()
         try:
-            response = await self._start(trying, text)
+            if self._session is None:
+                raise RuntimeError("the transport is not open")
+            start_request = trying.request
+            authorization = await self._access.authorization()
+            credentials = [("Authorization", authorization)] if authorization else []
+            if self._access.identity is not None and not start_request.is_impersonating:
+                credentials += impersonation(self._access.identity)
+            response = await self._session.request(
+                start_request.method,
+                self._access.server + start_request.path,
+                params=start_request.query,
+                headers=[*start_request.headers, *credentials],
+                data=text or None,
+                timeout=trying.patience,
+                server_hostname=self._access.server_name,
+                proxy=self._access.proxy,
+                allow_redirects=False,
+            )
         except _FAILURES as error:
             raise _no_answer(request, error) from error
         finally:
             seconds = time.monotonic() - begun
-            self._observe(_sent(trying, len(text), response, seconds))
+            size = len(text)
+            code = response.status if response is not None else 0
+            answered = response.content_length if response is not None else None
+            report = RequestReport(
+                trying.request, code, seconds, size, answered, trying.repetition, trying.held_back
+            )
+            self._observe(report)
         if response.status < 300:
             return response
         async with response:
             body = await _body(request, response)
         raise error_of(response.status, body, response.headers.get("Retry-After"))
-
-    async def _start(self, trying: _Attempt, text: bytes) -> aiohttp.ClientResponse:
-        if self._session is None:
-            raise RuntimeError("the transport is not open")
-        request = trying.request
-        authorization = await self._access.authorization()
-        credentials = [("Authorization", authorization)] if authorization else []
-        if self._access.identity is not None and not request.is_impersonating:
-            credentials += impersonation(self._access.identity)
-        return await self._session.request(
-            request.method,
-            self._access.server + request.path,
-            params=request.query,
-            headers=[*request.headers, *credentials],
-            data=text or None,
-            timeout=trying.patience,
-            server_hostname=self._access.server_name,
-            proxy=self._access.proxy,
-            allow_redirects=False,
-        )
-
-
-def _sent(
-    trying: _Attempt, size: int, response: aiohttp.ClientResponse | None, seconds: float
-) -> RequestReport:
-    code = response.status if response is not None else 0
-    answered = response.content_length if response is not None else None
-    return RequestReport(
-        trying.request, code, seconds, size, answered, trying.repetition, trying.held_back
-    )
 
 
 async def _body(request: Request, response: aiohttp.ClientResponse) -> bytes:
@@ -240,12 +233,12 @@ async def _lines(request: Request, response: aiohttp.ClientResponse) -> AsyncIte
             if rest:
                 begun.append(rest)
     except TimeoutError:
-        return  # a silence need not be a failure: whoever begins anew will see
+        return  # a silence need not be a failure: whoever begins again will see
     except _FAILURES as error:
         raise _no_answer(request, error) from error
 
 
-def decoded(request: Request, text: bytes) -> Any:
+def decode_json(request: Request, text: bytes) -> Any:
     """Read JSON; what is none comes from something between us and the API server."""
     try:
         return orjson.loads(text)
@@ -254,7 +247,7 @@ def decoded(request: Request, text: bytes) -> Any:
 
 
 def _no_answer(request: Request, error: BaseException) -> ClusterUnavailable:
-    """Say which request got no answer; the error's own text knows addresses, but no secrets."""
+    """Return which request got no answer; the error's own text knows addresses, but no secrets."""
     reason = str(error) or type(error).__name__
     return ClusterUnavailable(
         "cluster-unavailable", f"no response to {request.verb} {request.subject}: {reason}"

@@ -23,9 +23,9 @@ from kro_gitops.source.git.locks import own_folder
 
 log = logging.getLogger(__name__)
 
-_PATIENCE = 30.0  # seconds until it must serve
-_FAREWELL = 5.0  # seconds in which it must end
-_LAST_WORDS = 20  # lines
+_START_TIMEOUT = 30.0  # seconds until it must serve
+_SHUTDOWN_TIMEOUT = 5.0  # seconds in which it must end
+_STDERR_LINES = 20  # lines
 # Of a Pod: what the sandbox simulates for it (docs/embedded.md).
 OUTCOME_ANNOTATION = "embedded.gitops.kro.run/outcome"
 # What it may say of itself, and what to do about it.
@@ -63,12 +63,12 @@ _REASONS: tuple[tuple[str, str], ...] = (
 class Workloads:
     """How the sandbox simulates workload controllers; `outcomes` are by image."""
 
-    step: float = 0.05  # seconds between two steps of a Pod
+    step: float = 1.0  # seconds between two steps of a Pod
     outcomes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EmbeddedApiOptions:
     """What is wanted of the embedded API."""
 
     folder: Path | None  # None: nothing is kept
@@ -87,10 +87,36 @@ def default_folder(environment: Mapping[str, str], home: Path) -> Path:
 
 
 @contextmanager
-def serving(wanted: Wanted, meanwhile: Callable[[], object]) -> Iterator["EmbeddedApi"]:
+def run_embedded_api(
+    wanted: EmbeddedApiOptions, meanwhile: Callable[[], object]
+) -> Iterator["EmbeddedApi"]:
     """Have an embedded API for a while; something else can be done while it starts."""
     with _folder(wanted) as folder:
-        api = EmbeddedApi(_start(wanted, folder))
+        # `-P`: what is in the folder we were started in is no module of ours.
+        words = [sys.executable, "-P", "-m", "kube_sandbox", str(folder.absolute())]
+        # In one word each: what begins with a dash is a value all the same.
+        words += ["--guarded", f"--host={wanted.host}", f"--port={wanted.port}"]
+        words += ["--context=kro-gitops", f"--outcome-annotation={OUTCOME_ANNOTATION}"]
+        words += [] if wanted.folder is not None else ["--ephemeral"]
+        workloads = wanted.workloads
+        if workloads is None:
+            words.append("--no-workloads")
+        else:
+            outcomes = (f"{image}={outcome}" for image, outcome in workloads.outcomes.items())
+            words += ["--step", str(workloads.step), *(f"--outcome={each}" for each in outcomes)]
+        words += (
+            ["--snapshot", str(wanted.snapshot.absolute())] if wanted.snapshot is not None else []
+        )
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            text=True,
+            errors="replace",
+        )
+        api = EmbeddedApi(process)
         try:
             meanwhile()
             api.wait()
@@ -100,7 +126,7 @@ def serving(wanted: Wanted, meanwhile: Callable[[], object]) -> Iterator["Embedd
 
 
 @contextmanager
-def _folder(wanted: Wanted) -> Iterator[Path]:
+def _folder(wanted: EmbeddedApiOptions) -> Iterator[Path]:
     if wanted.folder is not None:
         yield wanted.folder
         return
@@ -108,42 +134,16 @@ def _folder(wanted: Wanted) -> Iterator[Path]:
         yield made
 
 
-def _start(wanted: Wanted, folder: Path) -> subprocess.Popen[str]:
-    # `-P`: what lies in the folder we were started in is no module of ours.
-    words = [sys.executable, "-P", "-m", "kube_sandbox", str(folder.absolute())]
-    # In one word each: what begins with a dash is a value all the same.
-    words += ["--guarded", f"--host={wanted.host}", f"--port={wanted.port}"]
-    words += ["--context=kro-gitops", f"--outcome-annotation={OUTCOME_ANNOTATION}"]
-    words += [] if wanted.folder is not None else ["--ephemeral"]
-    words += _faring(wanted.workloads)
-    words += ["--snapshot", str(wanted.snapshot.absolute())] if wanted.snapshot is not None else []
-    return subprocess.Popen(
-        words,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        text=True,
-        errors="replace",
-    )
-
-
-def _faring(workloads: Workloads | None) -> list[str]:
-    if workloads is None:
-        return ["--no-workloads"]
-    outcomes = (f"{image}={outcome}" for image, outcome in workloads.outcomes.items())
-    return ["--step", str(workloads.step), *(f"--outcome={each}" for each in outcomes)]
-
-
 class EmbeddedApi:
     """An embedded API that runs."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
-        self._said: deque[str] = deque(maxlen=_LAST_WORDS)
+        self._said: deque[str] = deque(maxlen=_STDERR_LINES)
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._readers = [
-            threading.Thread(target=each, daemon=True) for each in (self._listen, self._overhear)
+            threading.Thread(target=each, daemon=True)
+            for each in (self._listen, self._collect_stderr)
         ]
         for reader in self._readers:
             reader.start()
@@ -159,7 +159,7 @@ class EmbeddedApi:
     def wait(self) -> None:
         """Wait until it serves, or raise why it does not."""
         try:
-            answer = self._answers.get(timeout=_PATIENCE).strip()
+            answer = self._answers.get(timeout=_START_TIMEOUT).strip()
         except queue.Empty:
             answer = ""
         if not answer:
@@ -178,7 +178,7 @@ class EmbeddedApi:
         assert process.stdin is not None, "it was started with one"
         process.stdin.close()
         try:
-            process.wait(_FAREWELL)
+            process.wait(_SHUTDOWN_TIMEOUT)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -189,17 +189,17 @@ class EmbeddedApi:
                 stream.close()
 
     def _failure(self, what: str) -> KroGitopsError:
-        """Say why it does not serve, in its own last words."""
+        """Return why it does not serve, in its own last words."""
         if self._process.poll() is not None:
             for reader in self._readers:
-                reader.join(_FAREWELL)  # what it said last is on its way
+                reader.join(_SHUTDOWN_TIMEOUT)  # what it said last is on its way
         lines = [line for each in self._said if (line := each.rstrip())]
         for code, hint in _REASONS:
             if lines and lines[-1].startswith(f"{code}: "):
                 why = lines[-1].removeprefix(f"{code}: ")
                 return UserError(code, f"the embedded API {what}: {why}", hint=hint)
         ended = self._process.poll()
-        how = f" (exit code {ended})" if ended is not None else f" within {_PATIENCE:g} s"
+        how = f" (exit code {ended})" if ended is not None else f" within {_START_TIMEOUT:g} s"
         words = "".join(f"\n    {line}" for line in lines)
         hint = f"its last words:{words}" if lines else "it said nothing"
         return UserError("embedded-api-ended", f"the embedded API {what}{how}", hint=hint)
@@ -210,7 +210,7 @@ class EmbeddedApi:
             self._answers.put(line)
         self._answers.put("")
 
-    def _overhear(self) -> None:
+    def _collect_stderr(self) -> None:
         assert self._process.stderr is not None, "it was started with one"
         for line in self._process.stderr:
             self._said.append(line)

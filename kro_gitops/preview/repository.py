@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from kro_gitops.engine.api import own_kinds
 from kro_gitops.engine.definition import Parsed, is_definition, parse
 from kro_gitops.engine.graph import dag
-from kro_gitops.engine.graph.build import attempt, served_kind
+from kro_gitops.engine.graph.build import served_kind, try_build
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.options import DEFAULTS, Options
 from kro_gitops.preview.crds import check_crd, named_kinds
@@ -161,7 +161,7 @@ def _ring(names: list[str]) -> Problem:
 def _compile(
     manifest: Manifest, parsed: Parsed, repository: Repository, own: SchemaSet, options: Options
 ) -> Graph | None:
-    built = attempt(manifest.object, repository.schemas, options)
+    built = try_build(manifest.object, repository.schemas, options)
     repository.findings.extend(manifest.finding(problem) for problem in built.problems)
     repository.definitions.append(CompiledDefinition(manifest, built.graph))
     if built.graph is not None:

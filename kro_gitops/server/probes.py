@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from kro_gitops.server.thread import FAREWELL, ServerThread, listen
+from kro_gitops.server.thread import SHUTDOWN_TIMEOUT, ServerThread, listen
 from kro_gitops.settings.address import Address
 from kro_gitops.telemetry.metrics import CONTENT_TYPE, Metrics
 
@@ -60,12 +60,12 @@ class Health:
         self._missing = dict.fromkeys(readiness, "not ready yet")  # empty: ready
 
     def heartbeat(self, name: str, now: float) -> None:
-        """Say that a part is alive."""
+        """Report that a part is alive."""
         with self._lock:
             self._beats[_declared(name, self._limits)] = now
 
     def set_ready(self, name: str, ready: bool, reason: str = "") -> None:
-        """Say that a part is ready, or why it is not."""
+        """Report that a part is ready, or why it is not."""
         with self._lock:
             self._missing[_declared(name, self._missing)] = "" if ready else reason or "not ready"
 
@@ -130,18 +130,6 @@ class HealthServer:
 
     def start(self) -> None:
         """Listen, and serve until stopped; raise if an address cannot be had."""
-        sites = self._bind()
-        if not sites:
-            return
-        self._thread.start(lambda closing: _run_all(sites, closing))
-
-    def stop(self) -> None:
-        """Stop serving; what was never started is stopped already."""
-        self._thread.stop()
-        self._ports.clear()
-
-    def _bind(self) -> list[tuple[socket.socket, list[web.RouteDef]]]:
-        """Open the sockets; two addresses that need the same one share it."""
         first, second = self._addresses.values()
         shared = first is not None and second is not None and first.shares_socket_with(second)
         sites: list[tuple[socket.socket, list[web.RouteDef]]] = []
@@ -156,7 +144,14 @@ class HealthServer:
                     continue
                 self._ports[flag] = sites[-1][0].getsockname()[1]
             opened.pop_all()  # nothing went wrong: they stay open
-        return sites
+        if not sites:
+            return
+        self._thread.start(lambda closing: _run_all(sites, closing))
+
+    def stop(self) -> None:
+        """Stop serving; what was never started is stopped already."""
+        self._thread.stop()
+        self._ports.clear()
 
     async def _healthz(self, request: web.Request) -> web.Response:
         return _answer(request, self._health.alive(self._clock()), 500)
@@ -172,17 +167,12 @@ async def _run_all(
     sites: list[tuple[socket.socket, list[web.RouteDef]]], closing: AsyncExitStack
 ) -> None:
     for bound, routes in sites:
-        runner = await _run(bound, routes)
+        application = web.Application()
+        application.add_routes(routes)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_TIMEOUT)
+        await runner.setup()
+        await web.SockSite(runner, bound).start()
         closing.push_async_callback(runner.cleanup)
-
-
-async def _run(bound: socket.socket, routes: list[web.RouteDef]) -> web.AppRunner:
-    application = web.Application()
-    application.add_routes(routes)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=FAREWELL)
-    await runner.setup()
-    await web.SockSite(runner, bound).start()
-    return runner
 
 
 def _answer(request: web.Request, checks: list[Check], failure_code: int) -> web.Response:

@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack, suppress
 from kro_gitops.errors import UserError
 from kro_gitops.settings.address import Address
 
-FAREWELL = 5.0  # seconds that answers under way may take when a server stops
+SHUTDOWN_TIMEOUT = 5.0  # seconds that answers under way may take when a server stops
 
 Opening = Callable[[AsyncExitStack], Awaitable[None]]
 
@@ -69,7 +69,13 @@ class ServerThread:
 def listen(flag: str, address: Address) -> socket.socket:
     """Open a socket; raise with the flag that says so if the address cannot be had."""
     try:
-        return _open(address)
+        where = (address.host, address.port)
+        if address.host:
+            family = socket.getaddrinfo(*where, type=socket.SOCK_STREAM)[0][0]
+            return socket.create_server(where, family=family)
+        if socket.has_dualstack_ipv6():
+            return socket.create_server(where, family=socket.AF_INET6, dualstack_ipv6=True)
+        return socket.create_server(where)
     except OSError as error:
         in_use = error.errno == errno.EADDRINUSE
         why = "another process listens there already" if in_use else error.strerror or str(error)
@@ -78,13 +84,3 @@ def listen(flag: str, address: Address) -> socket.socket:
             f"{flag} {address}: cannot listen there: {why}",
             hint="choose another address, or 0 to do without",
         ) from error
-
-
-def _open(address: Address) -> socket.socket:
-    where = (address.host, address.port)
-    if address.host:
-        family = socket.getaddrinfo(*where, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server(where, family=family)
-    if socket.has_dualstack_ipv6():
-        return socket.create_server(where, family=socket.AF_INET6, dualstack_ipv6=True)
-    return socket.create_server(where)

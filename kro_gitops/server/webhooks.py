@@ -19,18 +19,18 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from kro_gitops.server.thread import FAREWELL, ServerThread, listen
+from kro_gitops.server.thread import SHUTDOWN_TIMEOUT, ServerThread, listen
 from kro_gitops.settings.address import Address
-from kro_gitops.source.webhooks.endpoints import Receiver, Receivers
-from kro_gitops.source.webhooks.ratelimit import Admission, Outcome
-from kro_gitops.source.webhooks.receive import LARGEST_BODY, Heard, hear
+from kro_gitops.source.webhooks.endpoints import Receivers
+from kro_gitops.source.webhooks.ratelimit import Outcome
+from kro_gitops.source.webhooks.receive import LARGEST_BODY, hear
 from kube_objects.errors import RefusedError
 from kube_objects.refs import ObjectRef
 
 FLAG = "--webhook-bind-address"
 
 _UNKNOWN = "unknown"  # the forge of a call that was not understood
-_LINGERING = 2.0  # seconds in which who is refused may finish speaking, and read the answer
+_LINGER_SECONDS = 2.0  # seconds in which who is refused may finish speaking, and read the answer
 
 _CODES: Mapping[str, int] = {
     "hook-unauthenticated": 401,
@@ -88,7 +88,7 @@ _BROKEN = _Reply(400, "the body could not be read", "broken")
 _FAILED = _Reply(500, "that went wrong here; see the log", "failed")
 
 
-class _Refusal(Exception):  # noqa: N818 - an answer on its way out
+class _Rejection(Exception):  # noqa: N818 - an answer on its way out
     """A call that ends before it is understood."""
 
     def __init__(self, reply: _Reply) -> None:
@@ -96,7 +96,7 @@ class _Refusal(Exception):  # noqa: N818 - an answer on its way out
         self.reply = reply
 
 
-class HookServer:
+class WebhookServer:
     """
     Hears forges at one address, or not at all.
 
@@ -135,7 +135,7 @@ class HookServer:
 
         async def opening(closing: AsyncExitStack) -> None:
             runner = web.ServerRunner(
-                _Doorway(self._answer, self._limits), shutdown_timeout=FAREWELL
+                _ConnectionLimiter(self._answer, self._limits), shutdown_timeout=SHUTDOWN_TIMEOUT
             )
             await runner.setup()
             closing.push_async_callback(runner.cleanup)
@@ -150,8 +150,8 @@ class HookServer:
 
     async def _answer(self, request: web.BaseRequest) -> web.Response:
         try:
-            reply = await self._judge(request)
-        except _Refusal as refusal:
+            reply = await self._process(request)
+        except _Rejection as refusal:
             reply = refusal.reply
         except Exception as error:
             # Without its text and traceback, which may hold what was sent.
@@ -159,9 +159,13 @@ class HookServer:
             reply = _FAILED
         if self._observe is not None:
             self._observe(reply.forge, reply.outcome)
-        return _response(reply)
+        key = "result" if reply.code < 400 else "error"
+        answer = {key: reply.outcome, "message": reply.text}
+        response = web.json_response(answer, status=reply.code, headers=reply.headers)
+        response.force_close()  # one request a connection: its deadline is the request's
+        return response
 
-    async def _judge(self, request: web.BaseRequest) -> _Reply:
+    async def _process(self, request: web.BaseRequest) -> _Reply:
         if request.method != "POST":
             return _NOT_POST
         receiver = self._receivers.find(request.rel_url.raw_path)
@@ -171,32 +175,23 @@ class HookServer:
         try:
             heard = hear(request.headers, body, receiver.token, receiver.forge, time.time())
         except RefusedError as error:
-            return _refused(receiver, error)
-        return self._obey(receiver, heard)
-
-    async def _body(self, request: web.BaseRequest) -> bytes:
-        """Read a body, within all limits; what headers say of its length is only a hint."""
-        if (request.content_length or 0) > LARGEST_BODY:
-            raise _Refusal(_TOO_LARGE)
-        if self._bodies >= self._limits.bodies:
-            raise _Refusal(_BUSY)
-        self._bodies += 1
-        try:
-            async with asyncio.timeout(self._limits.body_seconds):
-                return await _read(request)
-        except TimeoutError:
-            raise _Refusal(_TOO_SLOW) from None
-        except (web.RequestPayloadError, ConnectionError):  # wrong chunks, or hung up
-            raise _Refusal(_BROKEN) from None
-        finally:
-            self._bodies -= 1
-
-    def _obey(self, receiver: Receiver, heard: Heard) -> _Reply:
+            log.info("webhook rejected", extra={"source": receiver.key, "code": error.code})
+            headers = {"WWW-Authenticate": 'Basic realm="webhook"'}
+            code = _CODES[error.code]
+            text = f"{error.message}; {error.hint}"
+            return _Reply(code, text, error.code, headers=headers if code == 401 else {})
         admission = self._receivers.admit(receiver, heard, time.monotonic())
-        _log_heard(receiver, heard, admission)
+        fields = {
+            "source": receiver.key,
+            "forge": heard.forge.value,
+            "event": heard.event,
+            "delivery": heard.delivery,
+            "outcome": admission.outcome.value,
+        }
+        log.info("webhook received", extra=fields)
         if admission.outcome is Outcome.POKED and admission.wait > 0:
             loop = asyncio.get_running_loop()
-            loop.call_later(admission.wait, self._poke_later, receiver.key)
+            loop.call_later(admission.wait, self._notify_later, receiver.key)
         elif admission.outcome is Outcome.POKED:
             self._poke(receiver.key)
         code, text = _ANSWERS[admission.outcome]
@@ -204,15 +199,37 @@ class HookServer:
         headers = again if admission.outcome is Outcome.LIMITED else {}
         return _Reply(code, text, admission.outcome.value, heard.forge.value, headers)
 
-    def _poke_later(self, key: ObjectRef) -> None:
+    async def _body(self, request: web.BaseRequest) -> bytes:
+        """Read a body, within all limits; what headers say of its length is only a hint."""
+        if (request.content_length or 0) > LARGEST_BODY:
+            raise _Rejection(_TOO_LARGE)
+        if self._bodies >= self._limits.bodies:
+            raise _Rejection(_BUSY)
+        self._bodies += 1
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                body = bytearray()
+                async for chunk in request.content.iter_any():
+                    body += chunk
+                    if len(body) > LARGEST_BODY:
+                        raise _Rejection(_TOO_LARGE)
+                return bytes(body)
+        except TimeoutError:
+            raise _Rejection(_TOO_SLOW) from None
+        except (web.RequestPayloadError, ConnectionError):  # wrong chunks, or hung up
+            raise _Rejection(_BROKEN) from None
+        finally:
+            self._bodies -= 1
+
+    def _notify_later(self, key: ObjectRef) -> None:
         try:
             self._poke(key)
         except Exception as error:  # nobody waits for an answer any more
             log.error("webhook failed", extra={"error": type(error).__name__, "source": key})
 
 
-class _Doorway(web.Server):
-    """Lets in so many connections, each for so long; aiohttp alone waits for ever for headers."""
+class _ConnectionLimiter(web.Server):
+    """Lets in so many connections, each for so long; aiohttp alone waits forever for headers."""
 
     def __init__(
         self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], limits: Limits
@@ -220,9 +237,9 @@ class _Doorway(web.Server):
         super().__init__(
             handler,
             access_log=None,
-            logger=_silence(),
+            logger=logging.Logger("webhooks", logging.CRITICAL + 1),
             auto_decompress=False,  # signed as it was sent, and small as it was sent
-            lingering_time=_LINGERING,
+            lingering_time=_LINGER_SECONDS,
         )
         self._limits = limits
         self._deadlines: dict[web.RequestHandler, asyncio.TimerHandle] = {}
@@ -243,44 +260,3 @@ class _Doorway(web.Server):
         deadline = self._deadlines.pop(handler, None)
         if deadline is not None:
             deadline.cancel()
-
-
-def _silence() -> logging.Logger:
-    """Return a logger that writes nothing: aiohttp's messages quote what strangers sent."""
-    return logging.Logger("webhooks", logging.CRITICAL + 1)
-
-
-async def _read(request: web.BaseRequest) -> bytes:
-    body = bytearray()
-    async for chunk in request.content.iter_any():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            raise _Refusal(_TOO_LARGE)
-    return bytes(body)
-
-
-def _refused(receiver: Receiver, error: RefusedError) -> _Reply:
-    log.info("webhook rejected", extra={"source": receiver.key, "code": error.code})
-    headers = {"WWW-Authenticate": 'Basic realm="webhook"'}
-    code = _CODES[error.code]
-    text = f"{error.message}; {error.hint}"
-    return _Reply(code, text, error.code, headers=headers if code == 401 else {})
-
-
-def _log_heard(receiver: Receiver, heard: Heard, admission: Admission) -> None:
-    fields = {
-        "source": receiver.key,
-        "forge": heard.forge.value,
-        "event": heard.event,
-        "delivery": heard.delivery,
-        "outcome": admission.outcome.value,
-    }
-    log.info("webhook received", extra=fields)
-
-
-def _response(reply: _Reply) -> web.Response:
-    key = "result" if reply.code < 400 else "error"
-    answer = {key: reply.outcome, "message": reply.text}
-    response = web.json_response(answer, status=reply.code, headers=reply.headers)
-    response.force_close()  # one request a connection: its deadline is the request's
-    return response

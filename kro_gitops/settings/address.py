@@ -24,7 +24,7 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def shares_socket_with(self, other: "Address") -> bool:
-        """Say whether two servers at these addresses would need the same socket."""
+        """Return whether two servers at these addresses would need the same socket."""
         if self.port != other.port or self.port == 0:
             return False
         everywhere = self.host in _EVERYWHERE and other.host in _EVERYWHERE

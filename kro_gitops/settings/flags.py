@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kro_gitops.settings.gates import OMIT_GATE
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method, Mode
 from kro_gitops.settings.values import (
     ADDRESS,
@@ -24,7 +23,6 @@ from kro_gitops.settings.values import (
     HOST,
     INTEGER,
     LABEL_KEY,
-    LASTING,
     LIST,
     NAME,
     NAMESPACE,
@@ -32,6 +30,7 @@ from kro_gitops.settings.values import (
     OUTCOMES_BY_IMAGE,
     PATTERNS,
     PORT,
+    POSITIVE_DURATION,
     RATE,
     TEXT,
     VERSION,
@@ -41,6 +40,7 @@ from kro_gitops.settings.values import (
 )
 
 PREFIX = "KRO_GITOPS_"
+OMIT_GATE = "CELOmitFunction"
 
 
 class Gate(StrEnum):
@@ -218,7 +218,7 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
         ("semver", TEXT, "", "range of versions: the highest tag of --repo in it is used"),
         ("commit", NAME, "", "commit of --repo to pin"),
         ("path", LIST, "", "folders of --repo to read, with commas; by default all"),
-        ("repo-interval", LASTING, "1m", "interval between two fetches of --repo"),
+        ("repo-interval", POSITIVE_DURATION, "1m", "interval between two fetches of --repo"),
         ("repo-secret", NAME, "", "Secret with the credentials for --repo, in --repo-namespace"),
         ("repo-name", NAME, "repo", "name of the GitSource that is created for --repo"),
         (
@@ -311,7 +311,7 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "labels of an instance that are copied to its children: patterns with commas between "
             "them, or none",
         ),
-        ("evaluation-limit", LASTING, "50ms", "time limit for one CEL expression"),
+        ("evaluation-limit", POSITIVE_DURATION, "50ms", "time limit for one CEL expression"),
         ("events", BOOLEAN, "true", "emit Kubernetes Events"),
         ("feature-gates", gates(Gate), "", "enable or disable kro's feature gates"),
         ("rgd-max-collection-size", COUNT, "1000", "maximum number of objects of one forEach"),
@@ -360,13 +360,13 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
         ),
         (
             "dynamic-controller-rate-limiter-min-delay",
-            LASTING,
+            POSITIVE_DURATION,
             "200ms",
             "backoff after the first failure; it doubles with each further one",
         ),
         (
             "dynamic-controller-rate-limiter-max-delay",
-            LASTING,
+            POSITIVE_DURATION,
             "1000s",
             "maximum backoff; retries never stop",
         ),
@@ -386,19 +386,19 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
         ),
         (
             "leader-election-lease-duration",
-            LASTING,
+            POSITIVE_DURATION,
             "15s",
             "time after which other replicas replace a leader that does not renew",
         ),
         (
             "leader-election-renew-deadline",
-            LASTING,
+            POSITIVE_DURATION,
             "10s",
             "time after which a leader that cannot renew steps down",
         ),
         (
             "leader-election-retry-period",
-            LASTING,
+            POSITIVE_DURATION,
             "2s",
             "interval between two attempts to acquire or renew",
         ),
@@ -417,7 +417,7 @@ _TABLE: Mapping[Group, tuple[_Row, ...]] = {
             "exit when all sources, definitions and instances are ready or have failed; the exit "
             "code tells which",
         ),
-        ("timeout", LASTING, "2m", "time limit of --once"),
+        ("timeout", POSITIVE_DURATION, "2m", "time limit of --once"),
         (
             "metrics-bind-address",
             ADDRESS,

@@ -42,14 +42,14 @@ __all__ = [
     "parse_settings",
 ]
 
-_LONGEST_SHOWN = 100
-_FARING = ("embedded-step", "embedded-outcome")
-_EMBEDDING = (
+_MAX_SHOWN = 100
+_WORKLOAD_FLAGS = ("embedded-step", "embedded-outcome")
+_EMBEDDED_FLAGS = (
     *("data-dir", "ephemeral", "snapshot", "embedded-host", "embedded-port"),
-    *("embedded-workloads", *_FARING),
+    *("embedded-workloads", *_WORKLOAD_FLAGS),
 )
-_PORTS = ("metrics_bind_address", "health_probe_bind_address")
-_POD = "KUBERNETES_SERVICE_HOST"  # set in every pod
+_BIND_ADDRESSES = ("metrics_bind_address", "health_probe_bind_address")
+_POD_VARIABLE = "KUBERNETES_SERVICE_HOST"  # set in every pod
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Settings:
 
     @property
     def is_embedded(self) -> bool:
-        """Say whether no cluster was named, so that it is to be the embedded one."""
+        """Return whether no cluster was named, so that it is to be the embedded one."""
         return not (self.kubeconfig or self.context or self.in_cluster)
 
 
@@ -164,14 +164,32 @@ class _Given:
 
 def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> Settings:
     """Read settings from flags (without dashes, and under their first name) and variables."""
-    given = {option.flag: _find(option, flags, environment) for option in OPTIONS}
-    values, problems = _read(given)
+    given: dict[str, _Given] = {}
+    for option in OPTIONS:
+        if option.flag in flags:
+            given[option.flag] = _Given(flags[option.flag], option.flags[0])
+        else:
+            # An empty variable is how manifests and shells say that there is none.
+            name = next((each for each in option.variables if environment.get(each)), None)
+            given[option.flag] = _Given(environment[name], name) if name else _Given(option.default)
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for option in OPTIONS:
+        text, place = given[option.flag].text, given[option.flag].place
+        try:
+            value = option.values.parse(text)
+        except ValueError:
+            shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+            problems.append(f"{place}: {shown!r} is not {option.values.allowed}")
+            continue
+        if option.field:
+            values[option.field] = value
     if not problems:  # values that could not be read cannot be compared
         problems += chain(
-            _wrong_clusters(given, values),
-            _wrong_embedding(given, values, environment),
-            _wrong_end(given, values),
-            _wrong_repository(given, values),
+            _cluster_problems(given, values),
+            _embedded_problems(given, values, environment),
+            _once_problems(given, values),
+            _repository_problems(given, values),
             _contradictions(values),
         )
     if problems:
@@ -179,36 +197,15 @@ def parse_settings(flags: Mapping[str, str], environment: Mapping[str, str]) -> 
     if values["client_qps"] and not values["client_burst"]:
         values["client_burst"] = math.ceil(values["client_qps"])
     if not _named_clusters(given, values):
-        values |= {each: None for each in _PORTS if not given[each.replace("_", "-")].place}
+        values |= {
+            each: None for each in _BIND_ADDRESSES if not given[each.replace("_", "-")].place
+        }
     ignored = tuple(p for o in OPTIONS if o.is_ignored and (p := given[o.flag].place))
     return Settings(**values, ignored=ignored)
 
 
-def _find(option: Option, flags: Mapping[str, str], environment: Mapping[str, str]) -> _Given:
-    if option.flag in flags:
-        return _Given(flags[option.flag], option.flags[0])
-    # An empty variable is how manifests and shells say that there is none.
-    name = next((each for each in option.variables if environment.get(each)), None)
-    return _Given(environment[name], name) if name else _Given(option.default)
-
-
-def _read(given: Mapping[str, _Given]) -> tuple[dict[str, Any], list[str]]:
-    values, problems = {}, []
-    for option in OPTIONS:
-        text, place = given[option.flag].text, given[option.flag].place
-        try:
-            value = option.values.parse(text)
-        except ValueError:
-            shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-            problems.append(f"{place}: {shown!r} is not {option.values.allowed}")
-            continue
-        if option.field:
-            values[option.field] = value
-    return values, problems
-
-
-def _wrong_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
-    """Say what is wrong with the way to a cluster: there must not be two."""
+def _cluster_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+    """Return what is wrong with the way to a cluster: there must not be two."""
     named = _named_clusters(given, values)
     if values["in_cluster"] and len(named) > 1:
         names = " and ".join(named)
@@ -221,13 +218,13 @@ def _named_clusters(given: Mapping[str, _Given], values: Mapping[str, Any]) -> l
     return [given[flag].place for flag, field in fields.items() if values[field]]
 
 
-def _wrong_embedding(
+def _embedded_problems(
     given: Mapping[str, _Given], values: Mapping[str, Any], environment: Mapping[str, str]
 ) -> Iterator[str]:
-    """Say what is wrong with the embedded API, or with having it at all."""
+    """Return what is wrong with the embedded API, or with having it at all."""
     named = _named_clusters(given, values)
     # A variable may be set for good, for the times without a cluster.
-    about = [f"--{flag}" for flag in _EMBEDDING if given[flag].place == f"--{flag}"]
+    about = [f"--{flag}" for flag in _EMBEDDED_FLAGS if given[flag].place == f"--{flag}"]
     if named and about:
         yield f"{about[0]} is for the embedded API, and {named[0]} names a cluster"
     if values["ephemeral"] and "--data-dir" in about:
@@ -235,7 +232,7 @@ def _wrong_embedding(
             "--ephemeral and --data-dir cannot be used together: one keeps the data, the other "
             "discards it"
         )
-    for place in (given[flag].place for flag in _FARING):
+    for place in (given[flag].place for flag in _WORKLOAD_FLAGS):
         if place and not values["embedded_workloads"]:
             yield f"{place} needs --embedded-workloads, which is disabled"
     if named:
@@ -243,7 +240,7 @@ def _wrong_embedding(
     if values["leader_elect"]:
         place = given["leader-elect"].place
         yield f"{place} is for replicas in a cluster: give --in-cluster, --kubeconfig or --context"
-    elif environment.get(_POD) and not any(given[flag].place for flag in _EMBEDDING):
+    elif environment.get(_POD_VARIABLE) and not any(given[flag].place for flag in _EMBEDDED_FLAGS):
         # Somebody who forgot a flag would wonder why nothing happens in the cluster.
         yield (
             "no cluster is named, and this is a pod: use --in-cluster for its own cluster, or "
@@ -251,8 +248,8 @@ def _wrong_embedding(
         )
 
 
-def _wrong_end(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
-    """Say what is wrong with when to end."""
+def _once_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+    """Return what is wrong with when to end."""
     if given["timeout"].place == "--timeout" and not values["once"]:
         yield "--timeout needs --once"
     if values["once"] and values["leader_elect"]:
@@ -260,8 +257,8 @@ def _wrong_end(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterat
         yield f"--once and {place} cannot be used together: another replica may be the leader"
 
 
-def _wrong_repository(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
-    """Say what is wrong with the repository that was named."""
+def _repository_problems(given: Mapping[str, _Given], values: Mapping[str, Any]) -> Iterator[str]:
+    """Return what is wrong with the repository that was named."""
     about = ("branch", "tag", "semver", "commit", "path", "repo-secret")
     alone = [given[flag].place for flag in about if given[flag].place and not values["repo"]]
     if alone:

@@ -31,5 +31,5 @@ class Method(StrEnum):
 
     @property
     def reads_label(self) -> bool:
-        """Say whether the label decides who owns an object."""
+        """Return whether the label decides who owns an object."""
         return self is Method.LABEL

@@ -175,7 +175,7 @@ DURATION = Values(
     "a duration such as 3s, 500ms, 1m30s or 0",
     "DURATION",
 )
-LASTING = Values(
+POSITIVE_DURATION = Values(
     lambda text: _seconds(text, may_be_zero=False),
     "a duration above 0, such as 3s, 500ms or 1m30s",
     "DURATION",

@@ -1,16 +1,8 @@
 """
-How log records are written: as JSON for machines, or as lines for people.
+Formats log records: JSON for machines, one line per record for a terminal.
 
-A message is constant; what varies are fields, given as `extra` or bound for all that happens in a
-block:
-
-    with bound(kind="WebApp", namespace="shop", name="front"):
-        await reconcile()
-
-Bound fields belong to the task: they reach every record within, from libraries, too, and no other
-task's. Nothing here costs anything for a record that is not written.
-
-Whole objects are never written: an object becomes its kind and name, and long texts are cut.
+A message is constant; what varies is given as fields in `extra`. Whole objects are never written:
+an object becomes its kind and name, and long texts are cut.
 """
 
 import json
@@ -18,49 +10,22 @@ import logging
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextvars import ContextVar, Token
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO
 
 import orjson
 
 from kube_objects.refs import ObjectRef
 
-LONGEST_FIELD = 2_000  # characters
-LONGEST_TRACEBACK = 20_000
+MAX_FIELD_LENGTH = 2_000  # characters
+MAX_TRACEBACK_LENGTH = 20_000
 
-_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_RECORD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _RESERVED = ("time", "level", "logger", "msg")
 _PLAIN_VALUE = re.compile(r"[^\s\"'=\\]+")
 _COLOURS = {"DEBUG": "2", "WARNING": "33", "ERROR": "31", "CRITICAL": "31"}
 _DIM = "2"
-_NOTHING: Mapping[str, object] = {}
-
-_bound: ContextVar[Mapping[str, object]] = ContextVar("fields of a log record", default=_NOTHING)
-
-
-class bound:  # noqa: N801 - used as a function: `with bound(name="front"):`
-    """Give every record of a block these fields, besides those of the blocks around it."""
-
-    __slots__ = ("_fields", "_token")
-
-    def __init__(self, **fields: object) -> None:
-        self._fields = fields
-        self._token: Token[Mapping[str, object]] | None = None
-
-    def __enter__(self) -> None:
-        self._token = _bound.set({**_bound.get(), **self._fields})
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._token is not None, "a block is left after it was entered"
-        _bound.reset(self._token)
 
 
 def configure(form: str, level: str, stream: TextIO) -> logging.Handler:
@@ -74,7 +39,12 @@ def configure(form: str, level: str, stream: TextIO) -> logging.Handler:
     for former in [each for each in root.handlers if isinstance(each, _Handler)]:
         root.removeHandler(former)
     handler = _Handler(stream)
-    handler.setFormatter(_formatter(form, stream))
+    is_terminal = stream.isatty()
+    if form == "json" or (form == "auto" and not is_terminal):
+        formatter: logging.Formatter = JsonFormatter()
+    else:
+        formatter = ConsoleFormatter(coloured=is_terminal and "NO_COLOR" not in os.environ)
+    handler.setFormatter(formatter)
     root.addHandler(handler)
     root.setLevel(level.upper())
     logging.captureWarnings(capture=True)
@@ -85,24 +55,17 @@ class _Handler(logging.StreamHandler[TextIO]):
     """Ours, to be told from those of others."""
 
 
-def _formatter(form: str, stream: TextIO) -> logging.Formatter:
-    is_terminal = stream.isatty()
-    if form == "json" or (form == "auto" and not is_terminal):
-        return JsonFormatter()
-    return ConsoleFormatter(coloured=is_terminal and "NO_COLOR" not in os.environ)
-
-
 class JsonFormatter(logging.Formatter):
     """One JSON object a record, on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Write a record."""
         written = {
-            "time": _moment(record).strftime("%Y-%m-%dT%H:%M:%S.") + f"{_milliseconds(record)}Z",
+            "time": _timestamp(record).strftime("%Y-%m-%dT%H:%M:%S.") + f"{_milliseconds(record)}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "msg": _cut(record.getMessage()),
-            **{_free(key): _plain(value) for key, value in _fields(record)},
+            **{_unreserved_key(key): _plain(value) for key, value in _fields(record)},
         }
         trace = _traceback(self, record)
         if trace:
@@ -119,12 +82,12 @@ class ConsoleFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Write a record."""
-        moment = _moment(record).astimezone()
+        moment = _timestamp(record).astimezone()
         clock = f"{moment.strftime('%H:%M:%S')}.{_milliseconds(record)}"
         level = self._paint(record.levelname[0], _COLOURS.get(record.levelname, ""))
         parts = [self._paint(clock, _DIM), level, _visible(_cut(record.getMessage()))]
         parts += [
-            f"{self._paint(f'{key}=', _DIM)}{_word(_plain(value))}"
+            f"{self._paint(f'{key}=', _DIM)}{_quote(_plain(value))}"
             for key, value in _fields(record)
         ]
         below = map(_visible, _traceback(self, record).splitlines())
@@ -135,17 +98,15 @@ class ConsoleFormatter(logging.Formatter):
 
 
 def _fields(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
-    """Give the fields of a record: bound ones, then its own, which win, then its error."""
-    own = {key: value for key, value in vars(record).items() if key not in _OWN}
-    bound_here = _bound.get()
-    yield from ((key, value) for key, value in bound_here.items() if key not in own)
+    """Yield the fields of a record, then its error."""
+    own = {key: value for key, value in vars(record).items() if key not in _RECORD_ATTRIBUTES}
     yield from own.items()
     error = record.exc_info[1] if record.exc_info else None
     if error is not None and "error" not in own:
         yield "error", f"{type(error).__name__}: {error}"
 
 
-def _free(key: str) -> str:
+def _unreserved_key(key: str) -> str:
     """Keep a field from passing for a part of the record itself."""
     return f"field_{key}" if key in _RESERVED or key == "traceback" else key
 
@@ -164,19 +125,15 @@ def _plain(value: object) -> object:
         case dict() if {"kind", "metadata"} <= value.keys():
             return _cut(str(ObjectRef.of(value)))
         case dict() | list() | tuple():
-            return _bounded(value)
+            made: object
+            if isinstance(value, dict):
+                made = {str(key): _plain(each) for key, each in value.items()}
+            else:
+                made = [_plain(each) for each in value]
+            text = _dumps(made)
+            return made if len(text) <= MAX_FIELD_LENGTH else _cut(text)
         case _:
             return _cut(str(value))
-
-
-def _bounded(value: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> object:
-    made: object
-    if isinstance(value, dict):
-        made = {str(key): _plain(each) for key, each in value.items()}
-    else:
-        made = [_plain(each) for each in value]
-    text = _dumps(made)
-    return made if len(text) <= LONGEST_FIELD else _cut(text)
 
 
 def _dumps(value: object) -> str:
@@ -187,7 +144,7 @@ def _dumps(value: object) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_FIELD else f"{text[: LONGEST_FIELD - 1]}…"
+    return text if len(text) <= MAX_FIELD_LENGTH else f"{text[: MAX_FIELD_LENGTH - 1]}…"
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
@@ -195,18 +152,18 @@ def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
     if not record.exc_info:
         return ""
     text = formatter.formatException(record.exc_info)
-    return text if len(text) <= LONGEST_TRACEBACK else f"…{text[-LONGEST_TRACEBACK:]}"
+    return text if len(text) <= MAX_TRACEBACK_LENGTH else f"…{text[-MAX_TRACEBACK_LENGTH:]}"
 
 
-def _moment(record: logging.LogRecord) -> datetime:
+def _timestamp(record: logging.LogRecord) -> datetime:
     return datetime.fromtimestamp(record.created, UTC)
 
 
 def _milliseconds(record: logging.LogRecord) -> str:
-    return f"{_moment(record).microsecond // 1000:03d}"
+    return f"{_timestamp(record).microsecond // 1000:03d}"
 
 
-def _word(value: object) -> str:
+def _quote(value: object) -> str:
     """Print a value so that it is seen where it ends."""
     if not isinstance(value, str):
         return _visible(_dumps(value))

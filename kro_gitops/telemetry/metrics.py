@@ -32,19 +32,19 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 M = TypeVar("M")
 
-_NO_ANSWER = "<error>"  # client-go's word for it
+_NO_RESPONSE = "<error>"  # client-go's word for it
 _DISCOVERY = "discovery"
 
 
-def _growing(first: float, factor: float, count: int) -> tuple[float, ...]:
+def _exponential_buckets(first: float, factor: float, count: int) -> tuple[float, ...]:
     return tuple(first * factor**exponent for exponent in range(count))
 
 
-_SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # Go's defaults
-_LONG = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 25, 30, 45, 60, 120)
-_QUEUE = _growing(1e-8, 10, 12)
-_REQUEST = _growing(0.001, 2, 16)
-_SIZE = _growing(64, 2, 16)
+_SHORT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # Go's defaults
+_LONG_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 25, 30, 45, 60, 120)
+_QUEUE_BUCKETS = _exponential_buckets(1e-8, 10, 12)
+_REQUEST_BUCKETS = _exponential_buckets(0.001, 2, 16)
+_SIZE_BUCKETS = _exponential_buckets(64, 2, 16)
 
 
 class ApiRequest(Protocol):
@@ -128,7 +128,7 @@ def histogram(text: str, buckets: tuple[float, ...], *labels: str) -> Declared[H
     )
 
 
-_SOURCE_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+_SOURCE_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
 
 class Metrics:
@@ -136,182 +136,190 @@ class Metrics:
 
     # Expressions and nodes.
     cel_expr_eval_total = counter("CEL expressions evaluated")
-    cel_expr_eval_duration_seconds = histogram("Time that a CEL expression took", _SHORT)
+    cel_expr_eval_duration_seconds = histogram(
+        "Average time to evaluate one CEL expression in a pass", _SHORT_BUCKETS
+    )
     runtime_node_eval_total = counter("Nodes resolved to desired objects")
     runtime_node_eval_errors_total = counter("Nodes that could not be resolved")
-    runtime_node_eval_duration_seconds = histogram("Time that resolving a node took", _SHORT)
-    runtime_creation_total = counter("Times that a graph was prepared for an instance")
+    runtime_node_eval_duration_seconds = histogram(
+        "Average time to resolve one node in a pass", _SHORT_BUCKETS
+    )
+    runtime_creation_total = counter("Graph passes prepared for instances")
     runtime_creation_duration_seconds = histogram(
-        "Time that preparing a graph for an instance took", _SHORT
+        "Time to prepare a graph pass for an instance", _SHORT_BUCKETS
     )
     runtime_node_ignored_check_total = counter("Evaluations of includeWhen")
-    runtime_node_ignored_total = counter("Nodes excluded by includeWhen")
+    runtime_node_ignored_total = counter("Nodes skipped because of includeWhen")
     runtime_node_ready_check_total = counter("Evaluations of readyWhen")
-    runtime_node_not_ready_total = counter("Times that a node was not ready yet")
-    runtime_collection_size = histogram("Objects that one forEach created", _growing(1, 2, 10))
+    runtime_node_not_ready_total = counter("Nodes that were not ready when checked")
+    runtime_collection_size = histogram(
+        "Number of objects in one forEach collection", _exponential_buckets(1, 2, 10)
+    )
 
     # Reconciles of instances, as the queue sees them; `gvr` is `group/version/plural`.
     dynamic_controller_reconcile_total = counter("Reconciles of instances", "gvr")
     dynamic_controller_reconcile_duration_seconds = histogram(
-        "Time that the reconcile of an instance took", _LONG, "gvr"
+        "Duration of instance reconciles", _LONG_BUCKETS, "gvr"
     )
     dynamic_controller_requeue_total = counter(
-        "Reconciles after which an instance was queued again, or given up until it changes",
+        "Instance reconciles by how the key was requeued",
         "gvr",
         "type",
     )
-    dynamic_controller_handler_errors_total = counter("Reconciles of instances that failed", "gvr")
+    dynamic_controller_handler_errors_total = counter("Instance reconciles that failed", "gvr")
     dynamic_controller_reconcile_panics_total = counter(
-        "Reconciles of instances that failed with an unexpected error", "gvr"
+        "Instance reconciles that ended with an unexpected exception", "gvr"
     )
-    dynamic_controller_handler_count_total = gauge("Kinds whose instances are watched", "type")
-    dynamic_controller_handler_attach_total = counter("Watches started", "type")
-    dynamic_controller_handler_detach_total = counter("Watches stopped", "type")
+    dynamic_controller_handler_count_total = gauge(
+        "Running informers: parent for instances, child for children and external objects",
+        "type",
+    )
+    dynamic_controller_handler_attach_total = counter("Informers started", "type")
+    dynamic_controller_handler_detach_total = counter("Informers stopped", "type")
 
     # Watches.
     dynamic_controller_gvr_count = gauge("Kinds of instances that are reconciled")
-    dynamic_controller_queue_length = gauge("Instances that are due")
-    dynamic_controller_watch_count = gauge("Kinds that are watched")
+    dynamic_controller_queue_length = gauge("Instances that are due in the workqueue")
+    dynamic_controller_watch_count = gauge("Running watches, one for each kind and purpose")
     dynamic_controller_informer_sync_duration_seconds = histogram(
-        "Time until all objects of a kind were known", _LONG, "gvr"
+        "Time from starting an informer to its first complete list", _LONG_BUCKETS, "gvr"
     )
     dynamic_controller_informer_events_total = counter(
-        "Changes of instances received", "gvr", "event_type"
+        "Watch events about instances", "gvr", "event_type"
     )
     dynamic_controller_instance_watch_count = gauge(
-        "Instances that watch other objects", "parent_gvr"
+        "Instances that watch external objects", "parent_gvr"
     )
     dynamic_controller_watch_request_count = gauge(
-        "Objects and collections that instances watch", "gvr", "type"
+        "External objects (scalar) and selectors (collection) that instances watch", "gvr", "type"
     )
-    dynamic_controller_route_total = counter("Changes of watched kinds", "gvr")
+    dynamic_controller_route_total = counter(
+        "Watch events about children and external objects", "gvr"
+    )
     dynamic_controller_route_match_total = counter(
-        "Changes of watched kinds that queued an instance", "gvr"
+        "Watch events about children and external objects that queued an instance", "gvr"
     )
 
     # Instances.
     instance_state_transitions_total = counter(
-        "Changes of an instance's state", "gvr", "from_state", "to_state"
+        "State changes of instances", "gvr", "from_state", "to_state"
     )
     instance_reconcile_duration_seconds = histogram(
-        "Time that one reconcile of an instance took", _LONG, "gvr"
+        "Duration of instance reconciles", _LONG_BUCKETS, "gvr"
     )
     instance_reconcile_total = counter("Reconciles of instances", "gvr")
-    instance_reconcile_errors_total = counter("Failed reconciles of instances", "gvr")
+    instance_reconcile_errors_total = counter("Instance reconciles that failed", "gvr")
     instance_graph_resolution_success_total = counter(
-        "Reconciles that found the compiled graph of their instance", "gvr"
+        "Instance reconciles that found a compiled graph", "gvr"
     )
     instance_graph_resolution_pending_total = counter(
-        "Reconciles whose graph was not compiled yet", "gvr"
+        "Instance reconciles whose graph was not compiled yet", "gvr"
     )
     instance_graph_resolution_failures_total = counter(
-        "Reconciles without a usable graph", "gvr", "reason"
+        "Instance reconciles without a usable graph", "gvr", "reason"
     )
 
     # Definitions.
-    rgd_graph_build_total = counter("Graphs built", "name")
-    rgd_graph_build_errors_total = counter("Graphs that could not be built", "name")
-    rgd_graph_build_duration_seconds = histogram("Time that building a graph took", _LONG, "name")
-    rgd_deletions_total = counter("Definitions deleted", "name")
-    rgd_deletion_duration_seconds = histogram("Time that deleting a definition took", _LONG, "name")
-    rgd_state_transitions_total = counter("Changes of a definition's state", "name", "from", "to")
-    rgd_graph_revision_issue_total = counter("Graph revisions issued", "reason")
-    rgd_graph_revision_wait_total = counter(
-        "Times that a definition waited for its graph revisions", "reason"
+    rgd_graph_build_total = counter("Graphs compiled", "name")
+    rgd_graph_build_errors_total = counter("Graphs that failed to compile", "name")
+    rgd_graph_build_duration_seconds = histogram("Time to compile a graph", _LONG_BUCKETS, "name")
+    rgd_deletions_total = counter("ResourceGraphDefinitions deleted", "name")
+    rgd_deletion_duration_seconds = histogram(
+        "Time from the deletion request to the removal of the finalizer", _LONG_BUCKETS, "name"
     )
-    rgd_graph_revision_resolution_total = counter(
-        "What followed from the graph revisions of a definition", "result"
+    rgd_state_transitions_total = counter(
+        "State changes of ResourceGraphDefinitions", "name", "from", "to"
     )
-    rgd_graph_revision_registry_miss_total = counter(
-        "Times that a graph revision existed and was not in memory", "reason"
-    )
-    rgd_graph_revision_gc_deleted_total = counter("Graph revisions deleted because they are old")
-    rgd_graph_revision_gc_errors_total = counter("Old graph revisions that could not be deleted")
+    rgd_graph_revision_issue_total = counter("GraphRevisions created", "reason")
+    rgd_graph_revision_gc_deleted_total = counter("Old GraphRevisions deleted")
+    rgd_graph_revision_gc_errors_total = counter("Failed deletions of old GraphRevisions")
 
     # Graph revisions.
-    graph_revision_compile_total = counter("Graph revisions compiled", "result")
+    graph_revision_compile_total = counter("GraphRevisions compiled", "result")
     graph_revision_compile_duration_seconds = histogram(
-        "Time that compiling a graph revision took", _LONG, "result"
+        "Time to compile a GraphRevision", _LONG_BUCKETS, "result"
     )
-    graph_revision_status_update_errors_total = counter(
-        "Statuses of graph revisions that could not be written"
-    )
-    graph_revision_activation_deferred_total = counter(
-        "Graph revisions not used yet because their status could not be written"
-    )
+    graph_revision_status_update_errors_total = counter("Failed writes of a GraphRevision's status")
     graph_revision_finalizer_evictions_total = counter(
-        "Graph revisions forgotten because their object was deleted"
+        "Deleted GraphRevisions whose finalizer was removed"
     )
-    graph_revision_registry_entries = gauge("Graph revisions in memory", "state")
-    graph_revision_registry_transitions_total = counter(
-        "Changes of the state of graph revisions in memory", "from", "to"
-    )
-    graph_revision_registry_evictions_total = counter("Graph revisions forgotten")
+    graph_revision_registry_entries = gauge("Compiled graphs in use", "state")
+    graph_revision_registry_evictions_total = counter("Compiled graphs dropped from memory")
 
     # Schemas.
-    schema_resolver_cache_hits_total = counter("Schemas that were known")
-    schema_resolver_cache_misses_total = counter("Schemas that were requested")
-    schema_resolver_cache_evictions_total = counter("Schemas forgotten")
-    schema_resolver_singleflight_deduplicated_total = counter(
-        "Schema requests joined with one in progress"
+    schema_resolver_cache_hits_total = counter("Schema lookups answered from the cache")
+    schema_resolver_cache_misses_total = counter("Schema lookups that needed a request")
+    schema_resolver_cache_evictions_total = counter(
+        "CRDs dropped from the schema cache because they are gone"
     )
-    schema_resolver_errors_total = counter("Schemas that could not be read")
-    schema_resolver_cache_size = gauge("Schemas that are known")
+    schema_resolver_errors_total = counter("Failed requests for a schema")
+    schema_resolver_cache_size = gauge("CRDs in the schema cache")
     schema_resolver_api_call_duration_seconds = histogram(
-        "Time that a schema request took", _growing(0.01, 2, 10)
+        "Duration of requests for a schema", _exponential_buckets(0.01, 2, 10)
     )
 
     # Requests to the API server.
-    rest_client_requests_total = counter("HTTP requests", "code", "method", "host")
+    rest_client_requests_total = counter(
+        "HTTP requests to the API server", "code", "method", "host"
+    )
     rest_client_request_duration_seconds = histogram(
-        "Time until the response to a request started", _REQUEST, "verb"
+        "Time to the response headers of a request", _REQUEST_BUCKETS, "verb"
     )
     rest_client_rate_limiter_duration_seconds = histogram(
-        "Time that requests were delayed by the rate limit", _REQUEST, "verb"
+        "Time that the client-side rate limiter delayed requests", _REQUEST_BUCKETS, "verb"
     )
-    rest_client_request_size_bytes = histogram("Size of requests", _SIZE, "verb")
-    rest_client_response_size_bytes = histogram("Size of responses", _SIZE, "verb")
-    rest_client_request_retries_total = counter("Requests sent again", "code", "method")
+    rest_client_request_size_bytes = histogram("Size of request bodies", _SIZE_BUCKETS, "verb")
+    rest_client_response_size_bytes = histogram("Size of response bodies", _SIZE_BUCKETS, "verb")
+    rest_client_request_retries_total = counter("Retries of requests", "code", "method")
 
     # Queues and controllers, as controller-runtime counts them.
     workqueue_depth = gauge("Keys that are due", "name", "controller", "priority")
-    workqueue_adds_total = counter("Keys added to the queue", "name", "controller")
+    workqueue_adds_total = counter("Keys added to the workqueue", "name", "controller")
     workqueue_queue_duration_seconds = histogram(
-        "Time that a key was due before it was taken", _QUEUE, "name", "controller"
+        "Time that keys stayed in the workqueue before they were processed",
+        _QUEUE_BUCKETS,
+        "name",
+        "controller",
     )
     workqueue_work_duration_seconds = histogram(
-        "Time that the work on a key took", _QUEUE, "name", "controller"
+        "Time to process a key", _QUEUE_BUCKETS, "name", "controller"
     )
-    workqueue_retries_total = counter("Keys queued again after their work", "name", "controller")
+    workqueue_retries_total = counter(
+        "Keys requeued after they were processed", "name", "controller"
+    )
     controller_runtime_reconcile_total = counter(
         "Reconciles by controller and result", "controller", "result"
     )
     controller_runtime_reconcile_errors_total = counter("Reconciles that failed", "controller")
 
     # What only we have.
-    kro_gitops_build_info = gauge("Always 1; what runs here", "version", "kro_version")
-    kro_gitops_leader = gauge("1 while this replica is active")
+    kro_gitops_build_info = gauge(
+        "Always 1; the labels hold the versions", "version", "kro_version"
+    )
+    kro_gitops_leader = gauge("1 while this replica is the leader")
     kro_gitops_api_requests_total = counter("Requests to the API server", "verb", "kind", "code")
     kro_gitops_children_applied_total = counter("Children applied", "kind")
     kro_gitops_drift_repaired_total = counter(
         "Children applied again because another field manager had changed them", "kind"
     )
-    kro_gitops_source_polls_total = counter("Polls of a remote", "source", "outcome")
+    kro_gitops_source_polls_total = counter("Polls of git remotes", "source", "outcome")
     kro_gitops_source_poll_seconds = histogram(
-        "How long a poll took, with its fetch", _SOURCE_SECONDS, "source"
+        "Duration of a poll, including the fetch", _SOURCE_BUCKETS, "source"
     )
-    kro_gitops_source_syncs_total = counter("Revisions applied", "source", "result")
+    kro_gitops_source_syncs_total = counter("Revisions applied, by result", "source", "result")
     kro_gitops_source_sync_seconds = histogram(
-        "How long a revision took to apply", _SOURCE_SECONDS, "source"
+        "Time to apply a revision", _SOURCE_BUCKETS, "source"
     )
     kro_gitops_source_step_seconds = histogram(
-        "How long a step of applying a revision took", _SOURCE_SECONDS, "source", "step"
+        "Duration of each step of applying a revision", _SOURCE_BUCKETS, "source", "step"
     )
-    kro_gitops_source_writes_total = counter("Objects of a source written", "source", "what")
-    kro_gitops_source_ready = gauge("1 if a source is ready, 0 if not", "source")
-    kro_gitops_source_objects = gauge("Objects in a source's inventory", "source")
-    kro_gitops_webhooks_total = counter("Webhook requests", "forge", "outcome")
-    kro_gitops_informer_objects = gauge("Objects held in memory", "kind")
+    kro_gitops_source_writes_total = counter(
+        "Objects of a source that were created, changed or pruned", "source", "what"
+    )
+    kro_gitops_source_ready = gauge("1 if the source is ready, 0 if not", "source")
+    kro_gitops_source_objects = gauge("Objects in the source's inventory", "source")
+    kro_gitops_webhooks_total = counter("Webhook deliveries", "forge", "outcome")
+    kro_gitops_informer_objects = gauge("Objects in informer caches", "kind")
 
     def __init__(self, kro_version: str = "", clock: Callable[[], float] = time.time) -> None:
         self.registry = CollectorRegistry()
@@ -319,7 +327,7 @@ class Metrics:
             if isinstance(row, Declared):
                 getattr(self, name)  # made now, so that the page is complete from the start
         self.kro_gitops_build_info.labels(__version__, kro_version).set(1)
-        self.conditions = Conditions(clock)
+        self.conditions = ConditionAges(clock)
         self.registry.register(self.conditions)
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
@@ -327,12 +335,12 @@ class Metrics:
 
     def page(self) -> bytes:
         """Write all values in Prometheus' text format."""
-        return generate_latest(_WithoutBirthdays(self.registry))
+        return generate_latest(_WithoutCreatedSeries(self.registry))
 
     def observe_request(self, sent: SentRequest, host: str = "") -> None:
         """Count a request to the API server."""
         request = sent.request
-        code = str(sent.http_code or _NO_ANSWER)
+        code = str(sent.http_code or _NO_RESPONSE)
         # Documents of discovery are named by path, of which there are too many for a label.
         kind = _DISCOVERY if request.subject.startswith("/") else request.subject
         self.rest_client_requests_total.labels(code, request.method, host).inc()
@@ -348,24 +356,24 @@ class Metrics:
             self.rest_client_request_retries_total.labels(code, request.method).inc()
 
 
-class _WithoutBirthdays:
+class _WithoutCreatedSeries:
     """A registry without the series that say when each counter was made: kro has none."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
 
     def collect(self) -> Iterator[Metric]:
-        """Give every metric, with the samples that are to be seen."""
+        """Yield every metric, with the samples that are to be seen."""
         for metric in self._registry.collect():
             metric.samples = [each for each in metric.samples if not each.name.endswith("_created")]
             yield metric
 
 
 _Instance = tuple[str, str, str]  # gvr, namespace, name
-_Standing = tuple[str, str, float]  # status, reason, since when
+_ConditionState = tuple[str, str, float]  # status, reason, since when
 
 
-class Conditions:
+class ConditionAges:
     """
     `instance_condition_current_status_seconds`: since when each condition is what it is.
 
@@ -379,7 +387,7 @@ class Conditions:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = Lock()
-        self._known: dict[_Instance, dict[str, _Standing]] = {}
+        self._known: dict[_Instance, dict[str, _ConditionState]] = {}
 
     def put(self, gvr: str, namespace: str, name: str, conditions: Iterable[Condition]) -> None:
         """Take over all conditions of an instance; those it had before and has not now are gone."""
@@ -395,13 +403,8 @@ class Conditions:
         with self._lock:
             self._known.pop((gvr, namespace, name), None)
 
-    def drop_kind(self, gvr: str) -> None:
-        """Forget all instances of a kind."""
-        with self._lock:
-            self._known = {key: value for key, value in self._known.items() if key[0] != gvr}
-
     def describe(self) -> list[Metric]:
-        """Say what will be collected."""
+        """Return what will be collected."""
         text = "Seconds since a condition of an instance became what it is"
         return [GaugeMetricFamily(self.NAME, text, labels=self.LABELS)]
 
@@ -421,7 +424,7 @@ class Conditions:
             family.add_metric(labels, max(0.0, now - since))
         return [family]
 
-    def _standing(self, condition: Condition, former: _Standing | None) -> _Standing:
+    def _standing(self, condition: Condition, former: _ConditionState | None) -> _ConditionState:
         status, reason = condition.status, condition.reason or ""
         if condition.changed is not None:
             return status, reason, condition.changed.timestamp()

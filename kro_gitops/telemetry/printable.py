@@ -13,7 +13,7 @@ from unicodedata import combining, east_asian_width
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _BLANKS = frozenset("\t\n\r")
-_DOUBTFUL = re.compile(r"[^\x00-\x7e]")
+_NOT_PLAIN_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
 def printable(text: str) -> str:
@@ -46,7 +46,7 @@ def _columns_of(character: str) -> int:
 def to_json(value: Any) -> str:
     """Print JSON as people read it: letters as they are, all else escaped."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    return _DOUBTFUL.sub(_escaped, text) + "\n"
+    return _NOT_PLAIN_ASCII.sub(_escaped, text) + "\n"
 
 
 def _escaped(match: re.Match[str]) -> str:

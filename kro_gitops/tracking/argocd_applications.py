@@ -6,7 +6,7 @@ object: so the application lists it, with its health, though Argo CD never appli
 instances get copies of that id, as always.
 
 The price: to Argo CD, such an object belongs to the application. What is not among the manifests
-of the application is «extraneous», and an application that prunes by itself deletes it, again and
+of the application is `extraneous`, and an application that prunes by itself deletes it, again and
 again. So the application is looked at first:
 
 | the application | |
@@ -42,7 +42,7 @@ _HEAD = "HEAD"
 _DEFAULT_PORTS = {"https": 443, "http": 80, "ssh": 22}
 
 
-def argocd_marks(
+def argocd_metadata(
     application: KubeObject,
     ref: ObjectRef,
     annotations: Mapping[str, str],
@@ -60,30 +60,15 @@ def argocd_marks(
     )
     destination = _text(_mapping(spec.get("destination")).get("namespace"))
     marks = tracking_metadata(TrackingId.of(name, ref, destination), argocd)
-    shield = {
-        key: _with_option(annotations.get(key, ""), ours)
-        for key, ours in _PROTECTION_OPTIONS.items()
-    }
+    shield: dict[str, str] = {}
+    for key, ours in _PROTECTION_OPTIONS.items():
+        # Add an option to a list, unless it decides that already.
+        theirs = [
+            option.strip() for option in annotations.get(key, "").split(",") if option.strip()
+        ]
+        decided = {option.partition("=")[0] for option in theirs}
+        shield[key] = ",".join(theirs if ours.partition("=")[0] in decided else [*theirs, ours])
     return TrackingMetadata(marks.labels, {**marks.annotations, **shield})
-
-
-def argocd_annotations(
-    application: KubeObject,
-    ref: ObjectRef,
-    annotations: Mapping[str, str] | None = None,
-    *,
-    argocd: ArgoCD | None = None,
-    argocd_namespace: str = "argocd",
-) -> dict[str, str]:
-    """Return the annotations of `argocd_marks`: all there is, unless labels are tracked."""
-    marks = argocd_marks(
-        application,
-        ref,
-        annotations or {},
-        argocd=argocd or ArgoCD(),
-        argocd_namespace=argocd_namespace,
-    )
-    return dict(marks.annotations)
 
 
 def application_conflict(
@@ -98,11 +83,20 @@ def application_conflict(
         return "the application does not exist; create it first, or remove tracking.application"
     name = ObjectRef.of(application).place
     spec = _mapping(application.get("spec"))
-    automation = _automation(spec)
+    automated = _mapping(_mapping(spec.get("syncPolicy")).get("automated"))
+    if automated.get("enabled") is False:
+        automation: list[str] = []
+    else:
+        automation = [name for name in ("prune", "selfHeal") if automated.get(name) is True]
     if not automation:
         return ""
     what = f"application {name} has automated {' and '.join(automation)}"
-    sources = list(_sources(spec))
+    sources: list[Mapping[str, Any]] = []
+    several = spec.get("sources")
+    if isinstance(several, list) and several:
+        sources.extend(_mapping(each) for each in several)
+    else:
+        sources.append(_mapping(spec.get("source")))
     for difference in _differences(sources, url, revision, paths):
         return (
             f"{what}, and {difference}: it would revert the changes of this source; "
@@ -111,21 +105,6 @@ def application_conflict(
     if "prune" in automation and (why := _other_objects(sources)):
         return f"{what}, and {why}, so it would delete objects that only this source reads"
     return ""
-
-
-def _automation(spec: Mapping[str, Any]) -> list[str]:
-    automated = _mapping(_mapping(spec.get("syncPolicy")).get("automated"))
-    if automated.get("enabled") is False:
-        return []
-    return [name for name in ("prune", "selfHeal") if automated.get(name) is True]
-
-
-def _sources(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    several = spec.get("sources")
-    if isinstance(several, list) and several:
-        yield from (_mapping(each) for each in several)
-    else:
-        yield _mapping(spec.get("source"))
 
 
 def _differences(
@@ -192,13 +171,6 @@ def _folder(path: str) -> str:
 
 def _listed(paths: set[str]) -> str:
     return ", ".join(sorted(paths))
-
-
-def _with_option(written: str, ours: str) -> str:
-    """Add an option to a list, unless it decides that already."""
-    theirs = [option.strip() for option in written.split(",") if option.strip()]
-    decided = {option.partition("=")[0] for option in theirs}
-    return ",".join(theirs if ours.partition("=")[0] in decided else [*theirs, ours])
 
 
 def _text(value: object) -> str:

@@ -1,8 +1,8 @@
 """
-Does somebody else own this object already?
+Does another client own this object already?
 
 Before a source writes an object for the first time it looks at the one in the cluster. If another
-tool keeps that, two would write in turns for ever, so the source leaves it alone and says whose it
+tool keeps that, two would write in turns forever, so the source leaves it alone and says whose it
 is, unless it was told to adopt. The first row that fits is the answer:
 
 | found on the object | owner |

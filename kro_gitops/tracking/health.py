@@ -106,13 +106,13 @@ DEFINITION_RULES = (
 _DEFINITION = "ResourceGraphDefinition"
 _RESOURCES_READY = "ResourcesReady"
 _SUSPENSION = "ReconciliationSuspended"
-_SUSPENDING = ("suspended", "disabled")
-_REJECTING = ("GraphAccepted", "KindReady")
+_SUSPEND_VALUES = ("suspended", "disabled")
+_REJECTION_CONDITIONS = ("GraphAccepted", "KindReady")
 _ERRORS = ("ERROR", "FAILED")
 
 
 def health(obj: KubeObject) -> HealthStatus:
-    """Say how an instance or a definition is."""
+    """Return how an instance or a definition is."""
     facts = _Facts(obj)
     kind = ObjectRef.of(obj).kind
     is_definition = (kind.group, kind.kind) == (KRO_GROUP, _DEFINITION)
@@ -155,7 +155,7 @@ class _Facts:
 
     @property
     def rejection(self) -> Condition | None:
-        for type_ in _REJECTING:
+        for type_ in _REJECTION_CONDITIONS:
             found = self.find(type_)
             if found and found.status == FALSE and self.is_current(found.observed_generation):
                 return found
@@ -164,7 +164,7 @@ class _Facts:
 
 def _is_suspended(facts: _Facts) -> bool:
     resources = facts.find(_RESOURCES_READY)
-    return facts.annotation in _SUSPENDING or (
+    return facts.annotation in _SUSPEND_VALUES or (
         resources is not None and resources.reason == _SUSPENSION
     )
 

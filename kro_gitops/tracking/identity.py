@@ -2,7 +2,7 @@
 Argo CD's tracking id: `<application>:<group>/<kind>:<namespace>/<name>`.
 
 Argo CD writes it on every object it applies, and later reads it to find what it applied. An id
-that names the object it stands on means «I am in git»; if that object is not in git, it is pruned.
+that names the object it stands on means `I am in git`; if that object is not in git, it is pruned.
 An id copied from another object does not. So ids are copied byte for byte, and never made up.
 
 For cluster-scoped objects the namespace in the id is the application's destination, not theirs.
@@ -33,7 +33,7 @@ class TrackingId:
         return f"{self.application}:{self.group}/{self.kind}:{self.namespace}/{self.name}"
 
     def names(self, ref: ObjectRef) -> bool:
-        """Say whether the object named here is this one; the application is not compared."""
+        """Return whether the object named here is this one; the application is not compared."""
         same_object = (self.group, self.kind, self.name) == (
             ref.kind.group,
             ref.kind.kind,

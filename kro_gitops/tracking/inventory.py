@@ -2,7 +2,7 @@
 What a source made: intended, recorded, dropped.
 
 An entry is written before its object is made, so that nothing is ever made and forgotten. It gets
-the object's uid when that is known, and is dropped when the object is gone or somebody else's.
+the object's uid when that is known, and is dropped when the object is gone or another owner's.
 Nothing in it changes with every commit: a commit that changes one object writes one entry.
 
 Entries live on several objects (shards), because an object has a largest size, and because writing
@@ -80,7 +80,7 @@ class Inventory:
 
     @classmethod
     def of(cls, shards: Mapping[int, Iterable[Entry]]) -> "Inventory":
-        """Take in what stands on the shards."""
+        """Store what stands on the shards."""
         made = cls()
         for number, entries in sorted(shards.items()):
             made._sizes.setdefault(number, 0)
@@ -118,7 +118,8 @@ class Inventory:
         if self._entries.get(entry.key) == entry:
             return
         if entry.key not in self._shards:
-            number = self._roomy()
+            found = (number for number, size in sorted(self._sizes.items()) if size < SHARD_SIZE)
+            number = next(found, max(self._sizes, default=-1) + 1)
             self._shards[entry.key] = number
             self._sizes[number] = self._sizes.get(number, 0) + 1
         self._entries[entry.key] = entry
@@ -151,8 +152,3 @@ class Inventory:
         # One that was dropped and came back may stand on another shard now.
         is_here = self._shards.get(key) == number
         return self._entries[key].to_json() if is_here else None
-
-    def _roomy(self) -> int:
-        """Return the first shard with room."""
-        found = (number for number, size in sorted(self._sizes.items()) if size < SHARD_SIZE)
-        return next(found, max(self._sizes, default=-1) + 1)

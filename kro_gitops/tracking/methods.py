@@ -3,9 +3,6 @@ How Argo CD marks what it applies: by annotation, by label, or both.
 
 The cluster's setting decides what is written and, more important, what is read. In
 `annotation+label` the label is decoration: only the annotation is believed.
-
-`application_of` says whom Argo CD would believe an object to belong to, if it asked. It asks only
-about objects without owner references.
 """
 
 from collections.abc import Mapping
@@ -13,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kro_gitops.metadata import ARGOCD_INSTALLATION_ID, ARGOCD_TRACKING_ID
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method
-from kro_gitops.tracking.identity import TrackingId, parse_tracking_id
+from kro_gitops.tracking.identity import TrackingId
 from kube_objects.errors import RefusedError
 
 _MAX_LABEL_LENGTH = 63
@@ -36,18 +33,6 @@ class TrackingMetadata:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-def application_of(marks: TrackingMetadata, argocd: ArgoCD) -> str | None:
-    """Return the application Argo CD believes an ownerless object to belong to."""
-    if argocd.method.reads_label:
-        return marks.labels.get(argocd.label_key) or None
-    # Up to 3.5 an Argo CD without an id ignores objects that carry one; later ones claim them.
-    installation = marks.annotations.get(ARGOCD_INSTALLATION_ID, "")
-    if argocd.installation_id and installation != argocd.installation_id:
-        return None
-    found = parse_tracking_id(marks.annotations.get(ARGOCD_TRACKING_ID, ""))
-    return found.application or None if found else None
-
-
 def tracking_metadata(tracking_id: TrackingId, argocd: ArgoCD) -> TrackingMetadata:
     """Return what Argo CD writes on an object of an application."""
     match argocd.method:
@@ -57,7 +42,16 @@ def tracking_metadata(tracking_id: TrackingId, argocd: ArgoCD) -> TrackingMetada
         case Method.ANNOTATION:
             return TrackingMetadata(annotations=_ids(tracking_id, argocd))
         case Method.BOTH:
-            value = _fitting_label(tracking_id.application)
+            # Cut a name to what a label may hold.
+            application = tracking_id.application
+            value = application[:_MAX_LABEL_LENGTH]
+            while value and not (value[-1].isascii() and value[-1].isalnum()):
+                value = value[:-1]
+            if not value:
+                raise RefusedError(
+                    "invalid-application-name",
+                    f"{application!r} has no letter or digit that could end a label value",
+                )
             return TrackingMetadata({argocd.label_key: value}, _ids(tracking_id, argocd))
 
 
@@ -66,16 +60,3 @@ def _ids(tracking_id: TrackingId, argocd: ArgoCD) -> dict[str, str]:
     if argocd.installation_id:
         ids[ARGOCD_INSTALLATION_ID] = argocd.installation_id
     return ids
-
-
-def _fitting_label(application: str) -> str:
-    """Cut a name to what a label may hold; the end must be a letter or a digit."""
-    cut = application[:_MAX_LABEL_LENGTH]
-    while cut and not (cut[-1].isascii() and cut[-1].isalnum()):
-        cut = cut[:-1]
-    if not cut:
-        raise RefusedError(
-            "invalid-application-name",
-            f"{application!r} has no letter or digit that could end a label value",
-        )
-    return cut

@@ -25,7 +25,7 @@ class Relation(StrEnum):
 
     @property
     def allows_owner(self) -> bool:
-        """Say whether Kubernetes finds the instance from the child."""
+        """Return whether Kubernetes finds the instance from the child."""
         return self in (Relation.SAME_NAMESPACE, Relation.CLUSTER_INSTANCE)
 
 
@@ -66,7 +66,7 @@ class OwnerReference:
 
 
 def relation(instance: ObjectRef, child: ObjectRef) -> Relation:
-    """Say how a child lies to its instance; both refs carry their namespace, or none."""
+    """Return how a child lies to its instance; both refs carry their namespace, or none."""
     if not instance.namespace:
         return Relation.CLUSTER_INSTANCE
     if not child.namespace:

@@ -45,7 +45,7 @@ def propagated_labels(
 
 
 def is_propagated(key: str) -> bool:
-    """Say whether a label means the same on a child as on its instance."""
+    """Return whether a label means the same on a child as on its instance."""
     domain, slash, _ = key.rpartition("/")
     if key in _EXCLUDED_KEYS or domain in _EXCLUDED_DOMAINS:
         return False

@@ -107,11 +107,12 @@ _PROTECTION_OPTIONS: Mapping[str, tuple[str, ...]] = {
     ARGOCD_SYNC_OPTIONS: ("Delete=false", "Prune=false"),
     ARGOCD_COMPARE_OPTIONS: ("IgnoreExtraneous",),
 }
+_IDS = (ARGOCD_TRACKING_ID, ARGOCD_INSTALLATION_ID)
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a platform chose."""
+    """Settings of the platform."""
 
     mode: Mode = Mode.FOLLOW
     argocd: ArgoCD = field(default_factory=ArgoCD)
@@ -216,7 +217,12 @@ class Stamper:
         self._policy = policy
         self._copied: dict[Situation, TrackingMetadata] = {}
         self._flowing = propagated_labels(parent.labels, policy.flowing, policy.argocd.label_key)
-        self._own_keys = _own_keys(parent)
+        # For people: where the instance of a child came from. kro's labels name the instance.
+        self._origin = {
+            key: parent.annotations[key]
+            for key in (SOURCE, SOURCE_PATH)
+            if key in parent.annotations
+        }
 
     def stamp(self, child: Child) -> Stamp:
         """Return what a child must carry."""
@@ -224,7 +230,15 @@ class Stamper:
         row = TABLE[found]
         if not row.is_marked:
             return NO_STAMP
-        _reject_reserved(child)
+        marks = child.marks
+        for section, keys in (("labels", marks.labels), ("annotations", marks.annotations)):
+            for key in keys:
+                if key.startswith(GITOPS_PREFIX):
+                    raise RefusedError(
+                        "reserved-metadata",
+                        f'{child.ref}: {section} with prefix "{GITOPS_PREFIX}" '
+                        f"are reserved for internal use: {key}",
+                    )
         owners = tuple(_owner(each, self._parent, child) for each in row.owners)
         if not owners and not merge_owners(child.owners, owners):
             _reject_claim(child)
@@ -232,13 +246,16 @@ class Stamper:
         copied = self._copied.get(found)
         if copied is None:
             copied = self._copied[found] = _copied(self._parent, row, self._policy)
-        marks = child.marks
         warnings: tuple[Problem, ...] = ()
         if copied.labels or copied.annotations:
             warnings = tuple(_overridden(copied, child))
-            copied = _without_overridden(copied, child)
+            # The ids belong together: one of the template and one of the instance mean nothing.
+            has_own_ids = not marks.annotations.keys().isdisjoint(_IDS)
+            copied = TrackingMetadata(
+                _missing(copied.labels, marks.labels), {} if has_own_ids else copied.annotations
+            )
         labels = {**_missing(self._flowing, marks.labels), **copied.labels}
-        annotations = {**copied.annotations, **self._own_keys}
+        annotations = {**copied.annotations, **self._origin}
         if not owners and _is_marked(child, copied, self._policy.argocd):
             annotations |= _protection_options(marks.annotations)
         return Stamp(labels, annotations, owners, warnings)
@@ -273,8 +290,7 @@ def _ids(annotations: Mapping[str, Any]) -> dict[str, str]:
     written = annotations.get(ARGOCD_TRACKING_ID, "")
     if isinstance(written, str) and parse_tracking_id(written) is None:
         return {}
-    both = (ARGOCD_TRACKING_ID, ARGOCD_INSTALLATION_ID)
-    return {key: annotations[key] for key in both if key in annotations}
+    return {key: annotations[key] for key in _IDS if key in annotations}
 
 
 def _overridden(copied: TrackingMetadata, child: Child) -> Iterator[Problem]:
@@ -292,24 +308,8 @@ def _overridden(copied: TrackingMetadata, child: Child) -> Iterator[Problem]:
                 )
 
 
-def _without_overridden(copied: TrackingMetadata, child: Child) -> TrackingMetadata:
-    # The ids belong together: one of the template and one of the instance would mean nothing.
-    theirs = child.marks.annotations
-    has_own_ids = ARGOCD_TRACKING_ID in theirs or ARGOCD_INSTALLATION_ID in theirs
-    return TrackingMetadata(
-        _missing(copied.labels, child.marks.labels),
-        {} if has_own_ids else copied.annotations,
-    )
-
-
-def _own_keys(parent: Parent) -> dict[str, str]:
-    """Say for people where a child's instance came from; labels of kro's name the instance."""
-    inherited = (SOURCE, SOURCE_PATH)
-    return {key: parent.annotations[key] for key in inherited if key in parent.annotations}
-
-
 def _is_marked(child: Child, kept: TrackingMetadata, argocd: ArgoCD) -> bool:
-    """Say whether Argo CD would take a child for an application's, whoever marked it."""
+    """Return whether Argo CD would take a child for an application's, whoever marked it."""
     if argocd.method.reads_label:
         return argocd.label_key in kept.labels or argocd.label_key in child.marks.labels
     ids = {**child.marks.annotations, **kept.annotations}
@@ -317,31 +317,14 @@ def _is_marked(child: Child, kept: TrackingMetadata, argocd: ArgoCD) -> bool:
 
 
 def _protection_options(annotations: Mapping[str, str]) -> dict[str, str]:
-    return {
-        key: _with_options(annotations.get(key, ""), ours)
-        for key, ours in _PROTECTION_OPTIONS.items()
-    }
-
-
-def _with_options(written: str, ours: tuple[str, ...]) -> str:
-    """Add options to a list, except those it decides already."""
-    theirs = [option.strip() for option in written.split(",") if option.strip()]
-    decided = {option.partition("=")[0] for option in theirs}
-    return ",".join([*theirs, *(each for each in ours if each.partition("=")[0] not in decided)])
-
-
-def _reject_reserved(child: Child) -> None:
-    for section, keys in (
-        ("labels", child.marks.labels),
-        ("annotations", child.marks.annotations),
-    ):
-        for key in keys:
-            if key.startswith(GITOPS_PREFIX):
-                raise RefusedError(
-                    "reserved-metadata",
-                    f'{child.ref}: {section} with prefix "{GITOPS_PREFIX}" '
-                    f"are reserved for internal use: {key}",
-                )
+    """Add our options to those of the template, except where the template decides already."""
+    options: dict[str, str] = {}
+    for key, ours in _PROTECTION_OPTIONS.items():
+        theirs = [each.strip() for each in annotations.get(key, "").split(",") if each.strip()]
+        decided = {each.partition("=")[0] for each in theirs}
+        added = (each for each in ours if each.partition("=")[0] not in decided)
+        options[key] = ",".join([*theirs, *added])
+    return options
 
 
 def _reject_claim(child: Child) -> None:

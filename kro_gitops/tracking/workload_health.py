@@ -31,10 +31,14 @@ _HEALTHY = HealthStatus(Health.HEALTHY, "")
 
 
 def workload_health(obj: KubeObject) -> HealthStatus:
-    """Say how an object is that is neither an instance nor a definition."""
+    """Return how an object is that is neither an instance nor a definition."""
     metadata, status = mapping(obj, "metadata"), mapping(obj, "status")
     if metadata.get("deletionTimestamp") is not None:
-        return _progressing(_deleting(metadata))
+        listed = metadata.get("finalizers")
+        names = ", ".join(map(str, listed)) if isinstance(listed, list) else ""
+        return _progressing(
+            f"being deleted, waiting on finalizers: {names}" if names else "being deleted"
+        )
     observed = status.get("observedGeneration")
     if type(observed) is int and observed != metadata.get("generation"):
         return _progressing("spec change not processed")
@@ -49,7 +53,7 @@ def find_condition(obj: KubeObject, type_: str) -> Condition | None:
 
 
 def is_failing(condition: Condition) -> bool:
-    """Say whether a condition is bad news."""
+    """Return whether a condition is bad news."""
     return condition.status == (TRUE if condition.type in NEGATIVE_CONDITIONS else FALSE)
 
 
@@ -71,12 +75,6 @@ def _progressing(message: str) -> HealthStatus:
 
 def _degraded(message: str) -> HealthStatus:
     return HealthStatus(Health.DEGRADED, message)
-
-
-def _deleting(metadata: Mapping[str, Any]) -> str:
-    listed = metadata.get("finalizers")
-    names = ", ".join(map(str, listed)) if isinstance(listed, list) else ""
-    return f"being deleted, waiting on finalizers: {names}" if names else "being deleted"
 
 
 def _by_conditions(obj: KubeObject) -> HealthStatus:
@@ -152,7 +150,7 @@ def _daemon_set(obj: KubeObject) -> HealthStatus:
 
 
 def _unobserved(obj: KubeObject) -> HealthStatus | None:
-    """Say that nobody has looked at a workload yet, if so."""
+    """Report that nobody has looked at a workload yet, if so."""
     has_seen = "observedGeneration" in mapping(obj, "status")
     return None if has_seen else _progressing("not picked up by its controller yet")
 

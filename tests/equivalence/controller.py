@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from kro_gitops.app.process import install_crds
-from kro_gitops.engine.controllers.definitions import DefinitionRules
-from kro_gitops.engine.controllers.engine import Engine, EngineRules, Outside
-from kro_gitops.engine.controllers.instances import InstanceRules
+from kro_gitops.engine.controllers.context import EngineContext
+from kro_gitops.engine.controllers.definitions import DefinitionSettings
+from kro_gitops.engine.controllers.engine import Engine, EngineSettings
+from kro_gitops.engine.controllers.instances import InstanceSettings
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.engine.definition import is_definition
@@ -25,7 +26,7 @@ from kro_gitops.engine.options import Options
 from kro_gitops.engine.plan.instance import Pass
 from kro_gitops.errors import KroGitopsError, NotServed
 from kro_gitops.kube.api import Cluster, WriteOptions
-from kro_gitops.local.api_process import Wanted, Workloads, serving
+from kro_gitops.local.api_process import EmbeddedApiOptions, Workloads, run_embedded_api
 from kro_gitops.metadata import CHILD_MANAGER
 from kube_objects.crds import is_crd
 from kube_objects.refs import KubeObject, ObjectRef
@@ -119,10 +120,12 @@ class Controller:
             await install_crds(connection.client, connection.discovery, own_crds())
             self._client = connection.client
             cluster: Any = _RecordingCluster(connection.client, self.record)
-            outside = Outside(cluster, connection.discovery, _RecordingObserver(self.record))
-            rules = EngineRules(
-                InstanceRules(interval=0.2, collection_size=COLLECTION_SIZE, evaluation_limit=5.0),
-                DefinitionRules(progress_delay=0.1),
+            outside = EngineContext(cluster, connection.discovery, _RecordingObserver(self.record))
+            rules = EngineSettings(
+                InstanceSettings(
+                    interval=0.2, collection_size=COLLECTION_SIZE, evaluation_limit=5.0
+                ),
+                DefinitionSettings(progress_delay=0.1),
                 Options(omit=True),
             )
             self._engine = Engine(outside, rules)
@@ -161,8 +164,8 @@ class Controller:
 @contextmanager
 def running_controller(folder: Path) -> Iterator[Controller]:
     """Run an embedded API with simulated workloads, and an engine that works on it."""
-    wanted = Wanted(folder, workloads=Workloads(step=0.0))
-    with serving(wanted, lambda: None) as api:
+    wanted = EmbeddedApiOptions(folder, workloads=Workloads(step=0.0))
+    with run_embedded_api(wanted, lambda: None) as api:
         controller = Controller(api.kubeconfig)
         try:
             yield controller

@@ -17,14 +17,15 @@ from urllib.parse import urlencode
 import orjson
 
 from kro_gitops.app.process import install_crds
-from kro_gitops.engine.controllers.engine import Engine, EngineRules, Outside
+from kro_gitops.engine.controllers.context import EngineContext
+from kro_gitops.engine.controllers.engine import Engine, EngineSettings
 from kro_gitops.engine.crd.own import own_crds
 from kro_gitops.errors import ClusterUnavailable, KroGitopsError
 from kro_gitops.kube.client import Client
 from kro_gitops.kube.discovery import Discovery
 from kro_gitops.kube.requests import Request
 from kro_gitops.kube.responses import error_of
-from kro_gitops.kube.transport import Transport, decoded
+from kro_gitops.kube.transport import Transport, decode_json
 from kube_objects.refs import KubeObject, ObjectRef
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.authentication.certificates import ensure_keys
@@ -62,7 +63,7 @@ class InProcessTransport(Transport):
     async def _send_once(self, request: Request, _repetition: int) -> Any:
         answer = await self._answer(request)
         assert isinstance(answer, Response), "a watch is a stream"
-        return decoded(request, answer.body)
+        return decode_json(request, answer.body)
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -102,7 +103,7 @@ class Controllers:
     """The engine at work on the cluster; `restart` it as a new process would start."""
 
     cluster: "InProcessCluster"
-    rules: EngineRules = field(default_factory=EngineRules)
+    rules: EngineSettings = field(default_factory=EngineSettings)
     engine: Engine | None = None
     _task: asyncio.Task[None] | None = None
 
@@ -110,7 +111,7 @@ class Controllers:
         """Start the controllers with empty caches and wait until they are ready."""
         client = self.cluster.client
         discovery = Discovery(self.cluster.transport)
-        self.engine = Engine(Outside(client, discovery), self.rules)
+        self.engine = Engine(EngineContext(client, discovery), self.rules)
         self._task = asyncio.create_task(self.engine.run(), name="controllers")
         await self.engine.wait_ready()
 

@@ -14,7 +14,7 @@ from objects_testing.budgets import examples
 
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.plan.steps import Apply
-from kro_gitops.engine.status import State, judge
+from kro_gitops.engine.status import State, summarize
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster
 
@@ -63,12 +63,12 @@ def shape(cluster: SmallCluster) -> dict[str, Any]:
 def test_a_second_pass_asks_for_nothing(drawn: list[dict[str, Any]], named: list[str]) -> None:
     made_of, cluster = made(drawn), SmallCluster()
     run = cluster.run(made_of, asked(named))
-    assert judge(run).state is State.ACTIVE
+    assert summarize(run).state is State.ACTIVE
     assert run.is_complete
     assert set(cluster.names) == {each.ref.name for each in run.targets()}
     again = cluster.run(made_of, asked(named))
     assert cluster.steps == []
-    assert judge(again).state is State.ACTIVE
+    assert summarize(again).state is State.ACTIVE
     assert again.inventory() == run.inventory()
 
 
@@ -111,12 +111,12 @@ def test_failures_cost_only_what_depends_on_them(
     cluster = SmallCluster()
     cluster.refused = {refused: "no"}
     run = cluster.run(made_of, asked(named))
-    assert judge(run).state is State.ERROR
+    assert summarize(run).state is State.ERROR
     assert not run.is_complete
     # Once it is allowed, the rest is made and nothing else is touched.
     there = set(cluster.names)
     cluster.refused = {}
     run = cluster.run(made_of, asked(named))
-    assert judge(run).state is State.ACTIVE
+    assert summarize(run).state is State.ACTIVE
     assert not there & set(cluster.applied)
     assert shape(cluster) == shape(whole)

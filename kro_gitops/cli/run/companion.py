@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from kro_gitops.app.companions import Running
+from kro_gitops.app.companions import ControllerView
 from kro_gitops.cli.exit_codes import PROBLEMS
 from kro_gitops.cli.messages import Style
 from kro_gitops.cli.run.progress import ClusterState, outcome, reasons, rows, summary
@@ -54,7 +54,7 @@ class RunCompanion:
         self._trouble = ""  # why the last read failed
         self.ending = ""  # to be printed when everything has stopped
 
-    async def accompany(self, running: Running) -> int:
+    async def accompany(self, running: ControllerView) -> int:
         """Stay until the end, and return the exit code."""
         works = (self._show(running), self._check_api())
         tasks = tuple(map(asyncio.create_task, works))
@@ -71,7 +71,7 @@ class RunCompanion:
             self._plan.check()
             await asyncio.sleep(_CHECK_INTERVAL)
 
-    async def _show(self, running: Running) -> int:
+    async def _show(self, running: ControllerView) -> int:
         if not self._is_watching:
             await asyncio.Event().wait()
         begun, is_good = _now(), False
@@ -84,7 +84,7 @@ class RunCompanion:
             self.ending += f"the cluster could not be read: {printable(self._trouble)}\n"
         return 0 if is_good else PROBLEMS
 
-    async def _follow(self, running: Running) -> bool:
+    async def _follow(self, running: ControllerView) -> bool:
         """Read again and again; with `once`, return whether all is ready when that is known."""
         watcher = Watcher(running.cluster, running.discovery)
         pause, is_requested = _POLL_INTERVAL, False
@@ -105,7 +105,7 @@ class RunCompanion:
                 return self._is_good
             await asyncio.sleep(max(pause, (_now() - begun) * _READ_SHARE))
 
-    async def _read(self, watcher: Watcher, running: Running) -> bool:
+    async def _read(self, watcher: Watcher, running: ControllerView) -> bool:
         """Read once and show it; return whether everything is as before."""
         was_idle = running.is_idle()
         state = await watcher.read()

@@ -8,8 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kro_gitops.cli.messages import say
-from kro_gitops.local.api_process import EmbeddedApi, Wanted, Workloads, default_folder, serving
-from kro_gitops.settings.homes import at_home
+from kro_gitops.local.api_process import (
+    EmbeddedApi,
+    EmbeddedApiOptions,
+    Workloads,
+    default_folder,
+    run_embedded_api,
+)
+from kro_gitops.local.files import expand_home
 from kro_gitops.settings.settings import Settings
 
 
@@ -19,18 +25,18 @@ def embedded_api(settings: Settings, meanwhile: Callable[[], object]) -> Iterato
     folder, snapshot = None, settings.snapshot
     if not settings.ephemeral:
         named = settings.data_dir
-        folder = at_home(named) if named else default_folder(os.environ, Path.home())
+        folder = expand_home(named) if named else default_folder(os.environ, Path.home())
     workloads: Workloads | None = None
     if settings.embedded_workloads:
         workloads = Workloads(settings.embedded_step, outcomes=dict(settings.embedded_outcome))
-    wanted = Wanted(
+    wanted = EmbeddedApiOptions(
         folder,
         settings.embedded_host,
         settings.embedded_port,
         workloads,
-        at_home(snapshot) if snapshot else None,
+        expand_home(snapshot) if snapshot else None,
     )
-    with serving(wanted, meanwhile) as api:
+    with run_embedded_api(wanted, meanwhile) as api:
         say(announcement(api.url, folder, os.environ))
         yield api
 

@@ -20,7 +20,7 @@ from kro_gitops.cli.run.embedded_api import short_path
 from kro_gitops.cli.run.progress import ClusterState
 from kro_gitops.cli.run.views import Lines, LiveView, View
 from kro_gitops.local.api_process import EmbeddedApi
-from kro_gitops.local.private_files import write_private
+from kro_gitops.local.files import write_private
 from kro_gitops.settings.settings import LocalSource, LogFormat, Settings
 from kro_gitops.source.kinds import GIT_SOURCE_KIND
 from kro_gitops.telemetry import logs

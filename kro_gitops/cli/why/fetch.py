@@ -17,7 +17,7 @@ from kro_gitops.cli.why.texts import Texts
 from kro_gitops.engine.api import DEFINITION_KIND, own_kinds
 from kro_gitops.engine.applyset import GroupKind, parse_inventory
 from kro_gitops.engine.definition import parse
-from kro_gitops.engine.graph.build import attempt
+from kro_gitops.engine.graph.build import try_build
 from kro_gitops.engine.graph.nodes import Graph, Node
 from kro_gitops.engine.labels import label_value
 from kro_gitops.engine.options import Options
@@ -181,7 +181,7 @@ class CaseReader:
                 if known is not None:
                     schemas.add(known)
             known_kinds = LayeredSchemas(schemas, own_kinds())
-            built = await asyncio.to_thread(attempt, definition, known_kinds, Options(omit=True))
+            built = await asyncio.to_thread(try_build, definition, known_kinds, Options(omit=True))
             if built.graph is None:
                 reason = built.problems[0].summary if built.problems else "unknown"
                 self._note(

@@ -1,5 +1,5 @@
 """
-Definitions compiled with the schemas that the cluster serves now.
+Compiles definitions with the schemas that the cluster serves now, and caches the graphs.
 
 The schema of a custom kind is read off its CRD, not off the published documents, which lag behind:
 so a definition can use a kind as soon as it exists. Graphs are compiled in a thread beside the
@@ -8,14 +8,14 @@ event loop, and kept as long as neither the spec nor any schema it uses changes.
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from kro_gitops.engine.api import DEFINITION_KIND, own_kinds
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.definition import parse
-from kro_gitops.engine.graph.build import Built, attempt
+from kro_gitops.engine.graph.build import Built, try_build
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.options import Options
 from kro_gitops.errors import DefinitionError, NotServed
@@ -28,11 +28,12 @@ from kube_objects.schemas import KindSchema, SchemaSet
 
 CRD_KIND = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
+_T = TypeVar("_T")
 Fingerprint = tuple[tuple[Kind, str], ...]
 
 
 @dataclass(slots=True)
-class _Known:
+class _CachedCrd:
     """The kinds of a CRD, as of one version of it."""
 
     version: str
@@ -41,7 +42,7 @@ class _Known:
 
 @dataclass(slots=True)
 class Compiled:
-    """A graph, or what is wrong; and what it was made of."""
+    """A compiled graph, or the problems found, with the schemas it depends on."""
 
     hash: str
     fingerprint: Fingerprint
@@ -56,7 +57,7 @@ class Compiled:
 
 
 class Compiler:
-    """Compiles definitions, and remembers what it compiled."""
+    """Compiles definitions and caches the result."""
 
     def __init__(
         self,
@@ -71,20 +72,31 @@ class Compiler:
         self._crds = crds
         self._options = options
         self._observer = observer
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedCrd] = {}
         self._compiled: dict[tuple[str, str], Compiled] = {}
         self._turn = asyncio.Semaphore(1)
 
     async def compile(self, definition: KubeObject, hash_: str) -> Compiled:
         """Compile a definition, unless that was done with the same schemas."""
         name = definition["metadata"]["name"]
-        schemas, fingerprint = await self._schemas(definition)
+        schemas = SchemaSet()
+        versions: list[tuple[Kind, str]] = []
+        own = own_kinds()
+        for kind in sorted(kinds_used(definition)):
+            if kind == DEFINITION_KIND:
+                known, version = own.schema_of(kind), "own"
+            else:
+                known, version = await self._schema(kind)
+            if known is not None:
+                schemas.add(known)
+            versions.append((kind, version))
+        fingerprint = tuple(versions)
         former = self._compiled.get((name, hash_))
         if former is not None and former.fingerprint == fingerprint:
             return former
         async with self._turn:  # one at a time: the interpreter has one lock anyway
             began = time.perf_counter()
-            built: Built = await asyncio.to_thread(attempt, definition, schemas, self._options)
+            built: Built = await asyncio.to_thread(try_build, definition, schemas, self._options)
         self._observer.graph_built(
             name, time.perf_counter() - began, succeeded=built.graph is not None
         )
@@ -95,58 +107,58 @@ class Compiler:
 
     def keep_only(self, name: str, hashes: Iterable[str]) -> None:
         """Forget graphs of a definition that nothing needs any more."""
-        kept = set(hashes)
+        kept, before = set(hashes), len(self._compiled)
         self._compiled = {
             key: each for key, each in self._compiled.items() if key[0] != name or key[1] in kept
         }
-
-    async def _schemas(self, definition: KubeObject) -> tuple[SchemaSet, Fingerprint]:
-        found = SchemaSet()
-        fingerprint: list[tuple[Kind, str]] = []
-        own = own_kinds()
-        for kind in sorted(kinds_used(definition)):
-            if kind == DEFINITION_KIND:
-                known, version = own.schema_of(kind), "own"
-            else:
-                known, version = await self._schema(kind)
-            if known is not None:
-                found.add(known)
-            fingerprint.append((kind, version))
-        return found, tuple(fingerprint)
+        self._observer.graphs_evicted(before - len(self._compiled))
 
     async def _schema(self, kind: Kind) -> tuple[KindSchema | None, str]:
         try:
             resource = await self._discovery.resource_of(kind)
         except NotServed:
             return None, ""
-        about = self._crds.cache.find("", f"{resource.plural}.{kind.group}")
+        crd_name = f"{resource.plural}.{kind.group}"
+        about = self._crds.cache.find("", crd_name)
         if about is None:
-            return await self._published(kind)
-        return await self._of_crd(kind, about)
-
-    async def _published(self, kind: Kind) -> tuple[KindSchema | None, str]:
-        try:
-            known = await self._discovery.schema_of(kind)
-        except NotServed:
-            return None, ""
-        # Documents that did not change are not parsed again, so their schemas stay the same.
-        return known, str(id(known.schema))
-
-    async def _of_crd(self, kind: Kind, about: KubeObject) -> tuple[KindSchema | None, str]:
+            self._evict(crd_name)
+            try:
+                published = await self._timed(self._discovery.schema_of(kind))
+            except NotServed:
+                return None, ""
+            # Documents that did not change are not parsed again, so their schemas stay the same.
+            return published, str(id(published.schema))
         name = about["metadata"]["name"]
         version = f"{about['metadata']['uid']}/{about['metadata'].get('generation')}"
         known = self._known.get(name)
         was_known = known is not None and known.version == version
         self._observer.schema_asked(was_known=was_known)
         if known is None or not was_known:
-            crd = await self._reader.find(ObjectRef(CRD_KIND, "", name))
+            crd = await self._timed(self._reader.find(ObjectRef(CRD_KIND, "", name)))
             if crd is None:
-                self._known.pop(name, None)
+                self._evict(name)
                 return None, ""
             version = f"{crd['metadata']['uid']}/{crd['metadata'].get('generation')}"
-            known = _Known(version, {each.kind: each for each in kinds_of_crd(crd)})
+            known = _CachedCrd(version, {each.kind: each for each in kinds_of_crd(crd)})
             self._known[name] = known
+            self._observer.schemas_cached(len(self._known))
         return known.kinds.get(kind), known.version
+
+    async def _timed(self, request: Awaitable[_T]) -> _T:
+        """Await a request for a schema, and report how it went."""
+        began = time.perf_counter()
+        succeeded = False
+        try:
+            answer = await request
+            succeeded = True
+            return answer
+        finally:
+            self._observer.schema_fetched(time.perf_counter() - began, succeeded=succeeded)
+
+    def _evict(self, crd_name: str) -> None:
+        if self._known.pop(crd_name, None) is not None:
+            self._observer.schema_evicted()
+            self._observer.schemas_cached(len(self._known))
 
 
 def kinds_used(definition: KubeObject) -> set[Kind]:

@@ -1,5 +1,5 @@
 """
-The CRD of a definition: created, changed, waited for, deleted.
+Creates, updates and deletes the CRDs of definitions.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from kro_gitops.engine.crd.update import (
     owner_of,
     why_not_served,
 )
-from kro_gitops.engine.instance_metadata import is_going
+from kro_gitops.engine.instance_metadata import is_deleting
 from kro_gitops.engine.labels import label_value
 from kro_gitops.errors import NotYet, Unavailable
 from kro_gitops.kube.api import Cluster, MergePatch
@@ -25,11 +25,11 @@ from kro_gitops.kube.responses import NotFound
 from kube_objects.refs import KubeObject, ObjectRef
 
 # The API server needs a moment to serve a new CRD.
-_GLANCE = 0.05
-_PATIENCE = 30.0
+_POLL_INTERVAL = 0.05
+_TIMEOUT = 30.0
 
 
-class Writing(StrEnum):
+class CrdWrite(StrEnum):
     """What we did to a CRD."""
 
     NOTHING = "nothing"
@@ -37,8 +37,8 @@ class Writing(StrEnum):
     CHANGED = "changed"
 
 
-class Publisher:
-    """Sees to it that the API server serves what definitions define."""
+class CrdPublisher:
+    """Creates, updates and deletes the CRDs of definitions."""
 
     def __init__(
         self, cluster: Cluster, discovery: Discovery, crds: Informer, version: str
@@ -49,75 +49,72 @@ class Publisher:
         self._version = version
         # What was found in order, by name: the CRD as it was wanted, and its version.
         self._settled: dict[str, tuple[KubeObject, str, KubeObject]] = {}
-        self._written: dict[str, Writing] = {}  # what we did to CRDs, until somebody asks
+        self._written: dict[str, CrdWrite] = {}  # what we did to CRDs, until somebody asks
 
     async def publish(self, wanted: KubeObject, definition: KubeObject) -> KubeObject:
-        """Have a CRD served as it is wanted; return it as it is."""
+        """Create or update a CRD and wait until it is served; return it."""
         about = definition["metadata"]
         wanted = with_ownership(wanted, about["name"], about["uid"], self._version)
         name = wanted["metadata"]["name"]
         settled = self._settled.get(name)
         if settled is not None and settled[0] == wanted and settled[1] == self._stamp(name):
             return settled[2]
-        crd = await self._ensure(wanted, definition)
-        crd = await self._served(crd)
+        ensure_ref = ObjectRef.of(wanted)
+        live = await _with_kro_message("check for existing CRD", self._cluster.find(ensure_ref))
+        if live is None:
+            self._written[ensure_ref.name] = CrdWrite.CREATED
+            crd = await _with_kro_message("create CRD", self._cluster.create(wanted))
+        else:
+            if is_deleting(live):
+                raise NotYet("crd-deleting", f"CRD {ensure_ref.name} is being deleted")
+            patch = changes_needed(live, wanted, definition)
+            if patch is None:
+                crd = live
+            else:
+                self._written[ensure_ref.name] = CrdWrite.CHANGED
+                crd = await _with_kro_message(
+                    "patch CRD", self._cluster.patch(ensure_ref, MergePatch(patch))
+                )
+        ref = ObjectRef.of(crd)
+        until = asyncio.get_running_loop().time() + _TIMEOUT
+        while not is_served(crd):
+            if asyncio.get_running_loop().time() > until:
+                raise NotYet("not-established", f"CRD {ref.name}: {why_not_served(crd)}")
+            await asyncio.sleep(_POLL_INTERVAL)
+            crd = await self._cluster.get(ref)
         self._discovery.learn(crd)
-        self._settled[name] = (wanted, _stamp(crd), crd)
+        self._settled[name] = (wanted, _crd_version(crd), crd)
         return crd
 
-    async def retract(self, name: str, definition: str) -> bool:
-        """Delete a definition's CRD; say whether there was one."""
+    async def delete_crd(self, name: str, definition: str) -> bool:
+        """Delete a definition's CRD; return whether there was one."""
         ref = ObjectRef(CRD_KIND, "", name)
         self._settled.pop(name, None)
         live = await self._cluster.find(ref)
         if live is None or owner_of(live) != label_value(definition):
             return False
-        if not is_going(live):
+        if not is_deleting(live):
             try:
                 await self._cluster.delete(ref)
             except NotFound:
                 return False
         return True
 
-    def writing_of(self, name: str) -> Writing:
+    def take_last_write(self, name: str) -> CrdWrite:
         """Say, once, what we have done to a CRD."""
-        return self._written.pop(name, Writing.NOTHING)
+        return self._written.pop(name, CrdWrite.NOTHING)
 
     def owns(self, name: str, definition: str) -> bool:
-        """Say whether a CRD is there and is a definition's."""
+        """Return whether a CRD is there and is a definition's."""
         about = self._crds.cache.find("", name)
         return about is not None and owner_of(about) == label_value(definition)
 
     def _stamp(self, name: str) -> str:
         about = self._crds.cache.find("", name)
-        return _stamp(about) if about is not None else ""
-
-    async def _ensure(self, wanted: KubeObject, definition: KubeObject) -> KubeObject:
-        ref = ObjectRef.of(wanted)
-        live = await _worded("check for existing CRD", self._cluster.find(ref))
-        if live is None:
-            self._written[ref.name] = Writing.CREATED
-            return await _worded("create CRD", self._cluster.create(wanted))
-        if is_going(live):
-            raise NotYet("crd-deleting", f"CRD {ref.name} is being deleted")
-        patch = changes_needed(live, wanted, definition)
-        if patch is None:
-            return live
-        self._written[ref.name] = Writing.CHANGED
-        return await _worded("patch CRD", self._cluster.patch(ref, MergePatch(patch)))
-
-    async def _served(self, crd: KubeObject) -> KubeObject:
-        ref = ObjectRef.of(crd)
-        until = asyncio.get_running_loop().time() + _PATIENCE
-        while not is_served(crd):
-            if asyncio.get_running_loop().time() > until:
-                raise NotYet("not-established", f"CRD {ref.name}: {why_not_served(crd)}")
-            await asyncio.sleep(_GLANCE)
-            crd = await self._cluster.get(ref)
-        return crd
+        return _crd_version(about) if about is not None else ""
 
 
-def _stamp(crd: KubeObject) -> str:
+def _crd_version(crd: KubeObject) -> str:
     """Return what changes whenever anything of a CRD changes but its status."""
     metadata = crd["metadata"]
     marks = (metadata.get("labels"), metadata.get("annotations"), metadata.get("deletionTimestamp"))
@@ -127,8 +124,8 @@ def _stamp(crd: KubeObject) -> str:
 _T = TypeVar("_T")
 
 
-async def _worded(what: str, request: Awaitable[_T]) -> _T:
-    """Say in kro's words what could not be done."""
+async def _with_kro_message(what: str, request: Awaitable[_T]) -> _T:
+    """Return in kro's words what could not be done."""
     try:
         return await request
     except Unavailable as error:

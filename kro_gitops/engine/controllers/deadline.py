@@ -1,5 +1,5 @@
 """
-How long one evaluation may take.
+Limits the time of one CEL evaluation.
 """
 
 import time
@@ -7,7 +7,7 @@ import time
 from kube_cel.budget import Budget
 
 
-class Stopwatch:
+class EvaluationDeadline:
     """
     Budgets that end with the time allowed for one evaluation.
 
@@ -22,7 +22,7 @@ class Stopwatch:
         self._budget = Budget(deadline=self._is_over) if limit else Budget()
 
     def begin(self) -> Budget:
-        """Start anew."""
+        """Restart the clock and return the budget."""
         self._until = time.perf_counter() + self._limit
         self._used = None
         return self._budget

@@ -3,7 +3,7 @@ An instance that goes: its children first, wave by wave, then our finalizer.
 
 It needs no graph, and works for kinds whose definition is gone. Members are watched while they go,
 so each wave begins when the last object of the one before is gone. An instance that went at once,
-without our leave, may have left children: they go in the same order.
+without our finalizer, may have left children: they go in the same order.
 """
 
 import asyncio
@@ -11,13 +11,14 @@ import logging
 from collections.abc import Iterable
 
 from kro_gitops.control.outcome import DONE, Result
-from kro_gitops.engine.applyset import Inventory, validate_inventory
-from kro_gitops.engine.controllers.applier import Applier, Errand, with_each
-from kro_gitops.engine.controllers.find_children import Membership
-from kro_gitops.engine.controllers.status_writer import Account, Reporter
+from kro_gitops.engine.applyset import validate_inventory
+from kro_gitops.engine.controllers.applier import Applier, delete_each
+from kro_gitops.engine.controllers.context import WriteContext
+from kro_gitops.engine.controllers.find_children import ChildFinder
+from kro_gitops.engine.controllers.status_writer import InstanceReport, StatusWriter
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.instance_metadata import has_finalizer
-from kro_gitops.engine.lost_instances import instance_of
+from kro_gitops.engine.lost_instances import instance_uid_of
 from kro_gitops.engine.plan.deletion import had_reference, teardown, was_orphaned
 from kro_gitops.engine.status import not_managed, under_deletion
 from kro_gitops.errors import KroGitopsError, Unavailable
@@ -37,107 +38,121 @@ log = logging.getLogger(__name__)
 
 # An instance stays for at least this many seconds after its deletion was seen: people and tools
 # that look at it then find out what happens instead of nothing.
-VISIBLE = 0.5
+MIN_VISIBLE_SECONDS = 0.5
 
 
-class Deletions:
-    """Takes instances down."""
+class DeletionReconciler:
+    """Deletes the children of deleted instances, then releases the instances."""
 
     def __init__(
         self,
         cluster: Cluster,
         watches: Watches,
-        membership: Membership,
+        finder: ChildFinder,
         applier: Applier,
-        reporter: Reporter,
+        status_writer: StatusWriter,
     ) -> None:
-        """Take note: `cluster` is for instances themselves, whoever their children belong to."""
+        """`cluster` is for instances themselves, whoever their children belong to."""
         self._cluster = cluster
         self._watches = watches
-        self._membership = membership
+        self._finder = finder
         self._applier = applier
-        self._reporter = reporter
+        self._status_writer = status_writer
         self._seen: dict[ObjectRef, float] = {}  # when the deletion of an instance was seen
 
     def forget(self, key: ObjectRef) -> None:
         """Drop what is remembered of an instance that is gone."""
         self._seen.pop(key, None)
 
-    async def reconcile(self, account: Account, errand: Errand, interval: float) -> Result:
-        """Go one step further."""
-        if not has_finalizer(account.instance):
+    async def reconcile(
+        self, report: InstanceReport, context: WriteContext, interval: float
+    ) -> Result:
+        """Advance the deletion by one step."""
+        if not has_finalizer(report.instance):
             return DONE  # others hold it
         now = asyncio.get_running_loop().time()
-        since = self._seen.setdefault(account.key, now)
-        account.set(under_deletion("deleting resources"))
+        since = self._seen.setdefault(report.key, now)
+        report.set(under_deletion("deleting resources"))
         try:
-            result = await self._step(account, errand, interval)
+            result = await self._step(report, context, interval)
         except KroGitopsError as error:
-            account.set(under_deletion(f"deletion blocked: {error.message}"))
-            await self._reporter.deleting(account)
-            self._reporter.tell(account, "Warning", "DeletionBlocked", error.message)
+            report.set(under_deletion(f"deletion blocked: {error.message}"))
+            await self._status_writer.write_deleting(report)
+            self._status_writer.record_event(report, "Warning", "DeletionBlocked", error.message)
             raise
         if result is not None:
-            await self._reporter.deleting(account)
+            await self._status_writer.write_deleting(report)
             return result
-        await self._reporter.deleting(account)
-        left = since + VISIBLE - now
+        await self._status_writer.write_deleting(report)
+        left = since + MIN_VISIBLE_SECONDS - now
         if left > 0:
             return Result(left)
-        await self._release(account, errand)
+        metadata = report.instance["metadata"]
+        rest = [each for each in metadata["finalizers"] if each != FINALIZER]
+        changes = {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}
+        try:
+            answer = await self._cluster.patch(context.key, MergePatch({"metadata": changes}))
+        except NotFound:
+            pass
+        except Conflict:
+            raise  # somebody changed it just now: their event, and this error, bring us back
+        except KroGitopsError as error:
+            report.set(not_managed(f"failed removing finalizer: {error.message}"))
+            await self._status_writer.write_deleting(report)
+            raise
+        else:
+            self._watches.own_writes.record_write(context.key, answer)
+            log.info("instance deleted", extra={"key": str(context.key)})
         return DONE
 
-    async def clear(self, last: KubeObject, errand: Errand, interval: float) -> Result:
-        """Go one step further with what is left of an instance that went without our leave."""
+    async def delete_lost(self, last: KubeObject, context: WriteContext, interval: float) -> Result:
+        """Delete what is left of an instance that was removed without our finalizer."""
         # Asked of the server: an instance that we have only not seen yet keeps its children, and
         # another of that name takes them over.
-        if await self._cluster.find(errand.key) is not None:
-            self._watches.forget_lost(errand.key)
+        if await self._cluster.find(context.key) is not None:
+            self._watches.forget_lost(context.key)
             return DONE
-        found, is_watched = await self._membership.members(errand, validate_inventory(last))
-        members = [each for each in found if instance_of(each) == last["metadata"]["uid"]]
+        found, is_watched = await self._finder.members(context, validate_inventory(last))
+        members = [each for each in found if instance_uid_of(each) == last["metadata"]["uid"]]
         going = None if self._keeps_children(last, members) else teardown(members)
         if going is None:
-            self._watches.forget_lost(errand.key)
+            self._watches.forget_lost(context.key)
             return DONE
         log.info(
             "deleting children of a lost instance",
-            extra={"key": str(errand.key), "children": len(going.to_delete)},
+            extra={"key": str(context.key), "children": len(going.to_delete)},
         )
-        missed = await with_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
+        missed = await delete_each(going.to_delete, lambda obj: self._applier.delete(context, obj))
         if missed:
             return Result(interval or None)
         return Result(None if is_watched else max(interval, 1.0))
 
-    async def _step(self, account: Account, errand: Errand, interval: float) -> Result | None:
+    async def _step(
+        self, report: InstanceReport, context: WriteContext, interval: float
+    ) -> Result | None:
         """Delete what may go now; `None` if nothing is left."""
         try:
-            inventory = validate_inventory(account.instance)
+            inventory = validate_inventory(report.instance)
         except KroGitopsError as error:
-            raise _worded(error, "validate deletion inventory") from error
-        members, is_watched = await self._members(account, errand, inventory)
-        if self._keeps_children(account.instance, members):
-            await self._let_go(account, errand, members)
+            raise _with_kro_message(error, "validate deletion inventory") from error
+        try:
+            members, is_watched = await self._finder.members(context, inventory)
+        except KroGitopsError as error:
+            raise _with_kro_message(error, "list deletion inventory") from error
+        if self._keeps_children(report.instance, members):
+            await self._orphan_children(report, context, members)
             return None
         going = teardown(members)
         if going is None:
             return None
-        missed = await with_each(going.to_delete, lambda obj: self._applier.delete(errand, obj))
+        missed = await delete_each(going.to_delete, lambda obj: self._applier.delete(context, obj))
         if missed:
-            account.set(
+            report.set(
                 under_deletion("deletion blocked: deletion encountered UID conflicts; retrying")
             )
             return Result(interval or None)
         # Their going wakes us; kinds that nobody watches are asked again.
         return Result(None if is_watched else max(interval, 1.0))
-
-    async def _members(
-        self, account: Account, errand: Errand, inventory: Inventory
-    ) -> tuple[list[KubeObject], bool]:
-        try:
-            return await self._membership.members(errand, inventory)
-        except KroGitopsError as error:
-            raise _worded(error, "list deletion inventory") from error
 
     def _keeps_children(self, instance: KubeObject, members: Iterable[KubeObject]) -> bool:
         if instance["metadata"]["uid"] in self._watches.orphaning:
@@ -146,56 +161,39 @@ class Deletions:
         found = [member for member in members if had_reference(instance, member)]
         return bool(found) and all(was_orphaned(instance, member) for member in found)
 
-    async def _let_go(
-        self, account: Account, errand: Errand, members: Iterable[KubeObject]
+    async def _orphan_children(
+        self, report: InstanceReport, context: WriteContext, members: Iterable[KubeObject]
     ) -> None:
         """Take our marks off children that are to stay."""
         # Those out of reach first: if we are interrupted, the others still tell what was asked for.
-        instance = account.instance
+        instance = report.instance
         for member in sorted(members, key=lambda each: had_reference(instance, each)):
             ref = ObjectRef.of(member)
             try:
-                answer = await errand.cluster.patch(ref, MergePatch(_unmarked(member, account)))
+                metadata = member["metadata"]
+                prefixes = (KRO_PREFIX, INTERNAL_PREFIX, GITOPS_PREFIX)
+                labels = {
+                    key: None
+                    for key in metadata.get("labels") or {}
+                    if key.startswith(prefixes) or key in (APPLYSET_PART_OF, MANAGED_BY)
+                }
+                annotations = {
+                    key: None
+                    for key in metadata.get("annotations") or {}
+                    if key.startswith(prefixes)
+                }
+                uid = report.instance["metadata"]["uid"]
+                owners = [o for o in metadata.get("ownerReferences") or () if o.get("uid") != uid]
+                changes = {"labels": labels, "annotations": annotations, "ownerReferences": owners}
+                answer = await context.cluster.patch(ref, MergePatch({"metadata": changes}))
             except NotFound:
                 continue
-            self._watches.saw_child(errand.key, answer)
-        self._reporter.tell(account, "Normal", "Orphaned", "children were left in place")
-
-    async def _release(self, account: Account, errand: Errand) -> None:
-        metadata = account.instance["metadata"]
-        rest = [each for each in metadata["finalizers"] if each != FINALIZER]
-        changes = {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}
-        try:
-            answer = await self._cluster.patch(errand.key, MergePatch({"metadata": changes}))
-        except NotFound:
-            return
-        except Conflict:
-            raise  # somebody changed it just now: their event, and this error, bring us back
-        except KroGitopsError as error:
-            account.set(not_managed(f"failed removing finalizer: {error.message}"))
-            await self._reporter.deleting(account)
-            raise
-        self._watches.attention.wrote(errand.key, answer)
-        log.info("instance deleted", extra={"key": str(errand.key)})
+            self._watches.cache_child(context.key, answer)
+        self._status_writer.record_event(
+            report, "Normal", "Orphaned", "children were left in place"
+        )
 
 
-def _unmarked(member: KubeObject, account: Account) -> KubeObject:
-    metadata = member["metadata"]
-    prefixes = (KRO_PREFIX, INTERNAL_PREFIX, GITOPS_PREFIX)
-    labels = {
-        key: None
-        for key in metadata.get("labels") or {}
-        if key.startswith(prefixes) or key in (APPLYSET_PART_OF, MANAGED_BY)
-    }
-    annotations = {
-        key: None for key in metadata.get("annotations") or {} if key.startswith(prefixes)
-    }
-    uid = account.instance["metadata"]["uid"]
-    owners = [o for o in metadata.get("ownerReferences") or () if o.get("uid") != uid]
-    changes = {"labels": labels, "annotations": annotations, "ownerReferences": owners}
-    return {"metadata": changes}
-
-
-def _worded(error: KroGitopsError, what: str) -> KroGitopsError:
+def _with_kro_message(error: KroGitopsError, what: str) -> KroGitopsError:
     kind = type(error) if type(error).__init__ is KroGitopsError.__init__ else Unavailable
     return kind(error.code, f"{what}: {error.message}", hint=error.hint)

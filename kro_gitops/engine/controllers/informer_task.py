@@ -1,47 +1,49 @@
 """
-Informers that run, for as long as somebody needs them.
+An informer and its asyncio task, shared by the served kinds that need it.
 """
 
 import asyncio
 from dataclasses import dataclass, field
 
-from kro_gitops.engine.graph.read_paths import Parts
+from kro_gitops.engine.graph.read_paths import ReadPaths
 from kro_gitops.errors import NotYet
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import Forbidden
 from kube_objects.refs import Kind
 
-_GLANCE = 0.25  # seconds between two looks at an informer that has trouble
+_POLL_INTERVAL = 0.25  # seconds between two checks of an informer that cannot list
 
 
 @dataclass(slots=True)
-class Running:
+class InformerTask:
     """An informer and the task that runs it, for some served kinds."""
 
     informer: Informer
     task: asyncio.Task[None]
     users: set[Kind] = field(default_factory=set)
-    parts: Parts | None = None
+    parts: ReadPaths | None = None
+    is_sync_reported: bool = False
 
     def stop(self) -> None:
-        """Stop it."""
+        """Cancel the task."""
         self.task.cancel()
 
     def replace(self, informer: Informer) -> None:
-        """Begin anew, with another informer."""
+        """Stop this informer and start another one."""
         self.task.cancel()
         self.informer = informer
+        self.is_sync_reported = False
         self.task = _task(informer)
 
     def renew(self) -> None:
-        """List anew at once, and again when the watch that follows has ended."""
+        """List again at once, and again when the watch that follows has ended."""
         self.task.cancel()
         self.informer.reset_version()
         self.informer.relist_after_watch()
         self.task = _task(self.informer)
 
-    def revive(self) -> None:
-        """Try at once, instead of after the pause that follows a failure."""
+    def retry_now(self) -> None:
+        """Retry at once instead of after the backoff."""
         if self.informer.problem is not None:
             self.task.cancel()
             self.task = _task(self.informer)
@@ -60,12 +62,12 @@ class Running:
                 why = f": {problem.message}" if problem is not None else ""
                 text = f"cache sync timeout for {self.informer.selection.kind}{why}"
                 raise NotYet("cache-sync-timeout", text)
-            await self.informer.wait_synced(_GLANCE)
+            await self.informer.wait_synced(_POLL_INTERVAL)
 
 
-def started(informer: Informer) -> Running:
-    """Let an informer run."""
-    return Running(informer, _task(informer))
+def start_informer(informer: Informer) -> InformerTask:
+    """Start an informer."""
+    return InformerTask(informer, _task(informer))
 
 
 def _task(informer: Informer) -> asyncio.Task[None]:

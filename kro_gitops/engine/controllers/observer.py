@@ -1,7 +1,7 @@
 """
-What the controllers tell whoever counts.
+The hook through which the controllers report what they did.
 
-The engine knows no metrics; it says what happened, and an observer makes of it what it likes.
+The engine does not know metrics; `app.observers` implements this interface with them.
 """
 
 from collections.abc import Iterable
@@ -12,48 +12,78 @@ from kube_objects.refs import Kind, ObjectRef
 
 
 class Observer:
-    """Whoever wants to know what the engine does; this one does not care."""
+    """Receives what the engine does; this implementation ignores it."""
 
     def child_applied(self, kind: Kind, *, is_repair: bool) -> None:
-        """Hear that a child was made or changed; a repair undoes what somebody else did."""
+        """Called when a child was applied; a repair undoes the change of another field manager."""
 
     def state_changed(self, instance: ObjectRef, before: str, after: str) -> None:
-        """Hear that an instance is in another state."""
+        """Called when an instance is in another state."""
 
     def conditions_written(
         self, instance: ObjectRef, plural: str, conditions: Iterable[Condition]
     ) -> None:
-        """Hear what an instance reports."""
+        """Called when the conditions of an instance were written."""
 
     def instance_gone(self, instance: ObjectRef, plural: str) -> None:
-        """Hear that there is nothing left to report."""
+        """Called when an instance no longer exists."""
 
     def graph_resolved(self, instance: ObjectRef, plural: str, outcome: str) -> None:
-        """Hear whether an instance had a graph: `success`, `pending` or why not."""
+        """Called when an instance's graph was looked up: `success`, `pending` or the reason."""
 
     def passed(self, run: Pass, seconds: float) -> None:
-        """Hear that a pass went through a graph, and how long that took but for requests."""
+        """Called after a pass over a graph; `seconds` excludes requests."""
 
     def schema_asked(self, *, was_known: bool) -> None:
-        """Hear that a definition needed the schema of a kind."""
+        """Called when a definition needed the schema of a kind."""
+
+    def schema_fetched(self, seconds: float, *, succeeded: bool) -> None:
+        """Called when a schema was requested from the API server."""
+
+    def schema_evicted(self) -> None:
+        """Called when the schemas of a CRD that is gone were dropped."""
+
+    def schemas_cached(self, crds: int) -> None:
+        """Called when the number of CRDs in the schema cache changed."""
+
+    def handler_attached(self, type_: str) -> None:
+        """Called when an informer was started: `parent` for instances, else `child`."""
+
+    def handler_detached(self, type_: str) -> None:
+        """Called when an informer was stopped."""
+
+    def informer_synced(self, kind: Kind, seconds: float) -> None:
+        """Called once for each informer, when its first list is complete."""
 
     def instance_heard(self, kind: Kind, event: str) -> None:
-        """Hear that an instance was added, updated or deleted: `add`, `update`, `delete`."""
+        """Called when an instance was added, updated or deleted: `add`, `update`, `delete`."""
 
     def change_routed(self, kind: Kind, *, woke: bool) -> None:
-        """Hear that a child, or an object that instances look at, changed."""
+        """Called when a child, or an object that instances look at, changed."""
 
     def graph_built(self, definition: str, seconds: float, *, succeeded: bool) -> None:
-        """Hear that a definition was compiled."""
+        """Called when a definition was compiled."""
 
     def revision_issued(self, reason: str) -> None:
-        """Hear that a definition's spec was kept: `no_revision` or `spec_changed`."""
+        """Called when a GraphRevision was created: `no_revision` or `spec_changed`."""
 
     def revisions_collected(self, count: int) -> None:
-        """Hear that old revisions were deleted."""
+        """Called when old revisions were deleted."""
+
+    def revision_gc_failed(self) -> None:
+        """Called when an old revision could not be deleted."""
+
+    def revision_status_failed(self) -> None:
+        """Called when the status of a revision could not be written."""
+
+    def revision_released(self) -> None:
+        """Called when the finalizer of a deleted revision was removed."""
+
+    def graphs_evicted(self, count: int) -> None:
+        """Called when compiled graphs that nothing needs any more were dropped."""
 
     def definition_changed(self, definition: str, before: str, after: str) -> None:
-        """Hear that a definition is in another state."""
+        """Called when a definition is in another state."""
 
     def definition_deleted(self, definition: str, seconds: float) -> None:
-        """Hear that a definition is gone."""
+        """Called when a definition is gone."""

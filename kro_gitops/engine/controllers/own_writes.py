@@ -14,31 +14,31 @@ from kube_objects.refs import KubeObject
 K = TypeVar("K", bound=Hashable)
 
 
-class Attention(Generic[K]):
-    """Who is in work, and what was heard meanwhile."""
+class OwnWrites(Generic[K]):
+    """Tracks events and our own writes while an instance is being reconciled."""
 
     def __init__(self) -> None:
         self._heard: dict[K, set[str]] = {}
         self._written: dict[K, set[str]] = {}
 
     def begin(self, key: K) -> None:
-        """Begin to work on something."""
+        """Begin a reconcile."""
         self._heard[key] = set()
         self._written[key] = set()
 
     def end(self, key: K) -> bool:
-        """End the work; say whether anybody else changed something meanwhile."""
+        """End a reconcile; return whether another client changed something meanwhile."""
         return bool(self._heard.pop(key) - self._written.pop(key))
 
-    def hears(self, key: K, obj: KubeObject) -> bool:
-        """Set an event aside if its instance is in work; say whether it was."""
+    def defer_event(self, key: K, obj: KubeObject) -> bool:
+        """Keep an event for later if its instance is being reconciled; return whether it is."""
         heard = self._heard.get(key)
         if heard is None:
             return False
         heard.add(obj["metadata"]["resourceVersion"])
         return True
 
-    def wrote(self, key: K, obj: KubeObject) -> None:
+    def record_write(self, key: K, obj: KubeObject) -> None:
         """Note what the server answered to a write of ours."""
         written = self._written.get(key)
         if written is not None:

@@ -1,5 +1,5 @@
 """
-Graph revisions: issued, adopted, reported on, collected and let go.
+Creates, adopts, verifies, garbage-collects and releases GraphRevisions.
 
 A revision is an immutable copy of a definition's spec. Only the latest is compiled as a rule; its
 finalizer keeps it for as long as it may be needed to serve instances.
@@ -15,22 +15,24 @@ from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.api import DEFINITION_KIND
 from kro_gitops.engine.controllers.compile_cache import Compiled, Compiler
+from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.definition_status import (
     IS_VERIFIED,
     REVISION_TYPES,
     VERIFIED,
     not_verified,
-    shape,
+    topology_status,
 )
-from kro_gitops.engine.instance_metadata import has_finalizer, is_going
+from kro_gitops.engine.instance_metadata import has_finalizer, is_deleting
 from kro_gitops.engine.revision import (
     REVISION_KIND,
+    expired_numbers,
     next_number,
     revision_object,
     revision_owner,
     spec_hash,
-    surplus,
 )
+from kro_gitops.errors import KroGitopsError
 from kro_gitops.kube.api import Cluster, DeleteOptions, JsonPatch, MergePatch, WriteOptions
 from kro_gitops.kube.informer import Informer
 from kro_gitops.kube.responses import NotFound
@@ -68,18 +70,21 @@ def snapshot_name(revision: KubeObject) -> tuple[str, ...]:
     return (revision["spec"]["snapshot"]["name"],)
 
 
-class Revisions:
+class RevisionReconciler:
     """The revisions of all definitions."""
 
-    def __init__(self, cluster: Cluster, informer: Informer, version: str) -> None:
+    def __init__(
+        self, cluster: Cluster, informer: Informer, version: str, observer: Observer
+    ) -> None:
         self._cluster = cluster
         self._informer = informer
         self._version = version
+        self._observer = observer
         self._hashes: dict[str, str] = {}  # uid → hash: a revision never changes
 
     def live(self, definition: str) -> list[Revision]:
         """Return the revisions of a definition that are not going, the newest first."""
-        found = [each for each in self._of(definition) if not is_going(each)]
+        found = [each for each in self._of(definition) if not is_deleting(each)]
         revisions = [Revision(_number(each), self._hash(each), each) for each in found]
         return sorted(revisions, key=lambda each: each.number, reverse=True)
 
@@ -111,23 +116,31 @@ class Revisions:
             await self._patch(revision.object, {"metadata": changes})
 
     async def report(self, revision: Revision, compiled: Compiled) -> None:
-        """Say whether a revision compiles."""
+        """Return whether a revision compiles."""
         now = datetime.now(UTC)
         conditions = ConditionSet.of(REVISION_TYPES, revision.object, now)
         if compiled.graph is not None:
             conditions.set(IS_VERIFIED, now)
         else:
             conditions.set(not_verified(revision.name, compiled.message), now)
-        status: dict[str, Any] = {"conditions": conditions.to_json(), **shape(compiled.graph)}
+        status: dict[str, Any] = {
+            "conditions": conditions.to_json(),
+            **topology_status(compiled.graph),
+        }
         if status == (revision.object.get("status") or {}):
             return
         patch = JsonPatch([{"op": "add", "path": "/status", "value": status}])
-        self._put(await self._cluster.patch(ObjectRef.of(revision.object), patch, _STATUS))
+        try:
+            answer = await self._cluster.patch(ObjectRef.of(revision.object), patch, _STATUS)
+        except KroGitopsError:
+            self._observer.revision_status_failed()
+            raise
+        self._put(answer)
 
     async def collect(self, definition: str, keep: int) -> int:
         """Delete the oldest revisions beyond those to keep; return how many went."""
         live = {each.number: each for each in self.live(definition)}
-        gone = surplus(live, keep)
+        gone = expired_numbers(live, keep)
         for number in gone:
             obj = live[number].object
             try:
@@ -139,40 +152,38 @@ class Revisions:
         return len(gone)
 
     async def reconcile(self, work: WorkItem[str], compiler: Compiler) -> Result:
-        """Let a revision go that is to go; look after one that somebody else made."""
+        """Release a deleted revision; verify one that has no verdict yet."""
         revision = self._informer.cache.find("", work.key)
         if revision is None:
             return DONE
-        if is_going(revision):
-            await self._release(revision)
+        if is_deleting(revision):
+            finalizers = revision["metadata"].get("finalizers") or []
+            if FINALIZER in finalizers:
+                others = [each for each in finalizers if each != FINALIZER]
+                try:
+                    await self._set_finalizers(revision, others)
+                except NotFound:
+                    pass
+                else:
+                    self._hashes.pop(revision["metadata"]["uid"], None)
+                    self._observer.revision_released()
             return DONE
         if not has_finalizer(revision):
             finalizers = [*(revision["metadata"].get("finalizers") or ()), FINALIZER]
             revision = await self._set_finalizers(revision, finalizers)
-        if _is_unjudged(revision):
-            await self._judge(revision, compiler)
+        conditions = ConditionSet.of(REVISION_TYPES, revision, datetime.now(UTC))
+        found = conditions.find(VERIFIED)
+        if found is None or found.status == UNKNOWN:
+            # Compile a revision nobody has reported on.
+            kept = Revision(_number(revision), self._hash(revision), revision)
+            name = revision["spec"]["snapshot"]["name"]
+            about = {
+                "apiVersion": DEFINITION_KIND.api_version,
+                "kind": DEFINITION_KIND.kind,
+                "metadata": {"name": name},
+            }
+            await self.report(kept, await compiler.compile(kept.definition(about), kept.hash))
         return DONE
-
-    async def _judge(self, revision: KubeObject, compiler: Compiler) -> None:
-        """Compile a revision nobody has reported on; usually its definition did."""
-        kept = Revision(_number(revision), self._hash(revision), revision)
-        name = revision["spec"]["snapshot"]["name"]
-        about = {
-            "apiVersion": DEFINITION_KIND.api_version,
-            "kind": DEFINITION_KIND.kind,
-            "metadata": {"name": name},
-        }
-        await self.report(kept, await compiler.compile(kept.definition(about), kept.hash))
-
-    async def _release(self, revision: KubeObject) -> None:
-        finalizers = revision["metadata"].get("finalizers") or []
-        if FINALIZER not in finalizers:
-            return
-        try:
-            await self._set_finalizers(revision, [each for each in finalizers if each != FINALIZER])
-        except NotFound:
-            return
-        self._hashes.pop(revision["metadata"]["uid"], None)
 
     async def _set_finalizers(self, revision: KubeObject, finalizers: list[str]) -> KubeObject:
         # With the version: a finalizer that somebody adds meanwhile must not be lost.
@@ -182,7 +193,7 @@ class Revisions:
 
     async def _patch(self, revision: KubeObject, changes: KubeObject) -> KubeObject:
         answer = await self._cluster.patch(ObjectRef.of(revision), MergePatch(changes))
-        if not is_going(answer):
+        if not is_deleting(answer):
             self._put(answer)
         return answer
 
@@ -213,10 +224,4 @@ def _is_definition(owner: KubeObject) -> bool:
     )
 
 
-def _is_unjudged(revision: KubeObject) -> bool:
-    conditions = ConditionSet.of(REVISION_TYPES, revision, datetime.now(UTC))
-    found = conditions.find(VERIFIED)
-    return found is None or found.status == UNKNOWN
-
-
-__all__ = ["BY_DEFINITION", "REVISION_KIND", "Revision", "Revisions", "snapshot_name"]
+__all__ = ["BY_DEFINITION", "REVISION_KIND", "Revision", "RevisionReconciler", "snapshot_name"]

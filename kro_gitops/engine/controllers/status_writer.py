@@ -1,5 +1,5 @@
 """
-What is reported of an instance: its status, once per change, and events about what changed.
+Writes the status of instances when it changes, and records Events about the change.
 """
 
 import logging
@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from kro_gitops.engine import status as reported
-from kro_gitops.engine.conditions import evaluate, stamped, with_ready
+from kro_gitops.engine.conditions import evaluate, with_ready, with_timestamps
 from kro_gitops.engine.controllers.observer import Observer
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.instance import Pass
-from kro_gitops.engine.served_kind import Serving
-from kro_gitops.engine.status import State, Verdict
+from kro_gitops.engine.served_kind import ServedKind
+from kro_gitops.engine.status import PassResult, State
 from kro_gitops.kube.api import JsonPatch, WriteOptions, Writer
 from kro_gitops.kube.event_aggregation import EventType
 from kro_gitops.kube.events import EventRecorder, controller_component
@@ -28,28 +28,28 @@ _STATUS = WriteOptions(subresource="status")
 
 
 @dataclass(slots=True)
-class Account:
-    """What is to be said about an instance at the end of a reconcile."""
+class InstanceReport:
+    """What will be reported about an instance at the end of a reconcile."""
 
     key: ObjectRef
     instance: KubeObject
-    serving: Serving
+    served: ServedKind
     conditions: ConditionSet
     now: datetime
 
     def set(self, condition: Condition) -> None:
-        """Say something."""
+        """Set a condition."""
         self.conditions.set(condition, self.now)
 
     @property
     def former(self) -> dict[str, Any]:
-        """Return what was reported before."""
+        """Return the status before this reconcile."""
         found = self.instance.get("status")
         return found if isinstance(found, dict) else {}
 
 
-class Reporter:
-    """Writes statuses and tells of changes."""
+class StatusWriter:
+    """Writes statuses and records Events."""
 
     def __init__(
         self,
@@ -58,85 +58,84 @@ class Reporter:
         observer: Observer,
         events: EventRecorder | None,
         *,
-        tells_all: bool,
+        reports_all_conditions: bool,
     ) -> None:
-        """Take note: `tells_all` makes an event of every condition that changes, not only Ready."""
+        """`reports_all_conditions`: record an Event for every condition, not only for Ready."""
         self._writer = writer
         self._watches = watches
         self._observer = observer
         self._events = events
-        self._tells_all = tells_all
+        self._reports_all_conditions = reports_all_conditions
 
-    async def passed(self, account: Account, run: Pass, verdict: Verdict) -> None:
-        """Report a pass that has come to its end."""
+    async def write_pass(self, report: InstanceReport, run: Pass, result: PassResult) -> None:
+        """Write the status after a pass."""
         projection = reported.project(run.graph, run.values, run.evaluator)
         status: dict[str, Any] = {
-            "conditions": reported.builtin(account.conditions),
-            "state": str(State.ACTIVE if account.conditions.is_ready else verdict.state),
+            "conditions": reported.builtin(report.conditions),
+            "state": str(State.ACTIVE if report.conditions.is_ready else result.state),
             **projection.fields,
         }
         faults: tuple[str, ...] = ()
         if run.graph.conditions:
-            status["conditions"], faults = self._authored(account, run)
+            builtin = reported.builtin(report.conditions)
+            evaluated = evaluate(run.graph.conditions, run.values, builtin, run.evaluator)
+            former = parse_conditions(report.instance)
+            generation = report.instance["metadata"].get("generation", 0)
+            found = with_timestamps(evaluated, former, generation, report.now)
+            counted = report.served.ready_conditions
+            if counted:
+                ready = next((each for each in former if each.type == READY), None)
+                found = with_ready(found, counted, report.conditions, ready, report.now)
+            status["conditions"], faults = [each.to_json() for each in found], evaluated.faults
             if faults:
                 status["state"] = str(State.ERROR)
-        await self._write(account, status)
-        self._complain(account, "StatusExpressionFailed", projection.problems)
-        self._complain(account, "ConditionExpressionFailed", faults)
-        self._complain(account, "ChildFailed", verdict.failures)
+        await self._write(report, status)
+        self._warn_about(report, "StatusExpressionFailed", projection.problems)
+        self._warn_about(report, "ConditionExpressionFailed", faults)
+        self._warn_about(report, "ChildFailed", result.failures)
 
-    async def standing(self, account: Account) -> None:
-        """Report without a pass; what was said of the children, and the state, still holds."""
-        status = {**account.former, "conditions": self._conditions(account)}
+    async def write_conditions(self, report: InstanceReport) -> None:
+        """Write conditions without a pass; the state and the projected fields are kept."""
+        status = {**report.former, "conditions": self._conditions(report)}
         status.setdefault("state", str(State.IN_PROGRESS))
-        await self._write(account, status)
+        await self._write(report, status)
 
-    async def failing(self, account: Account) -> None:
-        """Report that no pass is possible: there is no graph, or children cannot be seen."""
-        status = {**account.former, "state": str(State.ERROR)}
-        status["conditions"] = self._conditions(account)
-        await self._write(account, status)
+    async def write_error(self, report: InstanceReport) -> None:
+        """Write the state ERROR: there is no graph, or children cannot be watched."""
+        status = {**report.former, "state": str(State.ERROR)}
+        status["conditions"] = self._conditions(report)
+        await self._write(report, status)
 
-    async def deleting(self, account: Account) -> None:
-        """Report how far a deletion is; what was said before stays, it cannot be said anew."""
-        status = {**account.former, "state": str(State.DELETING)}
-        status["conditions"] = self._conditions(account, overlay=reported.RESOURCES)
-        await self._write(account, status)
+    async def write_deleting(self, report: InstanceReport) -> None:
+        """Write the progress of a deletion; fields projected before are kept."""
+        status = {**report.former, "state": str(State.DELETING)}
+        status["conditions"] = self._conditions(report, overlay=reported.RESOURCES)
+        await self._write(report, status)
 
-    def tell(self, account: Account, type_: EventType, reason: str, message: str) -> None:
-        """Tell of something that happened to an instance."""
+    def record_event(
+        self, report: InstanceReport, type_: EventType, reason: str, message: str
+    ) -> None:
+        """Record an Event about an instance."""
         if self._events is not None:
-            component = controller_component(account.serving.crd_name)
-            self._events.record(account.instance, type_, reason, message, component)
+            component = controller_component(report.served.crd_name)
+            self._events.record(report.instance, type_, reason, message, component)
 
-    def _authored(self, account: Account, run: Pass) -> tuple[list[KubeObject], tuple[str, ...]]:
-        builtin = reported.builtin(account.conditions)
-        evaluated = evaluate(run.graph.conditions, run.values, builtin, run.evaluator)
-        former = parse_conditions(account.instance)
-        generation = account.instance["metadata"].get("generation", 0)
-        found = stamped(evaluated, former, generation, account.now)
-        counted = account.serving.ready_conditions
-        if counted:
-            ready = next((each for each in former if each.type == READY), None)
-            found = with_ready(found, counted, account.conditions, ready, account.now)
-        return [each.to_json() for each in found], evaluated.faults
-
-    def _conditions(self, account: Account, overlay: str = "") -> list[KubeObject]:
+    def _conditions(self, report: InstanceReport, overlay: str = "") -> list[KubeObject]:
         """Return conditions without a pass: an author's stay, with one of ours laid over them."""
-        graph = account.serving.graph
+        graph = report.served.graph
         if graph is None or not graph.conditions:
-            return reported.builtin(account.conditions)
-        former = [each for each in parse_conditions(account.instance) if each.type != overlay]
-        ours = account.conditions.find(overlay)
+            return reported.builtin(report.conditions)
+        former = [each for each in parse_conditions(report.instance) if each.type != overlay]
+        ours = report.conditions.find(overlay)
         return [each.to_json() for each in ([ours] if ours is not None else []) + former]
 
-    async def _write(self, account: Account, status: Mapping[str, Any]) -> None:
-        if status == account.former:
+    async def _write(self, report: InstanceReport, status: Mapping[str, Any]) -> None:
+        if status == report.former:
             return
-        former = parse_conditions(account.instance)
+        former = parse_conditions(report.instance)
         patch = JsonPatch([{"op": "add", "path": "/status", "value": status}])
         try:
-            answer = await self._writer.patch(account.key, patch, _STATUS)
+            answer = await self._writer.patch(report.key, patch, _STATUS)
         except NotFound:
             return  # it is gone, and with it the need to report
         except Invalid as error:
@@ -144,38 +143,32 @@ class Reporter:
             if own.keys() == status.keys():
                 raise
             # The author's fields do not fit; what we have to say must be seen all the same.
-            self._complain(account, "StatusRefused", [error.message])
-            await self._write(account, own)
+            self._warn_about(report, "StatusRefused", [error.message])
+            await self._write(report, own)
             return
-        before = account.former.get("state", "")
-        account.instance = self._watches.saw_instance(account.key, answer)
-        current = parse_conditions(account.instance)
-        self._observer.conditions_written(account.key, account.serving.plural, current)
+        before = report.former.get("state", "")
+        report.instance = self._watches.cache_instance(report.key, answer)
+        current = parse_conditions(report.instance)
+        self._observer.conditions_written(report.key, report.served.plural, current)
         after = str(status["state"])
         if before != after:
-            self._observer.state_changed(account.key, before, after)
-        self._tell_changes(account, former, current)
-
-    def _tell_changes(
-        self, account: Account, former: Iterable[Condition], current: Iterable[Condition]
-    ) -> None:
+            self._observer.state_changed(report.key, before, after)
         before = {each.type: each.status for each in former}
         for each in current:
-            if not self._tells_all and (each.type != READY or self._is_smooth(each, before)):
+            if not self._reports_all_conditions and (
+                each.type != READY or (READY not in before and each.status == TRUE)
+            ):
                 continue
             if before.get(each.type) != each.status:
                 type_: EventType = "Normal" if each.status == TRUE else "Warning"
                 old = before.get(each.type) or "none"
-                self.tell(account, type_, each.type, f"{old} -> {each.status}: {each.reason or ''}")
+                self.record_event(
+                    report, type_, each.type, f"{old} -> {each.status}: {each.reason or ''}"
+                )
 
-    @staticmethod
-    def _is_smooth(ready: Condition, before: Mapping[str, str]) -> bool:
-        """Say whether an instance was ready at once: a cluster that is restored has many."""
-        return READY not in before and ready.status == TRUE
-
-    def _complain(self, account: Account, reason: str, problems: Iterable[str]) -> None:
+    def _warn_about(self, report: InstanceReport, reason: str, problems: Iterable[str]) -> None:
         for problem in problems:
             log.warning(
-                "instance has a problem", extra={"key": str(account.key), "problem": problem}
+                "instance has a problem", extra={"key": str(report.key), "problem": problem}
             )
-            self.tell(account, "Warning", reason, problem)
+            self.record_event(report, "Warning", reason, problem)

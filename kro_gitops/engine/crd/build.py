@@ -70,13 +70,28 @@ class CrdInputs:
 
 def build_crd(inputs: CrdInputs, spec_schema: Schema, status_schema: Schema) -> KubeObject:
     """Put the CRD together; it holds the schemas it is given, not copies."""
+    found: Schema = {"name": inputs.name}
+    if inputs.labels:
+        found["labels"] = dict(inputs.labels)
+    if inputs.annotations:
+        found["annotations"] = dict(inputs.annotations)
+    names: Schema = {
+        "kind": inputs.kind,
+        "listKind": f"{inputs.kind}List",
+        "plural": inputs.plural,
+        "singular": inputs.kind.lower(),
+    }
+    if inputs.short_names:
+        names["shortNames"] = list(inputs.short_names)
+    if inputs.categories:
+        names["categories"] = list(inputs.categories)
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
-        "metadata": _metadata(inputs),
+        "metadata": found,
         "spec": {
             "group": inputs.group,
-            "names": _names(inputs),
+            "names": names,
             "scope": inputs.scope or "Namespaced",
             "versions": [
                 {
@@ -104,30 +119,15 @@ def with_ownership(
     return {**crd, "metadata": {**about, "labels": labels}}
 
 
-def _metadata(inputs: CrdInputs) -> Schema:
-    found: Schema = {"name": inputs.name}
-    if inputs.labels:
-        found["labels"] = dict(inputs.labels)
-    if inputs.annotations:
-        found["annotations"] = dict(inputs.annotations)
-    return found
-
-
-def _names(inputs: CrdInputs) -> Schema:
-    names: Schema = {
-        "kind": inputs.kind,
-        "listKind": f"{inputs.kind}List",
-        "plural": inputs.plural,
-        "singular": inputs.kind.lower(),
-    }
-    if inputs.short_names:
-        names["shortNames"] = list(inputs.short_names)
-    if inputs.categories:
-        names["categories"] = list(inputs.categories)
-    return names
-
-
 def _root_schema(spec_schema: Schema, status_schema: Schema) -> Schema:
+    # Add what every instance reports, unless the author's status has a field so named.
+    texts = ("type", "status", "reason", "message", "lastTransitionTime")
+    fields: Schema = {name: {"type": "string"} for name in texts}
+    fields["observedGeneration"] = {"type": "integer"}
+    reported = {
+        "state": {"type": "string"},
+        "conditions": {"type": "array", "items": {"type": "object", "properties": fields}},
+    }
     return {
         "type": "object",
         "properties": {
@@ -135,23 +135,10 @@ def _root_schema(spec_schema: Schema, status_schema: Schema) -> Schema:
             "kind": {"type": "string"},
             "metadata": {"type": "object"},
             "spec": spec_schema,
-            "status": _status_schema(status_schema),
+            "status": {
+                "type": "object",
+                **status_schema,
+                "properties": {**reported, **status_schema.get("properties", {})},
+            },
         },
     }
-
-
-def _status_schema(inferred: Schema) -> Schema:
-    """Add what every instance reports, unless the author's status has a field so named."""
-    reported = {"state": {"type": "string"}, "conditions": _conditions()}
-    return {
-        "type": "object",
-        **inferred,
-        "properties": {**reported, **inferred.get("properties", {})},
-    }
-
-
-def _conditions() -> Schema:
-    texts = ("type", "status", "reason", "message", "lastTransitionTime")
-    fields: Schema = {name: {"type": "string"} for name in texts}
-    fields["observedGeneration"] = {"type": "integer"}
-    return {"type": "array", "items": {"type": "object", "properties": fields}}

@@ -21,7 +21,7 @@ from kube_objects.refs import KubeObject
 
 Schema = Mapping[str, Any]
 
-_SHOWN = 3  # breaking changes a summary spells out
+_MAX_SHOWN = 3  # breaking changes a summary spells out
 
 _LIST_TYPE = "x-kubernetes-list-type"
 _LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
@@ -43,7 +43,7 @@ _CONSTRAINTS = (
 )
 
 # Parts of the CRD that a cluster never lets change.
-_FIXED = (("scope",), ("group",), ("names", "kind"), ("names", "plural"))
+_IMMUTABLE_FIELDS = (("scope",), ("group",), ("names", "kind"), ("names", "plural"))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -59,15 +59,38 @@ class Change:
 
 def compare(old_crd: KubeObject, new_crd: KubeObject) -> tuple[Change, ...]:
     """List what changes from one CRD to the next, sorted by path."""
-    old, new = _single_version(old_crd, new_crd)
+    old_versions, new_versions = (
+        _get(old_crd, "spec", "versions") or [],
+        _get(new_crd, "spec", "versions") or [],
+    )
+    if len(old_versions) != 1 or len(new_versions) != 1:
+        raise SchemaError(
+            "not-one-version",
+            "expected exactly one version in each CRD, "
+            f"got {len(old_versions)} old and {len(new_versions)} new versions",
+        )
+    old, new = old_versions[0], new_versions[0]
     changes = _Changes()
     if old.get("name") != new.get("name"):
         text = f"Type changed from {old.get('name')} to {new.get('name')}"
         changes.breaking("version", text, "clients of the old version get 404")
     else:
         _compare_schemas("", _root_schema(old, "old"), _root_schema(new, "new"), changes)
-        _compare_version(old, new, changes)
-    _compare_fixed(old_crd, new_crd, changes.unseen())
+        if old.get("served") and not new.get("served"):
+            changes.breaking("version.served", "Type changed from true to false")
+        status_before, status_after = (_get(one, "subresources", "status") for one in (old, new))
+        if status_before is not None and status_after is None:
+            changes.breaking("version.subresources.status", "Property status was removed")
+        if _printer_columns(old) != _printer_columns(new):
+            path = "version.additionalPrinterColumns"
+            changes.harmless(path, "Additional printer columns were changed")
+    unseen = changes.unseen()
+    for steps in _IMMUTABLE_FIELDS:
+        before, after = _get(old_crd, "spec", *steps), _get(new_crd, "spec", *steps)
+        if before != after:
+            name = steps[-1].capitalize()
+            hint = "it cannot change: the CRD would have to be deleted and created again"
+            unseen.breaking(steps[-1], f"{name} changed from {before} to {after}", hint)
     return tuple(sorted(changes.found))
 
 
@@ -81,9 +104,9 @@ def summary(changes: Iterable[Change], *, beyond_kro: bool = False) -> str:
     found = breaking(changes, beyond_kro=beyond_kro)
     if not found:
         return "no breaking changes"
-    parts = [change.description for change in found[:_SHOWN]]
-    if len(found) > _SHOWN:
-        parts.append(f"and {len(found) - _SHOWN} more changes")
+    parts = [change.description for change in found[:_MAX_SHOWN]]
+    if len(found) > _MAX_SHOWN:
+        parts.append(f"and {len(found) - _MAX_SHOWN} more changes")
     return "; ".join(parts)
 
 
@@ -104,17 +127,6 @@ class _Changes:
         return _Changes(self.found, seen_by_kro=False)
 
 
-def _single_version(old_crd: KubeObject, new_crd: KubeObject) -> tuple[Schema, Schema]:
-    old, new = _get(old_crd, "spec", "versions") or [], _get(new_crd, "spec", "versions") or []
-    if len(old) != 1 or len(new) != 1:
-        raise SchemaError(
-            "not-one-version",
-            "expected exactly one version in each CRD, "
-            f"got {len(old)} old and {len(new)} new versions",
-        )
-    return old[0], new[0]
-
-
 def _root_schema(version: Schema, which: str) -> Schema:
     schema = _get(version, "schema", "openAPIV3Schema")
     if schema is None:
@@ -123,43 +135,13 @@ def _root_schema(version: Schema, which: str) -> Schema:
     return found
 
 
-def _compare_version(old: Schema, new: Schema, changes: _Changes) -> None:
-    if old.get("served") and not new.get("served"):
-        changes.breaking("version.served", "Type changed from true to false")
-    status_before, status_after = (_get(one, "subresources", "status") for one in (old, new))
-    if status_before is not None and status_after is None:
-        changes.breaking("version.subresources.status", "Property status was removed")
-    if _printer_columns(old) != _printer_columns(new):
-        path = "version.additionalPrinterColumns"
-        changes.harmless(path, "Additional printer columns were changed")
-
-
 def _printer_columns(version: Schema) -> list[Schema]:
     # A priority of 0, or an empty text, is as good as none.
     columns = version.get("additionalPrinterColumns") or ()
     return [{key: value for key, value in column.items() if value} for column in columns]
 
 
-def _compare_fixed(old_crd: KubeObject, new_crd: KubeObject, changes: _Changes) -> None:
-    for steps in _FIXED:
-        before, after = _get(old_crd, "spec", *steps), _get(new_crd, "spec", *steps)
-        if before != after:
-            name = steps[-1].capitalize()
-            hint = "it cannot change: the CRD would have to be deleted and created again"
-            changes.breaking(steps[-1], f"{name} changed from {before} to {after}", hint)
-
-
 def _compare_schemas(path: str, old: Schema, new: Schema, changes: _Changes) -> None:
-    _compare_texts(path, old, new, changes)
-    before, after = old.get("type", ""), new.get("type", "")
-    if before != after:
-        changes.breaking(path, f"Type changed from {before} to {after}", _NO_LONGER_FIT)
-        return  # the rest of two different things cannot be compared
-    for rule in _RULES:
-        rule(path, old, new, changes)
-
-
-def _compare_texts(path: str, old: Schema, new: Schema, changes: _Changes) -> None:
     before, after = old.get("description", ""), new.get("description", "")
     if before != after:
         changes.harmless(path, f"Description field was changed from {before} to {after}")
@@ -167,6 +149,12 @@ def _compare_texts(path: str, old: Schema, new: Schema, changes: _Changes) -> No
     if default_before != default_after:
         text = f"Default value was changed from {default_before} to {default_after}"
         changes.harmless(path, text)
+    before, after = old.get("type", ""), new.get("type", "")
+    if before != after:
+        changes.breaking(path, f"Type changed from {before} to {after}", _NO_LONGER_FIT)
+        return  # the rest of two different things cannot be compared
+    for rule in _RULES:
+        rule(path, old, new, changes)
 
 
 def _compare_pattern(path: str, old: Schema, new: Schema, changes: _Changes) -> None:
@@ -210,7 +198,7 @@ def _compare_properties(path: str, old: Schema, new: Schema, changes: _Changes) 
             text = f"Property {_last(name)} was removed"
             changes.breaking(_below(path, name), text, _LOSES_VALUES)
     for name in after.keys() - before.keys():
-        # kro says «optional» of a required property too.
+        # kro says "optional" of a required property too.
         text = f"Optional property {_last(name)} was added"
         if name in new.get("required", ()) and not _default(after[name]):
             changes.breaking(_below(path, name), text, _MUST_BE_GIVEN)

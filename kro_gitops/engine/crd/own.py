@@ -16,7 +16,7 @@ from kro_gitops.engine.api import (
     REVISION_SCHEMA,
     Schema,
 )
-from kro_gitops.engine.crd.template import Names, crd, finished, version
+from kro_gitops.engine.crd.template import CrdNames, crd_object, crd_version, with_descriptions
 from kro_gitops.engine.revision import REVISION_KIND, REVISION_PLURAL
 from kube_objects.refs import KubeObject
 
@@ -138,15 +138,15 @@ def own_crds() -> tuple[KubeObject, KubeObject]:
 
 def definition_crd() -> KubeObject:
     """Return the CRD of ResourceGraphDefinition."""
-    schema = finished(DEFINITION_SCHEMA, _DEFINITION_TEXTS, _SPEC_RULES)
-    served = version(DEFINITION_KIND, schema, DEFINITION_COLUMNS)
-    return crd(DEFINITION_KIND, Names(DEFINITION_PLURAL, "rgd"), served)
+    schema = with_descriptions(DEFINITION_SCHEMA, _DEFINITION_TEXTS, _SPEC_RULES)
+    served = crd_version(DEFINITION_KIND, schema, DEFINITION_COLUMNS)
+    return crd_object(DEFINITION_KIND, CrdNames(DEFINITION_PLURAL, "rgd"), served)
 
 
 def revision_crd() -> KubeObject:
     """Return the CRD of GraphRevision; revisions can be selected by their definition's name."""
     rules = {_REVISION_SPEC + path: rule for path, rule in _SPEC_RULES.items()}
-    schema = finished(REVISION_SCHEMA, _REVISION_TEXTS, rules)
-    served = version(REVISION_KIND, schema, REVISION_COLUMNS)
+    schema = with_descriptions(REVISION_SCHEMA, _REVISION_TEXTS, rules)
+    served = crd_version(REVISION_KIND, schema, REVISION_COLUMNS)
     served["selectableFields"] = [{"jsonPath": ".spec.snapshot.name"}]
-    return crd(REVISION_KIND, Names(REVISION_PLURAL, "gr"), served)
+    return crd_object(REVISION_KIND, CrdNames(REVISION_PLURAL, "gr"), served)

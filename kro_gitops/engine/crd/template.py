@@ -18,7 +18,7 @@ VALUE = "{}"  # how the path of a map's values ends
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class CrdNames:
     """What kubectl calls a kind; `kubectl get CATEGORY` shows all kinds of a category."""
 
     plural: str
@@ -26,7 +26,7 @@ class Names:
     categories: tuple[str, ...] = ()
 
 
-def finished(
+def with_descriptions(
     schema: Schema, texts: Mapping[str, str], rules: Mapping[str, Schema], path: str = ""
 ) -> Schema:
     """Return a copy of a schema with texts and further rules, each at its path."""
@@ -37,18 +37,18 @@ def finished(
     if "properties" in schema:
         start = f"{path}." if path else ""
         made["properties"] = {
-            name: finished(part, texts, rules, start + name)
+            name: with_descriptions(part, texts, rules, start + name)
             for name, part in schema["properties"].items()
         }
     if "items" in schema:
-        made["items"] = finished(schema["items"], texts, rules, path + ITEM)
+        made["items"] = with_descriptions(schema["items"], texts, rules, path + ITEM)
     if isinstance(schema.get("additionalProperties"), dict):
-        values = finished(schema["additionalProperties"], texts, rules, path + VALUE)
+        values = with_descriptions(schema["additionalProperties"], texts, rules, path + VALUE)
         made["additionalProperties"] = values
     return made
 
 
-def version(
+def crd_version(
     kind: Kind, schema: Schema, columns: tuple[Schema, ...], *, has_status: bool = True
 ) -> Schema:
     """Return the one version under which a kind is served and stored."""
@@ -62,7 +62,7 @@ def version(
     }
 
 
-def crd(kind: Kind, names: Names, served: Schema, scope: str = "Cluster") -> KubeObject:
+def crd_object(kind: Kind, names: CrdNames, served: Schema, scope: str = "Cluster") -> KubeObject:
     """Return the CRD of a kind with one version."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",

@@ -27,7 +27,7 @@ def changes_needed(
 ) -> KubeObject | None:
     """Return what must be changed of a live CRD (a merge patch), `None` if nothing; or refuse."""
     name = wanted["metadata"]["name"]
-    _refuse_foreign(live, definition["metadata"]["name"])
+    _reject_foreign(live, definition["metadata"]["name"])
     try:
         changes = compare(live, wanted)
     except SchemaError as error:
@@ -41,13 +41,20 @@ def changes_needed(
             f"cannot update CRD {name}: breaking changes detected: {summary(changes)}",
             hint=f'set the annotation {ALLOW_BREAKING_CHANGES}: "true" if that is intended',
         )
-    if is_as_wanted(live, wanted):
+    if is_up_to_date(live, wanted):
         return None
-    return _patch(wanted)
+    spec = wanted["spec"]
+    names = {"shortNames": None, "categories": None, **spec["names"]}
+    metadata = {
+        section: wanted["metadata"][section]
+        for section in ("labels", "annotations")
+        if wanted["metadata"].get(section)
+    }
+    return {"metadata": metadata, "spec": {**spec, "names": names}}
 
 
 def is_served(crd: KubeObject) -> bool:
-    """Say whether the API server takes objects of the kind."""
+    """Return whether the API server takes objects of the kind."""
     return _condition(crd, "Established") == "True"
 
 
@@ -59,7 +66,7 @@ def served_kind_name(crd: KubeObject) -> str:
 
 
 def why_not_served(crd: KubeObject) -> str:
-    """Say what the API server has against a CRD, if it says so."""
+    """Return what the API server has against a CRD, if it says so."""
     for each in (crd.get("status") or {}).get("conditions") or ():
         if each.get("type") == "NamesAccepted" and each.get("status") == "False":
             return str(each.get("message") or each.get("reason") or "its names are not accepted")
@@ -73,7 +80,7 @@ def owner_of(crd: KubeObject) -> str:
     return name if is_kro_owned(labels) else ""
 
 
-def _refuse_foreign(live: KubeObject, definition: str) -> None:
+def _reject_foreign(live: KubeObject, definition: str) -> None:
     name = live["metadata"]["name"]
     labels = live["metadata"].get("labels") or {}
     if not is_kro_owned(labels):
@@ -89,10 +96,10 @@ def _refuse_foreign(live: KubeObject, definition: str) -> None:
         )
 
 
-def is_as_wanted(live: KubeObject, wanted: KubeObject) -> bool:
-    """Say whether a CRD is served as it should be."""
-    ours = _essence(wanted["spec"])
-    theirs = _essence({key: live["spec"].get(key) for key in wanted["spec"]})
+def is_up_to_date(live: KubeObject, wanted: KubeObject) -> bool:
+    """Return whether a CRD is served as it should be."""
+    ours = _without_empty(wanted["spec"])
+    theirs = _without_empty({key: live["spec"].get(key) for key in wanted["spec"]})
     return ours == theirs and all(
         _includes(live["metadata"].get(section), wanted["metadata"].get(section))
         for section in ("labels", "annotations")
@@ -107,25 +114,14 @@ def _includes(live: Mapping[str, str] | None, wanted: Mapping[str, str] | None) 
     )
 
 
-def _essence(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     """Return a schema without what is empty, which the server does not keep."""
     if isinstance(value, dict):
-        found = {k: v if k in _VERBATIM else _essence(v) for k, v in value.items()}
+        found = {k: v if k in _VERBATIM else _without_empty(v) for k, v in value.items()}
         return {k: v for k, v in found.items() if k in _VERBATIM or v not in (None, {}, [], "")}
     if isinstance(value, list):
-        return [_essence(each) for each in value]
+        return [_without_empty(each) for each in value]
     return value
-
-
-def _patch(wanted: KubeObject) -> KubeObject:
-    spec = wanted["spec"]
-    names = {"shortNames": None, "categories": None, **spec["names"]}
-    metadata = {
-        section: wanted["metadata"][section]
-        for section in ("labels", "annotations")
-        if wanted["metadata"].get(section)
-    }
-    return {"metadata": metadata, "spec": {**spec, "names": names}}
 
 
 def _condition(crd: KubeObject, type_: str) -> str:

@@ -6,14 +6,14 @@ Unlike kro the build goes on after a fault: what a broken part would have declar
 dyn from there on, so each mistake is reported once, where it was made.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from kro_gitops.engine.crd.build import CrdInputs, build_crd
 from kro_gitops.engine.definition import Definition, parse
-from kro_gitops.engine.graph.dependencies import Wiring, wire
+from kro_gitops.engine.graph.dependencies import Dependencies, find_dependencies
 from kro_gitops.engine.graph.naming import check_names, is_kind_name
 from kro_gitops.engine.graph.nodes import (
     Dimension,
@@ -24,9 +24,9 @@ from kro_gitops.engine.graph.nodes import (
     StatusField,
 )
 from kro_gitops.engine.graph.projection import Projection, project
-from kro_gitops.engine.graph.read_paths import parts_judged, parts_read
+from kro_gitops.engine.graph.read_paths import parts_judged, read_paths_of
 from kro_gitops.engine.graph.rulecheck import check_schema_rules
-from kro_gitops.engine.graph.templates import NodeDraft, read_bodies
+from kro_gitops.engine.graph.templates import NodeDraft, read_templates
 from kro_gitops.engine.graph.typecheck import Types, check_node, environment_for
 from kro_gitops.engine.options import DEFAULTS, Options
 from kro_gitops.engine.simpleschema.openapi import build_schema
@@ -52,26 +52,26 @@ class Built:
 
 def build(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) -> Graph:
     """Compile a ResourceGraphDefinition object, or raise with everything that is wrong."""
-    built = attempt(obj, schemas, options)
+    built = try_build(obj, schemas, options)
     if built.graph is None:
         raise DefinitionError(built.problems)
     return built.graph
 
 
-def attempt(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) -> Built:
+def try_build(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) -> Built:
     """Compile as far as possible; the result says how far that was."""
     parsed = parse(obj)
     definition = parsed.definition
     problems = [*parsed.problems, *check_names(definition, options.max_dimensions)]
     spec_schema, schema_problems = _spec_schema(definition)
     problems += schema_problems
-    nodes, found = read_bodies(definition, schemas)
+    nodes, found = read_templates(definition, schemas)
     problems += found
     instance_schema = None
     if spec_schema is not None:
         instance_schema = instance_schema_for(spec_schema, definition)
     environment = environment_for(nodes, instance_schema)
-    wiring = wire(nodes, environment, omit_allowed=options.omit)
+    wiring = find_dependencies(nodes, environment, omit_allowed=options.omit)
     problems += wiring.problems
     types = Types(environment, definition.schema.is_namespaced)
     for node in nodes:
@@ -80,9 +80,21 @@ def attempt(obj: KubeObject, schemas: Schemas, options: Options = DEFAULTS) -> B
     projection = project(definition.schema.status, ids, environment)
     problems += projection.problems
     crd = _crd(definition, spec_schema, projection)
-    problems += _name_problems(crd, definition)
+    # Find a kind whose plural, made as kro makes it, no API server would take.
+    if crd is not None and is_kind_name(definition.schema.kind):
+        plural = crd["spec"]["names"]["plural"]
+        if not is_dns_label(plural):
+            problems.append(
+                Problem(
+                    "unusable-plural",
+                    f"the plural of '{definition.schema.kind}' would be '{plural}', "
+                    "which the API server rejects",
+                    Spot(("spec", "schema", "kind")),
+                    hint="choose another kind; a prefix is enough",
+                )
+            )
     if problems or instance_schema is None or crd is None:
-        return Built(None, _distinct(problems), crd)
+        return Built(None, tuple(dict.fromkeys(problems)), crd)
     draft = _Draft(definition, nodes, wiring, projection, environment)
     return Built(_finish(draft, crd, instance_schema), (), crd)
 
@@ -141,28 +153,13 @@ def _crd(
     return build_crd(inputs, spec_schema, projection.schema)
 
 
-def _name_problems(crd: KubeObject | None, definition: Definition) -> Iterator[Problem]:
-    """Find a kind whose plural, made as kro makes it, no API server would take."""
-    if crd is None or not is_kind_name(definition.schema.kind):
-        return
-    plural = crd["spec"]["names"]["plural"]
-    if not is_dns_label(plural):
-        yield Problem(
-            "unusable-plural",
-            f"the plural of '{definition.schema.kind}' would be '{plural}', "
-            "which the API server rejects",
-            Spot(("spec", "schema", "kind")),
-            hint="choose another kind; a prefix is enough",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class _Draft:
     """Everything a finished graph is made from."""
 
     definition: Definition
     nodes: list[NodeDraft]
-    wiring: Wiring
+    wiring: Dependencies
     projection: Projection
     environment: Environment
 
@@ -180,9 +177,8 @@ def _finish(draft: _Draft, crd: KubeObject, instance_schema: dict[str, Any]) -> 
         instance_schema=instance_schema,
         environment=draft.environment,
         status=tuple(StatusField(path, item.finish()) for path, item in projection.fields),
-        status_template=projection.template,
         conditions=tuple(item.finish() for item in projection.conditions),
-        read=parts_read(chain.from_iterable(draft.wiring.dependencies.values())),
+        read=read_paths_of(chain.from_iterable(draft.wiring.dependencies.values())),
         judged=parts_judged(nodes.values()),
     )
 
@@ -192,7 +188,7 @@ def served_kind(crd: KubeObject) -> KindSchema:
     return next(iter(kinds_of_crd(crd)))
 
 
-def _finish_node(node: NodeDraft, wiring: Wiring) -> Node:
+def _finish_node(node: NodeDraft, wiring: Dependencies) -> Node:
     assert node.served is not None
     return Node(
         id=node.id,
@@ -220,7 +216,3 @@ def _places(paths: Iterable[Path]) -> Places:
         for step in path:
             below = below.setdefault(step, {})
     return root
-
-
-def _distinct(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    return tuple(dict.fromkeys(problems))

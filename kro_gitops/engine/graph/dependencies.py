@@ -6,7 +6,7 @@ own node and makes none. Each dependency remembers what it is for, so that a per
 told why one resource waits for another.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kro_gitops.engine.graph import dag
@@ -33,7 +33,7 @@ _NAMESPACE = ("metadata", "namespace")
 
 
 @dataclass(slots=True)
-class Wiring:
+class Dependencies:
     """The edges between nodes and what kind of value each template field is."""
 
     dependencies: dict[str, tuple[Dependency, ...]] = field(default_factory=dict)
@@ -55,18 +55,29 @@ class _Context:
     iterators: tuple[str, ...] = ()
 
 
-def wire(nodes: list[NodeDraft], environment: Environment, *, omit_allowed: bool) -> Wiring:
+def find_dependencies(
+    nodes: list[NodeDraft], environment: Environment, *, omit_allowed: bool
+) -> Dependencies:
     """Inspect every expression, list the dependencies, and put the nodes in order."""
-    wiring = Wiring()
+    wiring = Dependencies()
     known = frozenset({*(node.id for node in nodes), SCHEMA, EACH, RUNTIME})
     for node in nodes:
         context = _Context(node, known, environment, omit_allowed, _PREFIX)
-        _wire_node(context, wiring)
-    _put_in_order(nodes, wiring)
+        _find_node_dependencies(context, wiring)
+    needs = {node.id: [d.id for d in wiring.dependencies[node.id]] for node in nodes}
+    by_id = {node.id: node for node in nodes}
+    if cycle := dag.find_cycle(needs):
+        text = f"graph contains a cycle: {' -> '.join(cycle)}"
+        spot = _use_spot(by_id[cycle[0]], cycle[1])
+        hint = "remove one of the expressions on this path"
+        wiring.problems.append(Problem("dependency-cycle", text, spot, _PREFIX + text, hint))
+    else:
+        wiring.order = dag.order(needs)
+        wiring.waves = dag.waves(needs)
     return wiring
 
 
-def _wire_node(context: _Context, wiring: Wiring) -> None:
+def _find_node_dependencies(context: _Context, wiring: Dependencies) -> None:
     node = context.node
     uses: dict[str, list[Use]] = {}
     in_identity: set[str] = set()
@@ -77,7 +88,9 @@ def _wire_node(context: _Context, wiring: Wiring) -> None:
         wiring.problems.extend(found.problems)
         _add_uses(uses, found, format_path(item.path))
         wiring.field_kinds[node.id, index] = found.field_kind
-        if item.path == _NAME or (item.path == _NAMESPACE and _is_namespaced(node)):
+        if item.path == _NAME or (
+            item.path == _NAMESPACE and (node.served is None or node.served.namespaced)
+        ):
             in_identity.update(found.iterators)
     wiring.problems.extend(_identity_problems(node, in_identity))
     for name, draft in node.for_each:
@@ -91,7 +104,17 @@ def _wire_node(context: _Context, wiring: Wiring) -> None:
         found = _inspect(draft, _narrowed(context, prefix, ()))
         wiring.problems.extend(found.problems)
         _add_uses(uses, found, f"includeWhen[{index}]")
-    wiring.problems.extend(_edge_problems(node, uses, context.known))
+    if node.id in uses:
+        text = "self references are not allowed"
+        spot = _use_spot(node, node.id)
+        hint = f"'{node.id}' cannot read itself: use schema.… or another resource"
+        wiring.problems.append(Problem("self-reference", text, spot, _PREFIX + text, hint))
+    if EACH in uses:
+        text = f"node {EACH} does not exist"
+        hint = "'each' exists only in readyWhen of a resource with forEach"
+        wiring.problems.append(
+            Problem("unknown-node", text, _use_spot(node, EACH), _PREFIX + text, hint)
+        )
     ids = context.known - {SCHEMA, EACH, RUNTIME, node.id}
     wiring.dependencies[node.id] = tuple(
         Dependency(name, tuple(found)) for name, found in uses.items() if name in ids
@@ -134,11 +157,18 @@ def _inspect(draft: Draft, context: _Context) -> _Inspected:
     references = draft.references
     assert references is not None
     names = tuple(n for n in references.identifiers if n != SCHEMA and n not in context.iterators)
-    problems = [
-        *_omit_problems(draft, context),
-        *_runtime_problems(draft, names, context),
-        *unknown_name_problems(draft, context.prefix, known, context.environment.functions),
-    ]
+    problems: list[Problem] = []
+    assert draft.references is not None
+    if draft.references.uses_omit and not context.omit_allowed:
+        text = "omit() requires the CELOmitFunction feature gate to be enabled"
+        hint = "enable it with --feature CELOmitFunction, in the cluster too"
+        problems.append(Problem("feature-gate", text, draft.spot(), context.prefix + text, hint))
+    if RUNTIME in names:
+        text = "runtime is only available in status.conditions expressions"
+        problems.append(
+            Problem("runtime-outside-conditions", text, draft.spot(), context.prefix + text)
+        )
+    problems += unknown_name_problems(draft, context.prefix, known, context.environment.functions)
     draft.is_faulty = draft.is_faulty or bool(problems) or EACH in names
     return _Inspected(
         names=tuple(name for name in names if name != RUNTIME),
@@ -146,20 +176,6 @@ def _inspect(draft: Draft, context: _Context) -> _Inspected:
         reads=references.paths,
         problems=problems,
     )
-
-
-def _omit_problems(draft: Draft, context: _Context) -> Iterator[Problem]:
-    assert draft.references is not None
-    if draft.references.uses_omit and not context.omit_allowed:
-        text = "omit() requires the CELOmitFunction feature gate to be enabled"
-        hint = "enable it with --feature CELOmitFunction, in the cluster too"
-        yield Problem("feature-gate", text, draft.spot(), context.prefix + text, hint)
-
-
-def _runtime_problems(draft: Draft, names: Collection[str], context: _Context) -> Iterator[Problem]:
-    if RUNTIME in names:
-        text = "runtime is only available in status.conditions expressions"
-        yield Problem("runtime-outside-conditions", text, draft.spot(), context.prefix + text)
 
 
 def unknown_name_problems(
@@ -195,10 +211,6 @@ def _add_uses(uses: dict[str, list[Use]], found: _Inspected, where: str) -> None
         uses.setdefault(name, []).append(Use(where, reads))
 
 
-def _is_namespaced(node: NodeDraft) -> bool:
-    return node.served is None or node.served.namespaced
-
-
 def _identity_problems(node: NodeDraft, in_identity: set[str]) -> Iterator[Problem]:
     # What is no identifier cannot be used at all, and is reported as that.
     missing = [n for n in node.iterators if n not in in_identity and n.isidentifier()]
@@ -229,20 +241,6 @@ def _cross_iterator_problems(
         yield Problem("iterator-depends-on-iterator", text, spot, _PREFIX + text)
 
 
-def _edge_problems(
-    node: NodeDraft, uses: dict[str, list[Use]], known: frozenset[str]
-) -> Iterator[Problem]:
-    if node.id in uses:
-        text = "self references are not allowed"
-        spot = _use_spot(node, node.id)
-        hint = f"'{node.id}' cannot read itself: use schema.… or another resource"
-        yield Problem("self-reference", text, spot, _PREFIX + text, hint)
-    if EACH in uses:
-        text = f"node {EACH} does not exist"
-        hint = "'each' exists only in readyWhen of a resource with forEach"
-        yield Problem("unknown-node", text, _use_spot(node, EACH), _PREFIX + text, hint)
-
-
 def _use_spot(node: NodeDraft, name: str) -> Spot:
     drafts = [item.draft for item in node.fields]
     drafts += [draft for _, draft in node.for_each] + node.include_when
@@ -250,16 +248,3 @@ def _use_spot(node: NodeDraft, name: str) -> Spot:
         if draft.references is not None and name in draft.references.identifiers:
             return draft.name_spot(name)
     return Spot(node.spec.path)
-
-
-def _put_in_order(nodes: list[NodeDraft], wiring: Wiring) -> None:
-    needs = {node.id: [d.id for d in wiring.dependencies[node.id]] for node in nodes}
-    by_id = {node.id: node for node in nodes}
-    if cycle := dag.find_cycle(needs):
-        text = f"graph contains a cycle: {' -> '.join(cycle)}"
-        spot = _use_spot(by_id[cycle[0]], cycle[1])
-        hint = "remove one of the expressions on this path"
-        wiring.problems.append(Problem("dependency-cycle", text, spot, _PREFIX + text, hint))
-        return
-    wiring.order = dag.order(needs)
-    wiring.waves = dag.waves(needs)

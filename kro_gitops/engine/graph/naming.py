@@ -37,7 +37,7 @@ _CONVENTION = f"{_PREFIX}naming convention violation: "
 
 
 def is_kind_name(name: str) -> bool:
-    """Say whether a kind is written as kinds are."""
+    """Return whether a kind is written as kinds are."""
     return _KIND.fullmatch(name) is not None
 
 
@@ -53,13 +53,6 @@ def check_names(definition: Definition, max_dimensions: int) -> Iterator[Problem
             _CONVENTION + text,
             hint=_kind_hint(kind),
         )
-    yield from _check_ids(definition)
-    ids = {resource.id for resource in definition.resources}
-    for resource in definition.resources:
-        yield from _check_iterators(resource, ids, max_dimensions)
-
-
-def _check_ids(definition: Definition) -> Iterator[Problem]:
     seen: dict[str, int] = {}
     for resource in definition.resources:
         name = resource.id
@@ -76,6 +69,9 @@ def _check_ids(definition: Definition) -> Iterator[Problem]:
             hint = f"resources[{seen[name]}] has this id already; ids must be unique"
             yield Problem("duplicate-id", text, spot, _CONVENTION + text, hint)
         seen.setdefault(name, resource.index)
+    ids = {resource.id for resource in definition.resources}
+    for resource in definition.resources:
+        yield from _check_iterators(resource, ids, max_dimensions)
 
 
 def _check_iterators(
@@ -91,25 +87,22 @@ def _check_iterators(
     seen: set[str] = set()
     for dimension in resource.for_each:
         name = dimension.name
-        code, text = _iterator_fault(name, ids, seen)
+        quoted = f'forEach iterator name "{name}"'
+        if not _IDENTIFIER.fullmatch(name):
+            code, text = "invalid-iterator", f"{quoted} is not valid: must be lowerCamelCase"
+        elif name in RESERVED:
+            code, text = "reserved-iterator", f"{quoted} is a reserved keyword"
+        elif name in ids:
+            code, text = "iterator-conflict", f"{quoted} conflicts with resource ID"
+        elif name in seen:
+            code, text = "duplicate-iterator", f'duplicate forEach iterator name "{name}"'
+        else:
+            code, text = "", ""
         if code:
             spot = Spot(dimension.path, on_key=True)
             hint = _camel_hint(name) if code == "invalid-iterator" else ""
             yield Problem(code, f"{prefix}{text}", spot, f"{_PREFIX}{prefix}{text}", hint)
         seen.add(name)
-
-
-def _iterator_fault(name: str, ids: set[str], seen: set[str]) -> tuple[str, str]:
-    quoted = f'forEach iterator name "{name}"'
-    if not _IDENTIFIER.fullmatch(name):
-        return "invalid-iterator", f"{quoted} is not valid: must be lowerCamelCase"
-    if name in RESERVED:
-        return "reserved-iterator", f"{quoted} is a reserved keyword"
-    if name in ids:
-        return "iterator-conflict", f"{quoted} conflicts with resource ID"
-    if name in seen:
-        return "duplicate-iterator", f'duplicate forEach iterator name "{name}"'
-    return "", ""
 
 
 def _camel_hint(name: str) -> str:

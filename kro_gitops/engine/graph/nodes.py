@@ -33,12 +33,12 @@ class NodeKind(StrEnum):
 
     @property
     def is_list(self) -> bool:
-        """Say whether other expressions see this node as a list."""
+        """Return whether other expressions see this node as a list."""
         return self in (NodeKind.COLLECTION, NodeKind.EXTERNAL_COLLECTION)
 
     @property
     def is_external(self) -> bool:
-        """Say whether this node is only read."""
+        """Return whether this node is only read."""
         return self in (NodeKind.EXTERNAL, NodeKind.EXTERNAL_COLLECTION)
 
 
@@ -157,7 +157,6 @@ class Graph:
     instance_schema: dict[str, Any]
     environment: Environment
     status: tuple[StatusField, ...] = ()
-    status_template: Mapping[str, Any] = field(default_factory=dict)
     conditions: tuple[Expression, ...] = ()
     read: Mapping[str, Any] = field(default_factory=dict)
     judged: Mapping[str, Any] = field(default_factory=dict)

@@ -43,18 +43,29 @@ class Projection:
     schema: dict[str, Any] = field(default_factory=lambda: {"type": "object"})
     fields: list[tuple[Path, Draft]] = field(default_factory=list)
     conditions: list[Draft] = field(default_factory=list)
-    template: dict[str, Any] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
 
 def project(status: Mapping[str, Any], ids: tuple[str, ...], types: Environment) -> Projection:
     """Read `schema.status`, infer its schema, and check the conditions."""
-    projection = Projection(template={k: v for k, v in status.items() if k != "conditions"})
-    walked = walk_freely(projection.template)
+    projection = Projection()
+    walked = walk_freely({key: value for key, value in status.items() if key != "conditions"})
     for problem in walked.problems:
         prefix = f"{_STATUS_PREFIX}failed to extract CEL expressions from status: "
         projection.problems.append(problem.below(ROOT).within(prefix))
-    projection.problems.extend(_plain_problems(walked.plain))
+    plain = walked.plain
+    listed = " ".join(format_path(path) for path in plain)
+    for path in plain:
+        text = "status fields without expressions are not supported"
+        projection.problems.append(
+            Problem(
+                "status-without-expression",
+                f"{text}: [{format_path(path)}]",
+                Spot((*ROOT, *path)),
+                f"{_STATUS_PREFIX}{text}: [{listed}]",
+                hint="a status field shows a value of the graph: ${resource.status.field}",
+            )
+        )
     for found in walked.fields:
         draft = Draft(found.template, (*ROOT, *found.path), found.text)
         projection.fields.append((found.path, draft))
@@ -63,21 +74,14 @@ def project(status: Mapping[str, Any], ids: tuple[str, ...], types: Environment)
     _infer(projection, types)
     if "conditions" in status:
         _read_conditions(status["conditions"], ids, types, projection)
-    projection.problems.extend(_aimless_problems(projection))
+    for path, draft in projection.fields:
+        if draft.program is None or (draft.references and draft.references.identifiers):
+            continue
+        place = format_path(("status", *path))
+        text = f"instance status field must refer to a resource or schema: {place}"
+        message = f"failed to create instance node: {text}"
+        projection.problems.append(Problem("aimless-status", text, draft.spot(), message))
     return projection
-
-
-def _plain_problems(plain: list[Path]) -> Iterator[Problem]:
-    listed = " ".join(format_path(path) for path in plain)
-    for path in plain:
-        text = "status fields without expressions are not supported"
-        yield Problem(
-            "status-without-expression",
-            f"{text}: [{format_path(path)}]",
-            Spot((*ROOT, *path)),
-            f"{_STATUS_PREFIX}{text}: [{listed}]",
-            hint="a status field shows a value of the graph: ${resource.status.field}",
-        )
 
 
 def _check_field(
@@ -102,16 +106,6 @@ def _check_field(
         )
 
 
-def _aimless_problems(projection: Projection) -> Iterator[Problem]:
-    for path, draft in projection.fields:
-        if draft.program is None or (draft.references and draft.references.identifiers):
-            continue
-        place = format_path(("status", *path))
-        text = f"instance status field must refer to a resource or schema: {place}"
-        message = f"failed to create instance node: {text}"
-        yield Problem("aimless-status", text, draft.spot(), message)
-
-
 def _infer(projection: Projection, types: Environment) -> None:
     for path, draft in projection.fields:
         if draft.program is None:
@@ -126,31 +120,24 @@ def _infer(projection: Projection, types: Environment) -> None:
             problem = Problem("cyclic-type", error.message, draft.spot(), message)
             projection.problems.append(problem)
             continue
-        _insert(projection.schema, path, inferred)
-
-
-def _insert(root: dict[str, Any], path: Path, inferred: dict[str, Any]) -> None:
-    """Put a field's schema at its path; indices share one `items` schema."""
-    here = root
-    for step in path[:-1]:
-        here = _below(here, step)
-    last = path[-1]
-    if isinstance(last, int):
-        here["type"] = "array"
-        here["items"] = inferred
-    else:
-        here.setdefault("type", "object")
-        here.setdefault("properties", {})[last] = inferred
-
-
-def _below(here: dict[str, Any], step: str | int) -> dict[str, Any]:
-    if isinstance(step, int):
-        here["type"] = "array"
-        items: dict[str, Any] = here.setdefault("items", {})
-        return items
-    here.setdefault("type", "object")
-    found: dict[str, Any] = here.setdefault("properties", {}).setdefault(step, {})
-    return found
+        # Put a field's schema at its path.
+        here = projection.schema
+        for step in path[:-1]:
+            if isinstance(step, int):
+                here["type"] = "array"
+                items: dict[str, Any] = here.setdefault("items", {})
+                here = items
+            else:
+                here.setdefault("type", "object")
+                found: dict[str, Any] = here.setdefault("properties", {}).setdefault(step, {})
+                here = found
+        last = path[-1]
+        if isinstance(last, int):
+            here["type"] = "array"
+            here["items"] = inferred
+        else:
+            here.setdefault("type", "object")
+            here.setdefault("properties", {})[last] = inferred
 
 
 def _read_conditions(
@@ -174,13 +161,7 @@ def _read_conditions(
     drafts, problems = standalone_drafts(texts, f"{_CONDITIONS_PREFIX}invalid conditions block: ")
     projection.conditions = drafts
     projection.problems.extend(problems)
-    projection.problems.extend(_literal_problems(drafts))
-    for draft in drafts:
-        projection.problems.extend(_check_condition(draft, ids, types))
-
-
-def _literal_problems(drafts: list[Draft]) -> Iterator[Problem]:
-    """Check what can be read off the text: declared types, statuses and look-ups."""
+    # Check what can be read off the text: declared types, statuses and look-ups.
     readable = []
     for draft in drafts:
         try:
@@ -197,11 +178,15 @@ def _literal_problems(drafts: list[Draft]) -> Iterator[Problem]:
         for value, found in mine.items():
             if value in declared:
                 text = f'condition type "{value}" is declared by more than one conditions entry'
-                yield _literal_problem("duplicate-condition", text, draft, found)
+                projection.problems.append(
+                    _literal_problem("duplicate-condition", text, draft, found)
+                )
         declared |= set(mine)
     for draft, uses in readable:
         for use in uses:
-            yield from _use_problems(draft, use, declared)
+            projection.problems.extend(_use_problems(draft, use, declared))
+    for draft in drafts:
+        projection.problems.extend(_check_condition(draft, ids, types))
 
 
 def _use_problems(draft: Draft, use: ConditionUse, declared: set[str]) -> Iterator[Problem]:
@@ -209,7 +194,16 @@ def _use_problems(draft: Draft, use: ConditionUse, declared: set[str]) -> Iterat
     if isinstance(use, ConditionLookup):
         wanted = use.type
         if wanted and use.object_name == SCHEMA and wanted.text not in BUILT_IN_CONDITIONS:
-            text = f"{_read_fault(wanted.text, declared)} {ending}"
+            value = wanted.text
+            call = f"runtime.condition(schema, {go_quote(value)})"
+            if value in declared:
+                fault = f"{call}: custom conditions cannot reference each other"
+            else:
+                fault = (
+                    f"{call}: unknown condition type; only kro's built-in types "
+                    f"({', '.join(BUILT_IN_CONDITIONS)}) can be read from schema"
+                )
+            text = f"{fault} {ending}"
             yield _literal_problem("unknown-condition", text, draft, wanted)
         return
     if use.status is not None and use.status.text not in _STATUSES:
@@ -226,16 +220,6 @@ def _use_problems(draft: Draft, use: ConditionUse, declared: set[str]) -> Iterat
 def _literal_problem(code: str, text: str, draft: Draft, found: LiteralText) -> Problem:
     spot = draft.spot(found.span.start, found.span.end)
     return Problem(code, text, spot, _CONDITIONS_PREFIX + text)
-
-
-def _read_fault(value: str, declared: set[str]) -> str:
-    call = f"runtime.condition(schema, {go_quote(value)})"
-    if value in declared:
-        return f"{call}: custom conditions cannot reference each other"
-    return (
-        f"{call}: unknown condition type; only kro's built-in types "
-        f"({', '.join(BUILT_IN_CONDITIONS)}) can be read from schema"
-    )
 
 
 def _check_condition(draft: Draft, ids: tuple[str, ...], types: Environment) -> Iterator[Problem]:

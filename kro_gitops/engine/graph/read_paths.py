@@ -10,11 +10,11 @@ from typing import Any
 
 from kro_gitops.engine.graph.nodes import EACH, Dependency, Expression, Graph, Node
 
-Parts = Mapping[str, Any]
-"""Field by field what is read: more `Parts`, or None for everything below."""
+ReadPaths = Mapping[str, Any]
+"""Field by field what is read: more `ReadPaths`, or None for everything below."""
 
 
-def parts_read(dependencies: Iterable[Dependency]) -> Parts:
+def read_paths_of(dependencies: Iterable[Dependency]) -> ReadPaths:
     """Gather what is read, node by node."""
     found: dict[str, Any] = {}
     for dependency in dependencies:
@@ -24,7 +24,7 @@ def parts_read(dependencies: Iterable[Dependency]) -> Parts:
     return found
 
 
-def parts_judged(nodes: Iterable[Node]) -> Parts:
+def parts_judged(nodes: Iterable[Node]) -> ReadPaths:
     """Gather what the `readyWhen` conditions of each node read of its own objects."""
     found: dict[str, Any] = {}
     for node in nodes:
@@ -36,7 +36,7 @@ def parts_judged(nodes: Iterable[Node]) -> Parts:
     return found
 
 
-def parts_seen(graph: Graph) -> Parts:
+def graph_read_paths(graph: Graph) -> ReadPaths:
     """Gather what any expression of a graph reads, node by node: conditions and status, too."""
     found: dict[str, Any] = {}
     for node in graph.nodes.values():
@@ -59,18 +59,20 @@ def _expressions_of(graph: Graph, name: str) -> Iterator[Expression]:
     yield from node.ready_when
 
 
-def merged(one: Parts | None, other: Parts | None) -> Parts | None:
+def merge_paths(one: ReadPaths | None, other: ReadPaths | None) -> ReadPaths | None:
     """Return the parts that either reads; `None` is everything."""
     if one is None or other is None:
         return None
     return {
-        key: merged(one[key], other[key]) if key in one and key in other else {**one, **other}[key]
+        key: merge_paths(one[key], other[key])
+        if key in one and key in other
+        else {**one, **other}[key]
         for key in (*one, *(key for key in other if key not in one))
     }
 
 
-def covers(one: Parts | None, other: Parts | None) -> bool:
-    """Say whether one holds all that the other reads."""
+def covers(one: ReadPaths | None, other: ReadPaths | None) -> bool:
+    """Return whether one holds all that the other reads."""
     if one is None:
         return True
     if other is None:
@@ -78,11 +80,11 @@ def covers(one: Parts | None, other: Parts | None) -> bool:
     return all(key in one and covers(one[key], below) for key, below in other.items())
 
 
-def picked(value: Any, parts: Parts | None) -> Any:
+def pick(value: Any, parts: ReadPaths | None) -> Any:
     """Return the parts of a value; what is no object is taken whole."""
     if parts is None or not isinstance(value, dict):
         return value
-    return {key: picked(value[key], below) for key, below in parts.items() if key in value}
+    return {key: pick(value[key], below) for key, below in parts.items() if key in value}
 
 
 def _note(parts: dict[str, Any], path: str) -> None:

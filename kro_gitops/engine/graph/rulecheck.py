@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kro_gitops.engine.definition import DefinitionSchema
-from kube_cel.errors import ExpressionError
-from kube_cel.issues import CheckError, Issue, ParseError
+from kube_cel.issues import CheckError, ParseError
 from kube_cel.validation_rules import EXTENSION, rule_problems
 from kube_objects.paths import find, leaves
 from kube_objects.problems import Path, Problem, Spot
@@ -27,7 +26,21 @@ def check_schema_rules(spec_schema: dict[str, Any], schema: DefinitionSchema) ->
             if (place, start) in reported:
                 continue
             reported.add((place, start))
-            yield from _problems(fault, place, start, len(rule))
+            length = len(rule)
+            if isinstance(fault, ParseError | CheckError):
+                for issue in fault.issues:
+                    yield Problem(
+                        "invalid-rule",
+                        f"validation rule: {issue.message}",
+                        Spot(place)
+                        if start < 0
+                        else Spot(place, start + max(issue.start, 0), start + max(issue.end, 0)),
+                        hint=issue.hint,
+                    )
+            else:
+                text = fault if isinstance(fault, str) else fault.message
+                spot = Spot(place) if start < 0 else Spot(place, start, start + length)
+                yield Problem("invalid-rule", f"validation rule: {text}", spot)
 
 
 def _ruled_parts(schema: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -49,26 +62,3 @@ def _written_at(schema: DefinitionSchema, path: Path, rule: str) -> tuple[Path, 
         if isinstance(text, str) and rule in text:
             return (*_ROOT, "types", *place), text.index(rule)
     return (*_ROOT, "spec", *path), -1
-
-
-def _problems(
-    fault: ExpressionError | str, place: Path, start: int, length: int
-) -> Iterator[Problem]:
-    if isinstance(fault, ParseError | CheckError):
-        for issue in fault.issues:
-            yield Problem(
-                "invalid-rule",
-                f"validation rule: {issue.message}",
-                _issue_spot(issue, place, start),
-                hint=issue.hint,
-            )
-        return
-    text = fault if isinstance(fault, str) else fault.message
-    spot = Spot(place) if start < 0 else Spot(place, start, start + length)
-    yield Problem("invalid-rule", f"validation rule: {text}", spot)
-
-
-def _issue_spot(issue: Issue, place: Path, start: int) -> Spot:
-    if start < 0:
-        return Spot(place)
-    return Spot(place, start + max(issue.start, 0), start + max(issue.end, 0))

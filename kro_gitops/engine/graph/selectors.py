@@ -41,7 +41,11 @@ def check_selector(spec: ResourceSpec) -> Iterator[Problem]:
 
 def _faults(selector: Any) -> Iterator[Problem]:
     if isinstance(selector, str):
-        if not _is_standalone(selector):
+        try:
+            is_standalone = scan(selector).is_standalone
+        except NestedExpression:
+            is_standalone = False
+        if not is_standalone:
             yield Problem("invalid-selector", _SHAPE, Spot(_ROOT))
         return
     if not isinstance(selector, dict):
@@ -50,34 +54,23 @@ def _faults(selector: Any) -> Iterator[Problem]:
     walked = walk_by_schema(selector, catalog.label_selector(), _ROOT)
     yield from walked.problems
     if not walked.problems and not walked.fields:
-        yield from _literal_faults(selector)
-
-
-def _is_standalone(text: str) -> bool:
-    try:
-        return scan(text).is_standalone
-    except NestedExpression:
-        return False
-
-
-def _literal_faults(selector: dict[str, Any]) -> Iterator[Problem]:
-    found: list[tuple[Path, str]] = []
-    for key, value in (selector.get("matchLabels") or {}).items():
-        path = (*_ROOT, "matchLabels", key)
-        if not _is_label_key(key):
-            found.append((path, f'Invalid value: "{key}": not a valid label key'))
-        if not _is_label_value(value):
-            found.append((path, f'Invalid value: "{value}": not a valid label value'))
-    for index, item in enumerate(selector.get("matchExpressions") or ()):
-        place = (*_ROOT, "matchExpressions", index)
-        found.extend(((*place, *below), text) for below, text in _requirement_faults(item))
-    for path, text in found:
-        yield Problem(
-            "invalid-selector",
-            f"{_show(path)}: {text}",
-            Spot(path),
-            f"invalid label selector: [{' '.join(f'{_show(p)}: {t}' for p, t in found)}]",
-        )
+        found: list[tuple[Path, str]] = []
+        for key, value in (selector.get("matchLabels") or {}).items():
+            path = (*_ROOT, "matchLabels", key)
+            if not _is_label_key(key):
+                found.append((path, f'Invalid value: "{key}": not a valid label key'))
+            if not _is_label_value(value):
+                found.append((path, f'Invalid value: "{value}": not a valid label value'))
+        for index, item in enumerate(selector.get("matchExpressions") or ()):
+            place = (*_ROOT, "matchExpressions", index)
+            found.extend(((*place, *below), text) for below, text in _requirement_faults(item))
+        for path, text in found:
+            yield Problem(
+                "invalid-selector",
+                f"{_show(path)}: {text}",
+                Spot(path),
+                f"invalid label selector: [{' '.join(f'{_show(p)}: {t}' for p, t in found)}]",
+            )
 
 
 def _requirement_faults(item: dict[str, Any]) -> Iterator[tuple[Path, str]]:

@@ -115,8 +115,21 @@ class _Walk:
             case None:
                 pass
             case _:
-                if not _scalar_fits(value, expected):
-                    self._wrong_type(expected, path, _scalar_name(value))
+                if expected == _ANY:
+                    fits = True
+                elif isinstance(value, bool):
+                    fits = "boolean" in expected
+                elif isinstance(value, int):
+                    fits = "integer" in expected or "number" in expected
+                else:
+                    # A whole float is an integer to JSON, and so to kro's decoder.
+                    fits = "number" in expected
+                if not fits:
+                    if isinstance(value, bool):
+                        actual = "boolean"
+                    else:
+                        actual = "integer" if isinstance(value, int) else "float64"
+                    self._wrong_type(expected, path, actual)
 
     def _expected(self, schema: Schema, path: Path) -> tuple[str, ...] | None:
         if (
@@ -252,23 +265,6 @@ _TYPE_RULES = (
 
 def _preserves(schema: Schema) -> bool:
     return schema.get(PRESERVE) is True
-
-
-def _scalar_fits(value: Any, expected: tuple[str, ...]) -> bool:
-    if expected == _ANY:
-        return True
-    if isinstance(value, bool):
-        return "boolean" in expected
-    if isinstance(value, int):
-        return "integer" in expected or "number" in expected
-    # A whole float is an integer to JSON, and so to kro's decoder.
-    return "number" in expected
-
-
-def _scalar_name(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    return "integer" if isinstance(value, int) else "float64"
 
 
 def _show(path: Path) -> str:

@@ -13,7 +13,7 @@ from kro_gitops.engine.definition import Definition, ResourceSpec
 from kro_gitops.engine.graph.expressions import Draft, standalone_drafts
 from kro_gitops.engine.graph.nodes import NodeKind
 from kro_gitops.engine.graph.selectors import check_selector
-from kro_gitops.engine.graph.template_walk import Walked, walk_by_schema, walk_freely
+from kro_gitops.engine.graph.template_walk import walk_by_schema, walk_freely
 from kro_gitops.metadata import GITOPS_PREFIX, RESERVED_BY_KRO
 from kube_objects.paths import format_path
 from kube_objects.problems import Path, Problem, Spot
@@ -59,28 +59,41 @@ class NodeDraft:
         return tuple(dimension.name for dimension in self.spec.for_each)
 
 
-def read_bodies(definition: Definition, schemas: Schemas) -> tuple[list[NodeDraft], list[Problem]]:
+def read_templates(
+    definition: Definition, schemas: Schemas
+) -> tuple[list[NodeDraft], list[Problem]]:
     """Draft every resource, in the order they are written."""
     drafts: list[NodeDraft] = []
     problems: list[Problem] = []
     for spec in definition.resources:
-        draft = NodeDraft(spec, _kind_of(spec))
+        if spec.external is not None and spec.template is None:
+            kind = NodeKind.EXTERNAL_COLLECTION if spec.has_selector else NodeKind.EXTERNAL
+        else:
+            kind = NodeKind.COLLECTION if spec.for_each else NodeKind.RESOURCE
+        draft = NodeDraft(spec, kind)
         problems.extend(_read(draft, definition, schemas))
         drafts.append(draft)
     return drafts, problems
 
 
-def _kind_of(spec: ResourceSpec) -> NodeKind:
-    if spec.external is not None and spec.template is None:
-        return NodeKind.EXTERNAL_COLLECTION if spec.has_selector else NodeKind.EXTERNAL
-    return NodeKind.COLLECTION if spec.for_each else NodeKind.RESOURCE
-
-
 def _read(draft: NodeDraft, definition: Definition, schemas: Schemas) -> Iterator[Problem]:
     spec = draft.spec
     prefix = f'failed to build resource "{spec.id}": '
-    if combination := _combination_problem(spec, prefix):
-        yield combination
+    where, text = spec.path, ""
+    if spec.template is None and spec.external is None:
+        text = "exactly one of template or externalRef must be provided"
+    elif spec.template is not None and spec.external is not None:
+        text, where = "cannot use externalRef with template", (*spec.path, "externalRef")
+    elif spec.external is not None and spec.for_each:
+        text, where = "cannot use externalRef with forEach", (*spec.path, "forEach")
+    if text:
+        summary = f'resource "{spec.id}": {text}'
+        yield Problem(
+            "invalid-resource",
+            summary,
+            Spot(where, on_key=where != spec.path),
+            f"{prefix}invalid combination of resource fields: {summary}",
+        )
     if spec.template is None and spec.external is None:
         return
     selector = list(check_selector(spec))
@@ -89,26 +102,22 @@ def _read(draft: NodeDraft, definition: Definition, schemas: Schemas) -> Iterato
     yield from structure
     if not structure:
         yield from _read_kind(draft, definition, schemas, has_bad_selector=bool(selector))
-    yield from _read_conditions(draft, prefix)
-
-
-def _combination_problem(spec: ResourceSpec, prefix: str) -> Problem | None:
-    where, text = spec.path, ""
-    if spec.template is None and spec.external is None:
-        text = "exactly one of template or externalRef must be provided"
-    elif spec.template is not None and spec.external is not None:
-        text, where = "cannot use externalRef with template", (*spec.path, "externalRef")
-    elif spec.external is not None and spec.for_each:
-        text, where = "cannot use externalRef with forEach", (*spec.path, "forEach")
-    if not text:
-        return None
-    summary = f'resource "{spec.id}": {text}'
-    return Problem(
-        "invalid-resource",
-        summary,
-        Spot(where, on_key=where != spec.path),
-        f"{prefix}invalid combination of resource fields: {summary}",
-    )
+    for name, texts, target in (
+        ("readyWhen", spec.ready_when, draft.ready_when),
+        ("includeWhen", spec.include_when, draft.include_when),
+    ):
+        places = [((*spec.path, name, index), text) for index, text in enumerate(texts)]
+        found, problems = standalone_drafts(places, f"{prefix}failed to parse {name} expressions: ")
+        target.extend(found)
+        yield from problems
+    for dimension in spec.for_each:
+        wrapping = (
+            f"{prefix}failed to parse forEach dimensions: "
+            f'invalid forEach expression for dimension "{dimension.name}": '
+        )
+        found, problems = standalone_drafts([(dimension.path, dimension.text)], wrapping)
+        draft.for_each.extend((dimension.name, each) for each in found)
+        yield from problems
 
 
 def _structure_problems(spec: ResourceSpec, prefix: str) -> Iterator[Problem]:
@@ -147,9 +156,26 @@ def _read_kind(
         else:
             yield from _scope_problems(draft, definition, prefix)
     yield from _metadata_problems(spec, prefix)
-    walked, wrapping = _walk(draft, kind)
+    if spec.template is None:
+        walked, wrapping = walk_freely(spec.body), "failed to parse external ref resource"
+    elif kind == _CRD:
+        walked, wrapping = walk_freely(spec.body), "failed to parse schemaless resource"
+    else:
+        wrapping = "failed to extract CEL expressions from schema for resource"
+        if draft.served is None:
+            walked = walk_freely(spec.body)
+        else:
+            walked = walk_by_schema(spec.body, draft.served.schema)
     if kind == _CRD and spec.template is not None:
-        yield from _outside_metadata(walked, spec, prefix)
+        for found in walked.fields:
+            if found.path[0] != "metadata":
+                text = (
+                    "CEL expressions in CRDs are only supported for metadata fields, "
+                    f'found in path "{format_path(found.path)}", resource {spec.id}'
+                )
+                spot = Spot((*spec.body_path, *found.path))
+                yield Problem("expression-in-crd", text, spot, prefix + text)
+        walked.fields = [found for found in walked.fields if found.path[0] == "metadata"]
     for found in walked.fields:
         place = (*spec.body_path, *found.path)
         fresh = Draft(found.template, place, found.text)
@@ -157,30 +183,6 @@ def _read_kind(
         draft.fields.append(FieldDraft(found.path, fresh))
     for problem in walked.problems:
         yield problem.below(spec.body_path).within(f"{prefix}{wrapping} {spec.id}: ")
-
-
-def _walk(draft: NodeDraft, kind: Kind) -> tuple[Walked, str]:
-    spec = draft.spec
-    if spec.template is None:
-        return walk_freely(spec.body), "failed to parse external ref resource"
-    if kind == _CRD:
-        return walk_freely(spec.body), "failed to parse schemaless resource"
-    wrapping = "failed to extract CEL expressions from schema for resource"
-    if draft.served is None:
-        return walk_freely(spec.body), wrapping
-    return walk_by_schema(spec.body, draft.served.schema), wrapping
-
-
-def _outside_metadata(walked: Walked, spec: ResourceSpec, prefix: str) -> Iterator[Problem]:
-    for found in walked.fields:
-        if found.path[0] != "metadata":
-            text = (
-                "CEL expressions in CRDs are only supported for metadata fields, "
-                f'found in path "{format_path(found.path)}", resource {spec.id}'
-            )
-            spot = Spot((*spec.body_path, *found.path))
-            yield Problem("expression-in-crd", text, spot, prefix + text)
-    walked.fields = [found for found in walked.fields if found.path[0] == "metadata"]
 
 
 def _kind_problems(spec: ResourceSpec, prefix: str) -> Iterator[Problem]:
@@ -272,23 +274,3 @@ def _metadata_problems(spec: ResourceSpec, prefix: str) -> Iterator[Problem]:
                 # Our own prefix is no business of kro's, so there are no words of kro's for it.
                 message = "" if reserved == GITOPS_PREFIX else prefix + text
                 yield Problem("reserved-metadata", text, spot, message)
-
-
-def _read_conditions(draft: NodeDraft, prefix: str) -> Iterator[Problem]:
-    spec = draft.spec
-    for name, texts, target in (
-        ("readyWhen", spec.ready_when, draft.ready_when),
-        ("includeWhen", spec.include_when, draft.include_when),
-    ):
-        places = [((*spec.path, name, index), text) for index, text in enumerate(texts)]
-        found, problems = standalone_drafts(places, f"{prefix}failed to parse {name} expressions: ")
-        target.extend(found)
-        yield from problems
-    for dimension in spec.for_each:
-        wrapping = (
-            f"{prefix}failed to parse forEach dimensions: "
-            f'invalid forEach expression for dimension "{dimension.name}": '
-        )
-        found, problems = standalone_drafts([(dimension.path, dimension.text)], wrapping)
-        draft.for_each.extend((dimension.name, each) for each in found)
-        yield from problems

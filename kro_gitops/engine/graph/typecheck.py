@@ -67,20 +67,6 @@ def environment_for(nodes: list[NodeDraft], instance_schema: dict[str, Any] | No
 def check_node(node: NodeDraft, types: Types) -> Iterator[Problem]:
     """Compile every expression of a node; yield what does not check or does not fit."""
     prefix = f'failed to validate resource "{node.id}": '
-    yield from _check_identity(node, types)
-    iterators: dict[str, Type] = dict.fromkeys(node.iterators, DYN)
-    for name, draft in node.for_each:
-        yield from _check_dimension(node, name, draft, types.environment, prefix)
-        iterators[name] = _element_type(draft)
-    environment = types.environment.extend(types=iterators) if iterators else types.environment
-    for item in node.fields:
-        yield from _check_field(node, item, environment, prefix)
-    for draft in node.include_when:
-        yield from _check_condition(node, draft, "includeWhen", types.environment)
-    yield from _check_ready_when(node, types.environment, prefix)
-
-
-def _check_identity(node: NodeDraft, types: Types) -> Iterator[Problem]:
     required = [("metadata", "name")]
     if node.served is not None and node.served.namespaced and not types.is_namespaced:
         required.append(("metadata", "namespace"))
@@ -92,6 +78,34 @@ def _check_identity(node: NodeDraft, types: Types) -> Iterator[Problem]:
                 "— the field is required and must resolve to a concrete value"
             )
             yield Problem("omit-on-identity", text, item.draft.spot())
+    iterators: dict[str, Type] = dict.fromkeys(node.iterators, DYN)
+    for name, draft in node.for_each:
+        yield from _check_dimension(node, name, draft, types.environment, prefix)
+        if draft.program is None or draft.type.kind != "list":
+            iterators[name] = DYN
+        else:
+            iterators[name] = draft.type.parameters[0]
+    environment = types.environment.extend(types=iterators) if iterators else types.environment
+    for item in node.fields:
+        yield from _check_field(node, item, environment, prefix)
+    for draft in node.include_when:
+        yield from _check_condition(node, draft, "includeWhen", types.environment)
+    ready_environment: Environment = types.environment
+    allowed = EACH if node.kind is NodeKind.COLLECTION else node.id
+    wrapping = f'{prefix}resource "{node.id}" readyWhen: '
+    if node.kind is NodeKind.COLLECTION:
+        if node.served is None:
+            ready_environment = ready_environment.extend(types={EACH: DYN})
+        else:
+            ready_environment = ready_environment.extend(schemas={EACH: node.served.schema})
+    for draft in node.ready_when:
+        problems = [
+            replace(problem, hint=problem.hint or f"readyWhen may read only '{allowed}'")
+            for problem in inspect_restricted(draft, (allowed,), ready_environment, wrapping)
+        ]
+        yield from problems
+        if not problems:
+            yield from _check_condition(node, draft, "readyWhen", ready_environment)
 
 
 def _check_dimension(
@@ -125,46 +139,42 @@ def _list_hint(found: Type) -> str:
     return ""
 
 
-def _element_type(draft: Draft) -> Type:
-    if draft.program is None or draft.type.kind != "list":
-        return DYN
-    return draft.type.parameters[0]
-
-
 def _check_field(
     node: NodeDraft, item: FieldDraft, environment: Environment, prefix: str
 ) -> Iterator[Problem]:
-    draft, path = item.draft, go_quote(format_path(item.path))
-    shown = go_quote(draft.shown)
-    wrapping = f"{prefix}failed to compile template expression {shown} at path {path}: "
+    draft, path = item.draft, item.path
+    shown, place = go_quote(draft.shown), go_quote(format_path(path))
+    wrapping = f"{prefix}failed to compile template expression {shown} at path {place}: "
     problems = compile_draft(draft, environment, wrapping)
     yield from problems
     if problems or draft.program is None:
         return
-    expected = _expected(node, item.path, environment)
+    if node.kind is NodeKind.EXTERNAL_COLLECTION and path[:2] == _SELECTOR:
+        below = path[2:]
+        if len(below) == 2 and below[0] == "matchLabels":
+            expected: Type = STRING
+        else:
+            expected = _SELECTOR_TYPES.get(below, DYN)
+    elif node.served is None:
+        expected = DYN
+    else:
+        expected = expected_type(node.served.schema, path, node.id, environment)
     misfit = explain_mismatch(draft.type, expected, environment)
     if misfit is None:
         return
     text = (
-        f'type mismatch in resource "{node.id}" at path {path}: expression {shown} '
+        f'type mismatch in resource "{node.id}" at path {place}: expression {shown} '
         f'returns type "{draft.type}" but expected "{expected}": {misfit}'
     )
     summary = f"{format_path(item.path)} takes {expected}, but the expression yields {draft.type}"
     if not misfit.startswith("type kind mismatch"):
         summary = f"{summary}: {misfit}"
-    hint = _conversion_hint(draft, expected)
+    form = _CONVERSIONS.get((draft.type.kind, expected.kind))
+    if form is None or not draft.template.is_standalone or len(draft.text) > 60:
+        hint = ""
+    else:
+        hint = f"convert it: ${{{form.format(draft.text)}}}"
     yield Problem("type-mismatch", summary, draft.spot(), prefix + text, hint)
-
-
-def _expected(node: NodeDraft, path: Path, environment: Environment) -> Type:
-    if node.kind is NodeKind.EXTERNAL_COLLECTION and path[:2] == _SELECTOR:
-        below = path[2:]
-        if len(below) == 2 and below[0] == "matchLabels":
-            return STRING
-        return _SELECTOR_TYPES.get(below, DYN)
-    if node.served is None:
-        return DYN
-    return expected_type(node.served.schema, path, node.id, environment)
 
 
 _CONVERSIONS = {
@@ -177,13 +187,6 @@ _CONVERSIONS = {
     ("string", "google.protobuf.Timestamp"): "timestamp({0})",
     ("bytes", "string"): "string({0})",
 }
-
-
-def _conversion_hint(draft: Draft, expected: Type) -> str:
-    form = _CONVERSIONS.get((draft.type.kind, expected.kind))
-    if form is None or not draft.template.is_standalone or len(draft.text) > 60:
-        return ""
-    return f"convert it: ${{{form.format(draft.text)}}}"
 
 
 def _check_condition(
@@ -199,24 +202,6 @@ def _check_condition(
     is_plain = draft.type.kind == "dyn" and not (draft.references and draft.references.uses_omit)
     hint = f"compare it: ${{{draft.text} == true}}" if is_plain else ""
     yield Problem("not-a-bool", text, draft.spot(), prefix + text, hint)
-
-
-def _check_ready_when(node: NodeDraft, environment: Environment, prefix: str) -> Iterator[Problem]:
-    allowed = EACH if node.kind is NodeKind.COLLECTION else node.id
-    wrapping = f'{prefix}resource "{node.id}" readyWhen: '
-    if node.kind is NodeKind.COLLECTION:
-        if node.served is None:
-            environment = environment.extend(types={EACH: DYN})
-        else:
-            environment = environment.extend(schemas={EACH: node.served.schema})
-    for draft in node.ready_when:
-        problems = [
-            replace(problem, hint=problem.hint or f"readyWhen may read only '{allowed}'")
-            for problem in inspect_restricted(draft, (allowed,), environment, wrapping)
-        ]
-        yield from problems
-        if not problems:
-            yield from _check_condition(node, draft, "readyWhen", environment)
 
 
 def inspect_restricted(

@@ -18,8 +18,8 @@ from typing import Any
 from kro_gitops.engine.applyset import (
     DuplicateTarget,
     Inventory,
-    refuse_duplicates,
-    refuse_foreign_member,
+    reject_duplicates,
+    reject_foreign_member,
 )
 from kro_gitops.engine.graph.nodes import SCHEMA, FieldKind, Graph, Node, NodeKind
 from kro_gitops.engine.labels import Position
@@ -135,7 +135,7 @@ class Pass:
     def _reject_duplicates(self) -> None:
         """Reject resources that are one object, wherever in the graph they are."""
         try:
-            refuse_duplicates(self._members())
+            reject_duplicates(self._members())
         except DuplicateTarget as error:
             node, _, _ = error.id.partition("-")  # of an item: its node and its index
             self._reject(self.graph.nodes[node], error)
@@ -384,7 +384,7 @@ class Pass:
                 self.faults.append(Halt(_going(target), deleting=True, node=target.node))
                 return
             try:
-                refuse_foreign_member(live, self.family.ref)
+                reject_foreign_member(live, self.family.ref)
             except RefusedError as error:
                 run.failures[target.index] = error.message
                 continue

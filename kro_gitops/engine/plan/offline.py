@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from kro_gitops.engine.graph.nodes import SCHEMA, Expression, Graph, Node
-from kro_gitops.engine.graph.read_paths import Parts
+from kro_gitops.engine.graph.read_paths import ReadPaths
 from kro_gitops.engine.plan.knowledge import NOT_VISIBLE
 from kro_gitops.engine.plan.placeholder import PartText, Placeholder, Unknown, is_unknown
 from kro_gitops.metadata import ARGOCD_PREFIX, KRO_PREFIX
@@ -82,8 +82,8 @@ class OfflineKnowledge:
 
     def __init__(
         self,
-        read: Parts,
-        judged: Parts,
+        read: ReadPaths,
+        judged: ReadPaths,
         applied: Mapping[ObjectRef, KubeObject] | None = None,
         *,
         is_nested: bool = False,
@@ -187,13 +187,13 @@ def is_stamped(key: str) -> bool:
     return key.startswith(_STAMPED)
 
 
-def _visible(node: Node, obj: KubeObject, path: str, parts: Parts | None) -> Any:
+def _visible(node: Node, obj: KubeObject, path: str, parts: ReadPaths | None) -> Any:
     if isinstance(obj, CompleteObject):
         return dict(obj)
     return child_data(obj, node.served.schema, path, parts)
 
 
-def child_data(made: Any, schema: Schema, path: str, parts: Parts | None = None) -> Any:
+def child_data(made: Any, schema: Schema, path: str, parts: ReadPaths | None = None) -> Any:
     """
     Return what expressions see of a child, with its unknown parts marked.
 
@@ -212,7 +212,7 @@ def child_data(made: Any, schema: Schema, path: str, parts: Parts | None = None)
 
 
 def _map_data(
-    made: dict[str, Any], schema: Schema, path: str, parts: Parts | None
+    made: dict[str, Any], schema: Schema, path: str, parts: ReadPaths | None
 ) -> dict[str, Any]:
     properties = schema.get("properties") or {}
     values = schema.get("additionalProperties")

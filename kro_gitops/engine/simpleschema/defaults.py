@@ -17,11 +17,11 @@ from kube_objects.problems import Path
 
 _INT64 = 2**63
 _SAFE_FLOAT = 2**53 - 1  # up to here a float is taken for an integer if it is whole
-_SHOWN = 60
+_MAX_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class Violation:
     """How a default breaks its schema; `keyword` is what it breaks."""
 
     code: str
@@ -29,21 +29,21 @@ class Misfit:
     keyword: str
 
 
-def find_misfit(value: Any, draft: Draft) -> Misfit | None:
+def find_violation(value: Any, draft: Draft) -> Violation | None:
     """Return the first rule of a schema that a default breaks."""
-    return next(_misfits(value, draft, ()), None)
+    return next(_violations(value, draft, ()), None)
 
 
-def _misfits(value: Any, draft: Draft, path: Path) -> Iterator[Misfit]:
+def _violations(value: Any, draft: Draft, path: Path) -> Iterator[Violation]:
     if draft.type is None:
         return
     if not _has_type(value, draft.type):
-        yield _misfit("wrong-type", "type", value, path, f"is not of type {draft.type}")
+        yield _violation("wrong-type", "type", value, path, f"is not of type {draft.type}")
         return
     allowed = draft.keywords.get("enum")
     if allowed and value not in allowed:
         choice = ", ".join(map(str, allowed))
-        yield _misfit("not-in-enum", "enum", value, path, f"is not one of {choice}")
+        yield _violation("not-in-enum", "enum", value, path, f"is not one of {choice}")
     match value:
         case bool():
             pass
@@ -52,22 +52,32 @@ def _misfits(value: Any, draft: Draft, path: Path) -> Iterator[Misfit]:
         case str():
             yield from _text(value, draft, path)
         case list():
-            yield from _list(value, draft, path)
+            fewest, most = draft.keywords.get("minItems"), draft.keywords.get("maxItems")
+            if fewest is not None and len(value) < fewest:
+                reason = f"has fewer than {fewest} items"
+                yield _violation("out-of-bounds", "minItems", value, path, reason)
+            if most is not None and len(value) > most:
+                yield _violation(
+                    "out-of-bounds", "maxItems", value, path, f"has more than {most} items"
+                )
+            if draft.items is not None:
+                for index, item in enumerate(value):
+                    yield from _violations(item, draft.items, (*path, index))
         case dict():
             yield from _object(value, draft, path)
         case _:
             pass
 
 
-def _number(value: float, draft: Draft, path: Path) -> Iterator[Misfit]:
+def _number(value: float, draft: Draft, path: Path) -> Iterator[Violation]:
     minimum = _bound(value, draft.keywords.get("minimum"))
     if minimum is not None and value < minimum:
-        yield _misfit(
+        yield _violation(
             "out-of-bounds", "minimum", value, path, f"is less than the minimum {minimum}"
         )
     maximum = _bound(value, draft.keywords.get("maximum"))
     if maximum is not None and value > maximum:
-        yield _misfit(
+        yield _violation(
             "out-of-bounds", "maximum", value, path, f"is greater than the maximum {maximum}"
         )
 
@@ -79,48 +89,36 @@ def _bound(value: float, bound: float | None) -> float | None:
     return int(bound) if isinstance(value, int) else bound
 
 
-def _text(value: str, draft: Draft, path: Path) -> Iterator[Misfit]:
+def _text(value: str, draft: Draft, path: Path) -> Iterator[Violation]:
     shortest, longest = draft.keywords.get("minLength"), draft.keywords.get("maxLength")
     if shortest is not None and len(value) < shortest:
-        yield _misfit(
+        yield _violation(
             "out-of-bounds", "minLength", value, path, f"is shorter than minLength {shortest}"
         )
     if longest is not None and len(value) > longest:
-        yield _misfit(
+        yield _violation(
             "out-of-bounds", "maxLength", value, path, f"is longer than maxLength {longest}"
         )
     pattern = draft.keywords.get("pattern")
     compiled = compile_pattern(pattern) if pattern is not None else None
     if compiled is not None and not compiled.search(value):
         reason = f"does not match the pattern {pattern}"
-        yield _misfit("pattern-mismatch", "pattern", value, path, reason)
+        yield _violation("pattern-mismatch", "pattern", value, path, reason)
 
 
-def _list(value: list[Any], draft: Draft, path: Path) -> Iterator[Misfit]:
-    fewest, most = draft.keywords.get("minItems"), draft.keywords.get("maxItems")
-    if fewest is not None and len(value) < fewest:
-        reason = f"has fewer than {fewest} items"
-        yield _misfit("out-of-bounds", "minItems", value, path, reason)
-    if most is not None and len(value) > most:
-        yield _misfit("out-of-bounds", "maxItems", value, path, f"has more than {most} items")
-    if draft.items is not None:
-        for index, item in enumerate(value):
-            yield from _misfits(item, draft.items, (*path, index))
-
-
-def _object(value: dict[str, Any], draft: Draft, path: Path) -> Iterator[Misfit]:
+def _object(value: dict[str, Any], draft: Draft, path: Path) -> Iterator[Violation]:
     for name in draft.keywords.get("required", ()):
         if name not in value:
             reason = f"lacks the required field '{name}'"
-            yield _misfit("missing-field", "required", value, path, reason)
+            yield _violation("missing-field", "required", value, path, reason)
     fields = draft.properties or {}
     for name, child in value.items():
         schema = fields.get(name, draft.values)
         if schema is not None:
-            yield from _misfits(child, schema, (*path, name))
+            yield from _violations(child, schema, (*path, name))
         elif not draft.keywords.get(PRESERVE_UNKNOWN):
             reason = f"has the unknown field '{name}'"
-            yield _misfit("unknown-field", "properties", value, path, reason)
+            yield _violation("unknown-field", "properties", value, path, reason)
 
 
 def _has_type(value: Any, openapi_type: str) -> bool:
@@ -130,7 +128,14 @@ def _has_type(value: Any, openapi_type: str) -> bool:
         case "boolean":
             return isinstance(value, bool)
         case "integer":
-            return _is_integer(value)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                return False
+            if isinstance(value, int) and -_INT64 <= value < _INT64:
+                return True
+            # Anything else is a float there, and whole if it is so within a billionth.
+            number = float(value)
+            whole = abs(number - round(number)) <= 1e-9 * max(1.0, abs(number))
+            return whole and abs(number) <= _SAFE_FLOAT
         case "number":
             return isinstance(value, int | float) and not isinstance(value, bool)
         case "array":
@@ -139,20 +144,9 @@ def _has_type(value: Any, openapi_type: str) -> bool:
             return isinstance(value, dict)
 
 
-def _is_integer(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    if isinstance(value, int) and -_INT64 <= value < _INT64:
-        return True
-    # Anything else is a float there, and whole if it is so within a billionth.
-    number = float(value)
-    whole = abs(number - round(number)) <= 1e-9 * max(1.0, abs(number))
-    return whole and abs(number) <= _SAFE_FLOAT
-
-
-def _misfit(code: str, keyword: str, value: Any, path: Path, reason: str) -> Misfit:
+def _violation(code: str, keyword: str, value: Any, path: Path, reason: str) -> Violation:
     shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    if len(shown) > _SHOWN:
-        shown = shown[:_SHOWN] + "…"
+    if len(shown) > _MAX_SHOWN:
+        shown = shown[:_MAX_SHOWN] + "…"
     where = f" at {format_path(path)}" if path else ""
-    return Misfit(f"default-{code}", f"default {shown}{where} {reason}", keyword)
+    return Violation(f"default-{code}", f"default {shown}{where} {reason}", keyword)

@@ -59,45 +59,49 @@ class Builder:
     def definition(self, value: Any, path: Path, trail: str = "") -> Draft:
         """Make the draft of one definition; `trail` is kro's way to say where it stands."""
         if isinstance(value, str):
-            return self._from_text(value, path, trail)
+            try:
+                expression = parse_type(value)
+            except SchemaError as error:
+                self._keep(error, error.message, path, self.parse_prefix + trail)
+                draft: Draft = Draft(path)
+            else:
+                draft = self._typed(expression, path, trail)
+            prefix = self.build_prefix + trail
+            markers = read_markers(value)
+            for problem in markers.problems:
+                self.problems.append(replace(problem, message=prefix + problem.message).below(path))
+            for marker in markers.found:
+                try:
+                    marker_effects.apply(marker, draft)
+                except marker_effects.MarkerError as error:
+                    self._keep(error, error.summary, path, prefix)
+            try:
+                marker_effects.check_together(markers.found, draft)
+            except marker_effects.MarkerError as error:
+                self._keep(error, error.summary, path, prefix)
+            return draft
         if isinstance(value, Mapping):
             return self.structure(value, path, trail)
         message = f"unexpected type: {type_name(value)}"
+        match value:
+            case None:
+                given = "null"
+            case bool():
+                given = str(value).lower()
+            case list() | tuple():
+                given = "a list"
+            case _:
+                given = repr(value)
         self.problems.append(
             Problem(
                 "unexpected-type",
-                f"a definition is text or a map of fields, not {_describe(value)}",
+                f"a definition is text or a map of fields, not {given}",
                 Spot(path),
                 self.parse_prefix + trail + message,
                 hint="write a type, such as 'string' or 'integer | default=7'",
             )
         )
         return Draft(path)
-
-    def _from_text(self, text: str, path: Path, trail: str) -> Draft:
-        draft = self._read_type(text, path, trail)
-        prefix = self.build_prefix + trail
-        markers = read_markers(text)
-        for problem in markers.problems:
-            self.problems.append(replace(problem, message=prefix + problem.message).below(path))
-        for marker in markers.found:
-            try:
-                marker_effects.apply(marker, draft)
-            except marker_effects.MarkerError as error:
-                self._keep(error, error.summary, path, prefix)
-        try:
-            marker_effects.check_together(markers.found, draft)
-        except marker_effects.MarkerError as error:
-            self._keep(error, error.summary, path, prefix)
-        return draft
-
-    def _read_type(self, text: str, path: Path, trail: str) -> Draft:
-        try:
-            expression = parse_type(text)
-        except SchemaError as error:
-            self._keep(error, error.message, path, self.parse_prefix + trail)
-            return Draft(path)
-        return self._typed(expression, path, trail)
 
     def _typed(self, expression: TypeExpression, path: Path, trail: str) -> Draft:
         match expression:
@@ -108,35 +112,20 @@ class Builder:
             case MapType(values):
                 return schema_nodes.map_of(path, self._typed(values, path, trail))
             case Named():
-                return self._custom(expression, path, trail)
-
-    def _custom(self, named: Named, path: Path, trail: str) -> Draft:
-        found = self.find(named.name)
-        if found is not None:
-            return schema_nodes.used(found, path)
-        self.problems.append(
-            Problem(
-                "unknown-type",
-                f"unknown type '{named.name}'",
-                Spot(path, named.start, named.end),
-                f"{self.build_prefix}{trail}unknown type: {named.name}",
-                hint_for_unknown(named.name, self.declared),
-            )
-        )
-        return Draft(path)
+                found = self.find(expression.name)
+                if found is not None:
+                    return schema_nodes.instantiate(found, path)
+                self.problems.append(
+                    Problem(
+                        "unknown-type",
+                        f"unknown type '{expression.name}'",
+                        Spot(path, expression.start, expression.end),
+                        f"{self.build_prefix}{trail}unknown type: {expression.name}",
+                        hint_for_unknown(expression.name, self.declared),
+                    )
+                )
+                return Draft(path)
 
     def _keep(self, error: SchemaError, summary: str, path: Path, prefix: str) -> None:
         spot = error.spot.below(path)
         self.problems.append(Problem(error.code, summary, spot, prefix + error.message, error.hint))
-
-
-def _describe(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case list() | tuple():
-            return "a list"
-        case _:
-            return repr(value)

@@ -23,7 +23,7 @@ _FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
-_LONGEST = 64  # digits; what is longer is out of range, and slow to convert
+_MAX_LENGTH = 64  # digits; what is longer is out of range, and slow to convert
 
 _DIGITS = "[0-9](?:_?[0-9])*"
 _HEX_DIGITS = "[0-9a-fA-F](?:_?[0-9a-fA-F])*"
@@ -36,7 +36,7 @@ _HEX = re.compile(
 _SPECIAL = re.compile(r"[+-]?inf(?:inity)?|nan", re.IGNORECASE | re.ASCII)
 
 # What the two engines call the same mistake: RE2's words, Go's words.
-_PATTERN_MISTAKES = {
+_PATTERN_ERRORS = {
     "bad repetition operator": "invalid nested repetition operator",
     "invalid character class": "invalid character class",
     "invalid character class range": "invalid character class range",
@@ -77,7 +77,7 @@ def parse_int(text: str) -> int:
     if not _INTEGER.fullmatch(text):
         raise _invalid("ParseInt", text)
     digits = text.lstrip("+-").lstrip("0")
-    value = int(text) if len(digits) <= _LONGEST else _LARGEST + 1
+    value = int(text) if len(digits) <= _MAX_LENGTH else _LARGEST + 1
     if not _SMALLEST <= value <= _LARGEST:
         raise _out_of_range("ParseInt", text)
     return value
@@ -90,7 +90,10 @@ def parse_float(text: str) -> float:
     if _DECIMAL.fullmatch(text):
         value = float(text)
     elif _HEX.fullmatch(text):
-        value = _from_hex(text)
+        try:
+            value = float.fromhex(text.replace("_", ""))
+        except OverflowError:
+            value = math.inf
     else:
         raise _invalid("ParseFloat", text)
     if math.isinf(value):
@@ -113,7 +116,16 @@ def compile_pattern(pattern: str) -> Any | None:
         mistake = str(error.args[0], "utf-8", "replace")
     if mistake.startswith(_TOO_LARGE):
         return None
-    raise LiteralError(_pattern_mistake(mistake, pattern))
+    what, _, where = mistake.partition(": ")
+    if what == "trailing \\":
+        what = "trailing backslash at end of expression"
+    elif where.startswith("(?<"):
+        # A look-behind is a misspelt group name to Go, which shows it up to its end.
+        rest = pattern[pattern.find(where) :]
+        what, where = "invalid named capture", rest[: rest.find(">") + 1] or rest
+    if _UNKNOWN not in pattern:
+        where = where.replace(_UNKNOWN, _ANY_BYTE)
+    raise LiteralError(f"error parsing regexp: {_PATTERN_ERRORS.get(what, what)}: `{where}`")
 
 
 def type_name(value: object) -> str:
@@ -135,29 +147,9 @@ def type_name(value: object) -> str:
             return "string" if isinstance(value, str) else type(value).__name__
 
 
-def _from_hex(text: str) -> float:
-    try:
-        return float.fromhex(text.replace("_", ""))
-    except OverflowError:
-        return math.inf
-
-
 def _invalid(function: str, text: str) -> LiteralError:
     return LiteralError(f"strconv.{function}: parsing {quote(text)}: invalid syntax")
 
 
 def _out_of_range(function: str, text: str) -> LiteralError:
     return LiteralError(f"strconv.{function}: parsing {quote(text)}: value out of range")
-
-
-def _pattern_mistake(mistake: str, pattern: str) -> str:
-    what, _, where = mistake.partition(": ")
-    if what == "trailing \\":
-        what = "trailing backslash at end of expression"
-    elif where.startswith("(?<"):
-        # A look-behind is a misspelt group name to Go, which shows it up to its end.
-        rest = pattern[pattern.find(where) :]
-        what, where = "invalid named capture", rest[: rest.find(">") + 1] or rest
-    if _UNKNOWN not in pattern:
-        where = where.replace(_UNKNOWN, _ANY_BYTE)
-    return f"error parsing regexp: {_PATTERN_MISTAKES.get(what, what)}: `{where}`"

@@ -108,7 +108,7 @@ def type_end(definition: str) -> int:
 
 
 def named_types(expression: TypeExpression) -> Iterator[Named]:
-    """Give the custom types an expression refers to."""
+    """Yield the custom types an expression refers to."""
     match expression:
         case Named():
             yield expression
@@ -119,7 +119,7 @@ def named_types(expression: TypeExpression) -> Iterator[Named]:
 
 
 def hint_for_unknown(name: str, declared: Collection[str]) -> str:
-    """Say what somebody may have meant by a type name that nobody declared."""
+    """Return what somebody may have meant by a type name that nobody declared."""
     lower = name.lower()
     if lower in _COLLECTIONS:
         return f"write '{_COLLECTIONS[lower]}'"
@@ -153,22 +153,18 @@ def _parse(text: str, start: int, end: int, depth: int) -> TypeExpression:
             raise _error("empty-item-type", "empty slice element type", start, end, hint)
         return ListType(_parse(text, start + len(_LIST), end, depth + 1))
     if name.startswith(_MAP_START):
-        return MapType(_parse(text, _values_start(text, start, end), end, depth + 1))
+        if not text.startswith(_MAP, start, end):
+            key_start = start + len(_MAP_START)
+            key_end = text.find("]", key_start, end)
+            hint = "JSON objects have no other keys: write 'map[string]…'"
+            stop = key_end if key_end >= 0 else end
+            raise _error("map-key-not-string", "map key must be string", key_start, stop, hint)
+        values_start, _ = _trim(text, start + len(_MAP), end)
+        if values_start == end:
+            hint = "name the type of its values: 'map[string]string'"
+            raise _error("empty-value-type", "map value type is required", start, end, hint)
+        return MapType(_parse(text, values_start, end, depth + 1))
     return Named(name, start, end)
-
-
-def _values_start(text: str, start: int, end: int) -> int:
-    if not text.startswith(_MAP, start, end):
-        key_start = start + len(_MAP_START)
-        key_end = text.find("]", key_start, end)
-        hint = "JSON objects have no other keys: write 'map[string]…'"
-        stop = key_end if key_end >= 0 else end
-        raise _error("map-key-not-string", "map key must be string", key_start, stop, hint)
-    values_start, _ = _trim(text, start + len(_MAP), end)
-    if values_start == end:
-        hint = "name the type of its values: 'map[string]string'"
-        raise _error("empty-value-type", "map value type is required", start, end, hint)
-    return values_start
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:

@@ -27,7 +27,16 @@ def parse(text: str) -> Any:
     except json.JSONDecodeError as error:
         reason = error.msg.lower().removesuffix(" at")
         raise NotJsonError(f"{reason} at character {error.pos + 1}") from None
-    if _depth(value) > MAX_DEPTH:
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            child
+            for parent in level
+            if isinstance(parent, dict | list)
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+        ]
+    if depth > MAX_DEPTH:
         raise NotJsonError(f"it is nested deeper than {MAX_DEPTH} levels")
     return _clean(value)
 
@@ -46,19 +55,6 @@ def _float(text: str) -> float:
     if math.isinf(value):
         raise NotJsonError(f"{text[:20]} is out of range")
     return value
-
-
-def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level:
-        depth += 1
-        level = [
-            child
-            for parent in level
-            if isinstance(parent, dict | list)
-            for child in (parent.values() if isinstance(parent, dict) else parent)
-        ]
-    return depth
 
 
 def _clean(value: Any) -> Any:

@@ -231,10 +231,18 @@ def _default(marker: Marker, draft: Draft) -> None:
         text = f'"{text}"'
     elif not text:
         text = "null"
+    value, defect = None, None
     try:
-        value, defect = json_text.parse(text), None
+        value = json_text.parse(text)
     except json_text.NotJsonError as reason:
-        value, defect = None, _default_defect(marker, draft, str(reason))
+        if draft.type is not None:
+            summary = f"default {marker.value} is not valid JSON for type {draft.type}"
+            defect = Problem(
+                "default-not-json",
+                f"{summary}: {reason}" if draft.type in ("array", "object") else summary,
+                marker.value_spot,
+                hint=_DEFAULT_HINTS[draft.type],
+            )
     draft.set("default", value, marker.value_spot, defect)
 
 
@@ -253,18 +261,6 @@ _DEFAULT_HINTS = {
     "array": 'write JSON: default=["a"]',
     "object": 'write JSON: default={"k":"v"}',
 }
-
-
-def _default_defect(marker: Marker, draft: Draft, reason: str) -> Problem | None:
-    if draft.type is None:
-        return None
-    summary = f"default {marker.value} is not valid JSON for type {draft.type}"
-    return Problem(
-        "default-not-json",
-        f"{summary}: {reason}" if draft.type in ("array", "object") else summary,
-        marker.value_spot,
-        hint=_DEFAULT_HINTS[draft.type],
-    )
 
 
 _EFFECTS: dict[str, Callable[[Marker, Draft], None]] = {

@@ -124,7 +124,7 @@ class _Lexer:
         self.finish()
 
     def step(self, index: int, char: str) -> bool:
-        """Take one character; say whether to go on."""
+        """Take one character; return whether to go on."""
         if self.in_quotes:
             self.quoted(index, char)
         elif char == '"':
@@ -190,7 +190,11 @@ class _Lexer:
         if self.key is None:
             return
         if self.key in MARKERS:
-            value = _value("".join(self.buffer))
+            raw = "".join(self.buffer)
+            if len(raw) > 1 and raw.startswith('"') and raw.endswith('"'):
+                value = _ESCAPED.sub(r"\1", raw[1:-1])
+            else:
+                value = trim(raw)
             self.found.append(Marker(self.key, value, self.key_start, index, self.value_start))
         self.key = None
         self.buffer.clear()
@@ -263,9 +267,3 @@ class _Lexer:
         if before.value.startswith("'"):
             return f'single quotes have no meaning here: write {before.name}="…"'
         return f'a value with blanks needs double quotes: {before.name}="…"'
-
-
-def _value(raw: str) -> str:
-    if len(raw) > 1 and raw.startswith('"') and raw.endswith('"'):
-        return _ESCAPED.sub(r"\1", raw[1:-1])
-    return trim(raw)

@@ -5,13 +5,13 @@ Everything wrong with a schema comes back from one call, in the order people wro
 custom types before the fields. There is a schema only if nothing is wrong.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kro_gitops.engine.simpleschema.fields import Builder
 from kro_gitops.engine.simpleschema.schema_nodes import Schema, export
-from kro_gitops.engine.simpleschema.structural import refusals
+from kro_gitops.engine.simpleschema.structural import structural_errors
 from kro_gitops.engine.simpleschema.types import ROOT as TYPES
 from kro_gitops.engine.simpleschema.types import load_types
 from kube_objects.problems import Path, Problem
@@ -36,21 +36,18 @@ def build_schema(spec: Mapping[str, Any], types: Mapping[str, Any]) -> Result:
     custom = load_types(types)
     builder = Builder(find=custom.drafts.get, declared=custom.drafts)
     root = builder.structure(spec, (SPEC,))
-    problems = [*custom.problems, *builder.problems, *refusals(root)]
+    problems = [*custom.problems, *builder.problems, *structural_errors(root)]
     if problems:
-        return Result(None, _in_order(problems, {TYPES: types, SPEC: spec}))
-    return Result(export(root))
-
-
-def _in_order(problems: Iterable[Problem], written: Mapping[str, Any]) -> tuple[Problem, ...]:
-    """Sort problems as they stand in the text, and drop repetitions."""
-    positions = _Positions(written)
-    return tuple(
-        sorted(
-            dict.fromkeys(problems),
-            key=lambda problem: (positions.of(problem.spot.path), problem.spot.start),
+        # Sort problems as they stand in the text, and drop repetitions.
+        positions = _Positions({TYPES: types, SPEC: spec})
+        in_order = tuple(
+            sorted(
+                dict.fromkeys(problems),
+                key=lambda problem: (positions.of(problem.spot.path), problem.spot.start),
+            )
         )
-    )
+        return Result(None, in_order)
+    return Result(export(root))
 
 
 class _Positions:

@@ -1,9 +1,9 @@
 """
-A schema while it is being made.
+A schema while it is being created.
 
 A draft is an OpenAPI schema that remembers which marker wrote which keyword, so that what
 an API server would refuse about the result can be shown where somebody wrote it. Drafts of
-custom types are shared between their uses; `used` makes the copy that a use may change,
+custom types are shared between their uses; `instantiate` makes the copy that a use may change,
 and only `export` writes everything out.
 """
 
@@ -75,7 +75,7 @@ class Draft:
 
     @property
     def has_default(self) -> bool:
-        """Say whether a default is written, even a wrong one."""
+        """Return whether a default is written, even a wrong one."""
         return "default" in self.keywords
 
     def set(self, keyword: str, value: Any, spot: Spot, defect: Problem | None = None) -> None:
@@ -135,7 +135,7 @@ def structure(path: Path, properties: Mapping[str, Draft]) -> Draft:
     )
 
 
-def used(draft: Draft, path: Path) -> Draft:
+def instantiate(draft: Draft, path: Path) -> Draft:
     """Copy a custom type for one use; what lies below stays shared."""
     return replace(
         draft,

@@ -10,7 +10,7 @@ uses, or a default that every use replaces, never reaches a server.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kro_gitops.engine.simpleschema.defaults import find_misfit
+from kro_gitops.engine.simpleschema.defaults import find_violation
 from kro_gitops.engine.simpleschema.marker_effects import IMMUTABLE_RULE
 from kro_gitops.engine.simpleschema.schema_nodes import LIST_MAP_KEYS, LIST_TYPE, VALIDATIONS, Draft
 from kube_objects.paths import format_path
@@ -20,8 +20,8 @@ MAX_DEPTH = 128  # levels; ours, far above what people write
 MAX_FIELDS = 75_000  # even the shortest take more than etcd's 1.5 MiB for one object
 
 
-def refusals(root: Draft) -> Iterator[Problem]:
-    """Give what would be refused, each once however often its type is used."""
+def structural_errors(root: Draft) -> Iterator[Problem]:
+    """Yield what would be refused, each once however often its type is used."""
     if root.depth > MAX_DEPTH:
         summary = f"after types are expanded, the schema is deeper than {MAX_DEPTH} levels"
         yield Problem("schema-too-deep", summary, Spot(root.path))
@@ -54,9 +54,32 @@ class _Walk:
         if not in_map:
             yield from _wrong_default(draft)
         if list_path is not None:
-            yield from _immutable_items(draft, list_path)
+            rules = draft.keywords.get(VALIDATIONS, ())
+            for rule, spot in zip(rules, draft.spots.get(VALIDATIONS, ()), strict=True):
+                if rule["rule"] == IMMUTABLE_RULE:
+                    yield Problem(
+                        "immutable-in-list",
+                        f"items of the list at {format_path(list_path)} cannot be immutable: "
+                        "items cannot be matched before and after a change",
+                        spot,
+                        hint="mark the list immutable, or name its key: listType=map listMapKey=…",
+                    )
         if draft.items is not None:
-            yield from _wrong_list(draft, draft.items)
+            items = draft.items
+            list_type = draft.keywords.get(LIST_TYPE)
+            if list_type == "set":
+                if items.type == "object":
+                    yield Problem(
+                        "set-of-objects",
+                        "items of a set must be scalars, not objects",
+                        draft.spot(LIST_TYPE),
+                        hint="use listType=map with listMapKey=… to identify objects",
+                    )
+                elif items.type == "array" and items.keywords.get(LIST_TYPE, "atomic") != "atomic":
+                    summary = "items of a set must be scalars or atomic lists"
+                    yield Problem("set-of-lists", summary, draft.spot(LIST_TYPE))
+            elif list_type == "map":
+                yield from _wrong_map(draft, items)
             if list_path is None and draft.keywords.get(LIST_TYPE) != "map":
                 list_path = draft.path
             yield from self.visit(draft.items, in_map, list_path)
@@ -70,7 +93,7 @@ def _wrong_default(draft: Draft) -> Iterator[Problem]:
     value = draft.keywords.get("default")
     if value is None or "default" in draft.defects:
         return
-    misfit = find_misfit(value, draft)
+    misfit = find_violation(value, draft)
     if misfit is None:
         return
     # Whatever was written later, at the use of a type, is what the author has to look at.
@@ -79,40 +102,6 @@ def _wrong_default(draft: Draft) -> Iterator[Problem]:
     if spot.path != draft.path == broken.path:
         spot = broken
     yield Problem(misfit.code, misfit.summary, spot)
-
-
-def _immutable_items(draft: Draft, list_path: Path) -> Iterator[Problem]:
-    rules = draft.keywords.get(VALIDATIONS, ())
-    for rule, spot in zip(rules, draft.spots.get(VALIDATIONS, ()), strict=True):
-        if rule["rule"] == IMMUTABLE_RULE:
-            yield Problem(
-                "immutable-in-list",
-                f"items of the list at {format_path(list_path)} cannot be immutable: "
-                "items cannot be matched before and after a change",
-                spot,
-                hint="mark the list immutable, or name its key: listType=map listMapKey=…",
-            )
-
-
-def _wrong_list(draft: Draft, items: Draft) -> Iterator[Problem]:
-    list_type = draft.keywords.get(LIST_TYPE)
-    if list_type == "set":
-        yield from _wrong_set(draft, items)
-    elif list_type == "map":
-        yield from _wrong_map(draft, items)
-
-
-def _wrong_set(draft: Draft, items: Draft) -> Iterator[Problem]:
-    if items.type == "object":
-        yield Problem(
-            "set-of-objects",
-            "items of a set must be scalars, not objects",
-            draft.spot(LIST_TYPE),
-            hint="use listType=map with listMapKey=… to identify objects",
-        )
-    elif items.type == "array" and items.keywords.get(LIST_TYPE, "atomic") != "atomic":
-        summary = "items of a set must be scalars or atomic lists"
-        yield Problem("set-of-lists", summary, draft.spot(LIST_TYPE))
 
 
 def _wrong_map(draft: Draft, items: Draft) -> Iterator[Problem]:
@@ -129,26 +118,22 @@ def _wrong_map(draft: Draft, items: Draft) -> Iterator[Problem]:
         yield Problem("list-map-of-scalars", summary, draft.spot(LIST_TYPE))
     elif items.type == "object":
         for key, spot in zip(keys, draft.spots[LIST_MAP_KEYS] if keys else (), strict=True):
-            yield from _wrong_key(key, spot, items)
-
-
-def _wrong_key(key: str, spot: Spot, items: Draft) -> Iterator[Problem]:
-    found = (items.properties or {}).get(key)
-    if found is None:
-        summary = f"listMapKey '{key}' is not a field of the items"
-        known = ", ".join(items.properties or ())
-        hint = f"their fields are {known}" if known else "give them a type with fields"
-        yield Problem("list-map-key-unknown", summary, spot, hint=hint)
-    elif found.type in ("array", "object"):
-        summary = f"listMapKey '{key}' must be a scalar, not {found.type}"
-        yield Problem("list-map-key-not-scalar", summary, spot)
-    elif found.type is not None and not _is_always_there(key, found, items):
-        yield Problem(
-            "list-map-key-optional",
-            f"listMapKey '{key}' is an optional field",
-            spot,
-            hint=f"mark '{key}' required=true or give it a default",
-        )
+            found = (items.properties or {}).get(key)
+            if found is None:
+                summary = f"listMapKey '{key}' is not a field of the items"
+                known = ", ".join(items.properties or ())
+                hint = f"their fields are {known}" if known else "give them a type with fields"
+                yield Problem("list-map-key-unknown", summary, spot, hint=hint)
+            elif found.type in ("array", "object"):
+                summary = f"listMapKey '{key}' must be a scalar, not {found.type}"
+                yield Problem("list-map-key-not-scalar", summary, spot)
+            elif found.type is not None and not _is_always_there(key, found, items):
+                yield Problem(
+                    "list-map-key-optional",
+                    f"listMapKey '{key}' is an optional field",
+                    spot,
+                    hint=f"mark '{key}' required=true or give it a default",
+                )
 
 
 def _is_always_there(key: str, found: Draft, items: Draft) -> bool:

@@ -56,7 +56,18 @@ def load_types(types: Mapping[str, Any]) -> CustomTypes:
     problems = list(_wrong_references(references))
     ordering = _Ordering(references)
     ordering.run()
-    problems += (_circular(circle, references) for circle in ordering.circles)
+    for circle in ordering.circles:
+        first, second = circle[0], circle[1]
+        closed = [*circle, first]
+        spot = next(one.spot for one in references[first] if one.name == second)
+        problem = Problem(
+            "type-cycle",
+            f"types contain each other: {' → '.join(closed)}",
+            spot,
+            f"cyclic dependency in type {first}: graph contains a cycle: {' -> '.join(closed)}",
+            "types are expanded, so none can contain itself: use 'object' in one place",
+        )
+        problems.append(problem)
     drafts: dict[str, Draft] = {}
     for name in ordering.order:
         # What is not there by now is undeclared or part of a circle, and reported as such.
@@ -138,28 +149,13 @@ class _Ordering:
             del self._trail[here]
             self.order.append(here)
         elif needed.name in self._trail and needed.name != here:
-            self._close(needed.name)
+            first = needed.name
+            if first in self._knotted:
+                return
+            trail = tuple(self._trail)
+            circle = trail[trail.index(first) :]
+            if self._knotted.isdisjoint(circle):
+                self.circles.append(circle)
+            self._knotted.update(circle)
         else:
             self._enter(needed.name)
-
-    def _close(self, first: str) -> None:
-        if first in self._knotted:
-            return
-        trail = tuple(self._trail)
-        circle = trail[trail.index(first) :]
-        if self._knotted.isdisjoint(circle):
-            self.circles.append(circle)
-        self._knotted.update(circle)
-
-
-def _circular(circle: tuple[str, ...], references: _References) -> Problem:
-    first, second = circle[0], circle[1]
-    closed = [*circle, first]
-    spot = next(one.spot for one in references[first] if one.name == second)
-    return Problem(
-        "type-cycle",
-        f"types contain each other: {' → '.join(closed)}",
-        spot,
-        f"cyclic dependency in type {first}: graph contains a cycle: {' -> '.join(closed)}",
-        "types are expanded, so none can contain itself: use 'object' in one place",
-    )

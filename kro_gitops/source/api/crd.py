@@ -5,7 +5,7 @@ Shapes come from `source.api`; here they get what only a CRD needs: names, and a
 field that `kubectl explain` and the reference page show.
 """
 
-from kro_gitops.engine.crd.template import Names, crd, finished, version
+from kro_gitops.engine.crd.template import CrdNames, crd_object, crd_version, with_descriptions
 from kro_gitops.source.api.resources import (
     GIT_SOURCE_COLUMNS,
     GIT_SOURCE_KIND,
@@ -226,19 +226,23 @@ def source_crds() -> tuple[KubeObject, KubeObject]:
 
 def git_source_crd() -> KubeObject:
     """Return the CRD of GitSource."""
-    served = version(
-        GIT_SOURCE_KIND, finished(GIT_SOURCE_SCHEMA, _GIT_SOURCE_TEXTS, {}), GIT_SOURCE_COLUMNS
+    served = crd_version(
+        GIT_SOURCE_KIND,
+        with_descriptions(GIT_SOURCE_SCHEMA, _GIT_SOURCE_TEXTS, {}),
+        GIT_SOURCE_COLUMNS,
     )
-    return crd(GIT_SOURCE_KIND, Names(GIT_SOURCE_PLURAL, "gs", _CATEGORIES), served, "Namespaced")
+    return crd_object(
+        GIT_SOURCE_KIND, CrdNames(GIT_SOURCE_PLURAL, "gs", _CATEGORIES), served, "Namespaced"
+    )
 
 
 def source_inventory_crd() -> KubeObject:
     """Return the CRD of SourceInventory."""
-    served = version(
+    served = crd_version(
         SOURCE_INVENTORY_KIND,
-        finished(SOURCE_INVENTORY_SCHEMA, _SOURCE_INVENTORY_TEXTS, {}),
+        with_descriptions(SOURCE_INVENTORY_SCHEMA, _SOURCE_INVENTORY_TEXTS, {}),
         SOURCE_INVENTORY_COLUMNS,
         has_status=False,
     )
-    names = Names(SOURCE_INVENTORY_PLURAL, "si", _CATEGORIES)
-    return crd(SOURCE_INVENTORY_KIND, names, served, "Namespaced")
+    names = CrdNames(SOURCE_INVENTORY_PLURAL, "si", _CATEGORIES)
+    return crd_object(SOURCE_INVENTORY_KIND, names, served, "Namespaced")

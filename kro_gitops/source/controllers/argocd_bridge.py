@@ -11,7 +11,7 @@ from kro_gitops.kube.api import Reader
 from kro_gitops.source.api.types import SourceSpec, TrackingMode, WantedRef
 from kro_gitops.source.controllers.state import Fetched
 from kro_gitops.source.plan.model import Marker, no_marks
-from kro_gitops.tracking.argocd_applications import application_conflict, argocd_marks
+from kro_gitops.tracking.argocd_applications import application_conflict, argocd_metadata
 from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata
 from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind, ObjectRef
@@ -35,7 +35,7 @@ async def application_marks(
         raise RefusedError("bridge-refused", f"application {place}/{name}: {why}")
 
     def marks(ref: ObjectRef, annotations: Mapping[str, str]) -> TrackingMetadata:
-        return argocd_marks(
+        return argocd_metadata(
             application,
             ref,
             annotations,

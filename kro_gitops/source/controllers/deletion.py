@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 from kro_gitops.control.outcome import DONE, Result
-from kro_gitops.engine.instance_metadata import is_going
+from kro_gitops.engine.instance_metadata import is_deleting
 from kro_gitops.errors import KroGitopsError, NotServed, NotYet
 from kro_gitops.kube.api import DeleteOptions, MergePatch, Propagation
 from kro_gitops.kube.responses import Conflict, NotFound
@@ -108,7 +108,7 @@ class Pruner:
                 return SyncResult(failures=(Fault(error.code, text, str(candidate.ref)),))
             return SyncResult(pruned=1)
 
-        rest = [each for each in group if each.live is None or not is_going(each.live)]
+        rest = [each for each in group if each.live is None or not is_deleting(each.live)]
         results = await each_of(rest, delete)
         await self._controller.inventories.write(context.state.source, inventory)
         return SyncResult.total(results).in_order() + SyncResult(pending=len(group))
@@ -294,7 +294,7 @@ def same_ref(
         if other.name != state.name
         and other.spec is not None
         and not other.spec.suspend
-        and not is_going(other.source)
+        and not is_deleting(other.source)
         and follows_same_ref(spec, other.spec)
     ]
 

@@ -8,7 +8,7 @@ the objects that they list.
 import asyncio
 from collections.abc import Iterable
 
-from kro_gitops.engine.instance_metadata import is_going
+from kro_gitops.engine.instance_metadata import is_deleting
 from kro_gitops.engine.labels import label_value
 from kro_gitops.kube.api import Cluster, MergePatch, Selection
 from kro_gitops.kube.cache import Change
@@ -75,7 +75,7 @@ class Inventories:
     def abandoned(self, change: Change, sources: Iterable[str]) -> KubeObject | None:
         """Return a shard that has a deletionTimestamp and whose source is gone."""
         shard = change.after
-        if shard is None or not is_going(shard):
+        if shard is None or not is_deleting(shard):
             return None
         place = shard["metadata"]["namespace"]
         owners = {f"{place}/{label}" for label in _source_label_of(shard)}

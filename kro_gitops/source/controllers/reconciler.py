@@ -14,7 +14,7 @@ from functools import partial
 from kro_gitops.control.outcome import DONE, Result
 from kro_gitops.control.schedule import Schedule
 from kro_gitops.control.workqueue import WorkItem
-from kro_gitops.engine.instance_metadata import is_going
+from kro_gitops.engine.instance_metadata import is_deleting
 from kro_gitops.errors import KroGitopsError, NotYet, UserError
 from kro_gitops.source.api.parse import Defaults, read_spec
 from kro_gitops.source.api.types import Pin, SourceSpec
@@ -79,7 +79,7 @@ class SourceReconciler:
             self._reporter.forget(key.place)
             return DONE
         state = self._load(source)
-        if is_going(source):
+        if is_deleting(source):
             self._schedule.forget(state.name)
             return await self._deletion.reconcile(state)
         try:

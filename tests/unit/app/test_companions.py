@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from kro_gitops.app.companions import accompanied
+from kro_gitops.app.companions import run_with_companion
 
 
 async def until(event: asyncio.Event, code: int) -> int:
@@ -16,7 +16,7 @@ async def test_a_companion_that_is_done_stops_the_work() -> None:
     async def companion() -> int:
         return 1
 
-    assert await accompanied(until(stop, 0), companion(), stop.set) == 1
+    assert await run_with_companion(until(stop, 0), companion(), stop.set) == 1
 
 
 async def test_work_that_ends_ends_the_companion() -> None:
@@ -25,7 +25,7 @@ async def test_work_that_ends_ends_the_companion() -> None:
     async def work() -> int:
         return 3
 
-    assert await accompanied(work(), until(never, 1), never.set) == 3
+    assert await run_with_companion(work(), until(never, 1), never.set) == 3
     assert not never.is_set()
 
 
@@ -43,5 +43,5 @@ async def test_a_companion_that_fails_ends_everything_at_once() -> None:
         raise ValueError("the API is gone")
 
     with pytest.raises(ValueError, match="the API is gone"):
-        await accompanied(work(), companion(), never.set)
+        await run_with_companion(work(), companion(), never.set)
     assert ended == ["work"]

@@ -1,16 +1,27 @@
 """What the engine does, as the metrics page tells it."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from kro_gitops.app.observers import Counting, CountingSources, InstanceLoop, Plurals, resource_text
+from kro_gitops.app.observers import (
+    EngineMetrics,
+    InstanceLoopObserver,
+    ResourceNames,
+    SourceMetrics,
+    WatchMetrics,
+    resource_text,
+)
 from kro_gitops.control.loop import ReconcileReport
 from kro_gitops.control.outcome import Outcome
 from kro_gitops.engine.controllers.engine import INSTANCES
+from kro_gitops.engine.controllers.watches import Watches
+from kro_gitops.engine.watchset import ObjectWatch, SelectorWatch
 from kro_gitops.errors import Unavailable
 from kro_gitops.telemetry.metrics import Metrics
 from kube_objects.conditions import Condition
+from kube_objects.label_selectors import Selector
 from kube_objects.refs import Kind, ObjectRef
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster
@@ -35,10 +46,10 @@ def metrics() -> Metrics:
     return Metrics("v0.9.4")
 
 
-def counting(metrics: Metrics, *, conditions: bool = False) -> Counting:
-    plurals = Plurals()
-    plurals.ask(Engine())
-    return Counting(metrics, plurals, conditions=conditions)
+def counting(metrics: Metrics, *, conditions: bool = False) -> EngineMetrics:
+    plurals = ResourceNames()
+    plurals.set_engine(Engine())
+    return EngineMetrics(metrics, plurals, conditions=conditions)
 
 
 def value(metrics: Metrics, name: str) -> float:
@@ -125,11 +136,13 @@ def test_changes_are_counted_whether_or_not_they_wake_anybody(metrics: Metrics) 
 
 
 def finished(metrics: Metrics, error: Exception | None = None, kind: Kind = KIOSK) -> None:
-    plurals = Plurals()
-    plurals.ask(Engine())
+    plurals = ResourceNames()
+    plurals.set_engine(Engine())
     key = ObjectRef(kind, "town", "corner")
     outcome = Outcome(is_failure=error is not None)
-    InstanceLoop(metrics, plurals).finished(ReconcileReport(key, None, outcome, error, 0.0, 0.1))
+    InstanceLoopObserver(metrics, plurals).finished(
+        ReconcileReport(key, None, outcome, error, 0.0, 0.1)
+    )
 
 
 def test_passes_are_counted_by_kind(metrics: Metrics) -> None:
@@ -152,19 +165,85 @@ def test_a_kind_that_is_no_longer_served_still_has_a_name(metrics: Metrics) -> N
 
 
 def test_without_an_engine_nothing_is_due() -> None:
-    plurals = Plurals()
+    plurals = ResourceNames()
     assert plurals.depth_of(INSTANCES) == 0
     assert plurals.slashed(CORNER) == "kro.run/v1/kiosk"
-    plurals.ask(Engine())
+    plurals.set_engine(Engine())
     assert plurals.depth_of(INSTANCES) == 3
     assert plurals.slashed(CORNER) == "kro.run/v1/kiosks"
 
 
 def test_the_steps_of_a_source_are_timed_however_they_end(metrics: Metrics) -> None:
-    sources = CountingSources(metrics)
+    sources = SourceMetrics(metrics)
     sources.timed("shop/repo", "fetch", 1.5)
     with pytest.raises(Unavailable), sources.step("shop/repo", "fetch"):
         raise Unavailable("gone", "the remote is gone")
     page = metrics.page().decode()
     labels = 'source="shop/repo",step="fetch"'
     assert f"kro_gitops_source_step_seconds_count{{{labels}}} 2.0" in page
+
+
+def test_informers_are_counted_when_they_start_and_stop(metrics: Metrics) -> None:
+    observer = counting(metrics)
+    observer.handler_attached("parent")
+    observer.handler_attached("child")
+    observer.handler_detached("child")
+    observer.informer_synced(KIOSK, 0.2)
+    assert lines(metrics, "dynamic_controller_handler_attach_total") == [
+        'dynamic_controller_handler_attach_total{type="parent"} 1.0',
+        'dynamic_controller_handler_attach_total{type="child"} 1.0',
+    ]
+    assert lines(metrics, "dynamic_controller_handler_detach_total") == [
+        'dynamic_controller_handler_detach_total{type="child"} 1.0'
+    ]
+    assert lines(metrics, "dynamic_controller_handler_count_total") == [
+        'dynamic_controller_handler_count_total{type="parent"} 1.0',
+        'dynamic_controller_handler_count_total{type="child"} 0.0',
+    ]
+    name = "dynamic_controller_informer_sync_duration_seconds_sum"
+    assert lines(metrics, name) == [f'{name}{{gvr="{GVR}"}} 0.2']
+
+
+def test_errors_of_revisions_and_schemas_are_counted(metrics: Metrics) -> None:
+    observer = counting(metrics)
+    observer.revision_gc_failed()
+    observer.revision_status_failed()
+    observer.revision_released()
+    observer.graphs_evicted(2)
+    observer.schema_fetched(0.5, succeeded=True)
+    observer.schema_fetched(0.5, succeeded=False)
+    observer.schema_evicted()
+    observer.schemas_cached(2)
+    assert value(metrics, "rgd_graph_revision_gc_errors_total") == 1
+    assert value(metrics, "graph_revision_status_update_errors_total") == 1
+    assert value(metrics, "graph_revision_finalizer_evictions_total") == 1
+    assert value(metrics, "graph_revision_registry_evictions_total") == 2
+    assert value(metrics, "schema_resolver_errors_total") == 1
+    assert value(metrics, "schema_resolver_cache_evictions_total") == 1
+    assert value(metrics, "schema_resolver_cache_size") == 2
+    assert value(metrics, "schema_resolver_api_call_duration_seconds_sum") == 1.0
+
+
+async def test_watches_of_external_objects_are_counted_and_dropped(metrics: Metrics) -> None:
+    plurals = ResourceNames()
+    plurals.set_engine(Engine())
+    reader: Any = None  # nothing is served, so nothing is read
+    watches = Watches(reader, lambda key, delay=0.0: None)
+    gauges = WatchMetrics(metrics, plurals)
+    watches.watch_set.look(CORNER, ObjectWatch(KIOSK, "town", "other"))
+    watches.watch_set.look(
+        CORNER, SelectorWatch(KIOSK, "town", Selector.parse({"matchLabels": {"a": "b"}}))
+    )
+    gauges.update(watches)
+    name = "dynamic_controller_watch_request_count"
+    assert sorted(lines(metrics, name)) == [
+        f'{name}{{gvr="{GVR}",type="collection"}} 1.0',
+        f'{name}{{gvr="{GVR}",type="scalar"}} 1.0',
+    ]
+    assert lines(metrics, "dynamic_controller_instance_watch_count") == [
+        f'dynamic_controller_instance_watch_count{{parent_gvr="{GVR}"}} 1.0'
+    ]
+    watches.watch_set.forget(CORNER)
+    gauges.update(watches)
+    assert lines(metrics, name) == []
+    assert lines(metrics, "dynamic_controller_instance_watch_count") == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kro_gitops.app.wiring import engine_rules, request_limits, source_rules
+from kro_gitops.app.wiring import engine_settings, request_limits, source_rules
 from kro_gitops.engine.controllers.engine import DEFINITIONS, INSTANCES, REVISIONS
 from kro_gitops.kube.ratelimit import ClientLimits
 from kro_gitops.settings.settings import LocalSource, Settings, parse_settings
@@ -17,7 +17,7 @@ def settings(**flags: str) -> Settings:
 
 
 def test_sizes_and_limits_reach_the_engine() -> None:
-    rules = engine_rules(
+    rules = engine_settings(
         settings(
             rgd_max_collection_size="7",
             rgd_max_collection_dimension_size="3",
@@ -33,7 +33,7 @@ def test_sizes_and_limits_reach_the_engine() -> None:
 
 
 def test_each_queue_has_its_own_workers() -> None:
-    rules = engine_rules(
+    rules = engine_settings(
         settings(
             resource_graph_definition_concurrent_reconciles="2",
             graph_revision_concurrent_reconciles="3",
@@ -45,7 +45,7 @@ def test_each_queue_has_its_own_workers() -> None:
 
 
 def test_pauses_reach_instances_and_queues() -> None:
-    rules = engine_rules(
+    rules = engine_settings(
         settings(
             instance_requeue_interval="5s",
             dynamic_controller_rate_limiter_min_delay="1s",
@@ -60,18 +60,20 @@ def test_pauses_reach_instances_and_queues() -> None:
 
 
 def test_what_is_dangerous_is_off_unless_it_is_asked_for() -> None:
-    rules = engine_rules(settings())
+    rules = engine_settings(settings())
     assert not rules.definitions.deletes_crds
     assert not rules.options.omit
-    assert not rules.tells_all_conditions
-    asked = engine_rules(settings(allow_crd_deletion="true", feature_gates="CELOmitFunction=true"))
+    assert not rules.instances.reports_all_conditions
+    asked = engine_settings(
+        settings(allow_crd_deletion="true", feature_gates="CELOmitFunction=true")
+    )
     assert asked.definitions.deletes_crds
     assert asked.options.omit
 
 
 def test_taking_over_is_a_choice() -> None:
-    assert engine_rules(settings(adoption_policy="adopt")).instances.adopts
-    others = engine_rules(settings()).instances.adopts
+    assert engine_settings(settings(adoption_policy="adopt")).instances.adopts
+    others = engine_settings(settings()).instances.adopts
     assert others is False
 
 

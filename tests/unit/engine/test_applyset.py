@@ -14,8 +14,8 @@ from kro_gitops.engine.applyset import (
     member_labels,
     parent_labels,
     parse_inventory,
-    refuse_duplicates,
-    refuse_foreign_member,
+    reject_duplicates,
+    reject_foreign_member,
     validate_inventory,
 )
 from kube_objects.errors import RefusedError
@@ -236,14 +236,14 @@ class TestMembersOfAnotherSet:
 
     @pytest.mark.parametrize("part_of", ["", SHOP_ID], ids=["nobody's", "ours"])
     def test_are_not_those_of_nobody_or_ours(self, part_of: str) -> None:
-        refuse_foreign_member(self.member(part_of, namespace="town"), SHOP)
+        reject_foreign_member(self.member(part_of, namespace="town"), SHOP)
 
     @pytest.mark.parametrize(
         ("metadata", "name"), [({"namespace": "town"}, "town/web"), ({}, "web")]
     )
     def test_are_refused(self, metadata: dict[str, str], name: str) -> None:
         with pytest.raises(RefusedError) as caught:
-            refuse_foreign_member(self.member("theirs", **metadata), SHOP)
+            reject_foreign_member(self.member("theirs", **metadata), SHOP)
         assert str(caught.value) == (
             f"resource belongs to a different ApplySet: {name} (/v1, Kind=ConfigMap) "
             f'belongs to ApplySet "theirs", cannot reassign to "{SHOP_ID}"'
@@ -260,14 +260,14 @@ class TestDuplicates:
             ("d", ObjectRef(DEPLOYMENT, "city", "web")),
         ]
         with pytest.raises(RefusedError) as caught:
-            refuse_duplicates(members)
+            reject_duplicates(members)
         assert str(caught.value) == (
             "found resources with conflicts: resourceID: b conflicts with resourceID: a, "
             "resourceID: c conflicts with resourceID: b"
         )
 
     def test_are_not_objects_that_differ_in_one_thing(self) -> None:
-        refuse_duplicates(
+        reject_duplicates(
             [
                 ("a", ObjectRef(DEPLOYMENT, "town", "web")),
                 ("b", ObjectRef(DEPLOYMENT, "city", "web")),

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.conditions import (
-    Counted,
     Evaluated,
+    ReadyCondition,
     evaluate,
     parse_ready_conditions,
-    stamped,
     with_ready,
+    with_timestamps,
 )
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator
 from kro_gitops.engine.status import ALL_READY, IS_MANAGED, IS_RESOLVED, conditions_of, not_ready
@@ -94,7 +94,7 @@ def test_kros_own_conditions_can_be_read() -> None:
 def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
     former = (Condition("A", TRUE, "Old", "old", BEFORE, 1), Condition("B", TRUE, changed=BEFORE))
     now = Evaluated((Condition("A", TRUE, "New"), Condition("B", FALSE), Condition("C", TRUE)))
-    found = stamped(now, former, 7, NOW)
+    found = with_timestamps(now, former, 7, NOW)
     assert [each.changed for each in found] == [BEFORE, NOW, NOW]
     assert {each.observed_generation for each in found} == {7}
     assert found[0].reason == "New"
@@ -102,14 +102,14 @@ def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
 
 def test_what_could_not_be_evaluated_keeps_what_it_said() -> None:
     former = (Condition("A", TRUE, changed=BEFORE), Condition("B", FALSE, "R", "m", BEFORE, 3))
-    found = stamped(Evaluated((Condition("A", FALSE),), is_whole=False), former, 7, NOW)
+    found = with_timestamps(Evaluated((Condition("A", FALSE),), is_whole=False), former, 7, NOW)
     assert types(found) == ["A", "B"]
     assert found[1] is former[1]
 
 
 def test_a_whole_evaluation_replaces_the_list() -> None:
     former = (Condition("Gone", TRUE, changed=BEFORE),)
-    assert types(stamped(Evaluated((Condition("A", TRUE),)), former, 1, NOW)) == ["A"]
+    assert types(with_timestamps(Evaluated((Condition("A", TRUE),)), former, 1, NOW)) == ["A"]
 
 
 # Counting for Ready
@@ -120,13 +120,13 @@ def test_a_whole_evaluation_replaces_the_list() -> None:
     [
         ("", ()),
         (" , ,", ()),
-        ("Web", (Counted("Web"),)),
-        (" Web , !Degraded ", (Counted("Web"), Counted("Degraded", True))),
-        ("! Degraded", (Counted("Degraded", True),)),
+        ("Web", (ReadyCondition("Web"),)),
+        (" Web , !Degraded ", (ReadyCondition("Web"), ReadyCondition("Degraded", True))),
+        ("! Degraded", (ReadyCondition("Degraded", True),)),
         ("!", ()),
     ],
 )
-def test_the_annotation_names_what_counts(text: str, counted: tuple[Counted, ...]) -> None:
+def test_the_annotation_names_what_counts(text: str, counted: tuple[ReadyCondition, ...]) -> None:
     assert parse_ready_conditions(text) == counted
 
 
@@ -192,5 +192,5 @@ def test_an_authors_own_ready_is_replaced() -> None:
 
 def test_ready_keeps_its_time_while_its_status_stays() -> None:
     former = Condition(READY, TRUE, changed=BEFORE)
-    found = with_ready((Condition("Web", TRUE),), (Counted("Web"),), own(), former, NOW)
+    found = with_ready((Condition("Web", TRUE),), (ReadyCondition("Web"),), own(), former, NOW)
     assert found[-1].changed == BEFORE

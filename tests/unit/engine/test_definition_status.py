@@ -78,12 +78,12 @@ def test_the_shape_lists_only_nodes_that_need_others() -> None:
             resource("b", config_map("b", x="${a.metadata.name}")), resource("a", config_map("a"))
         )
     )
-    assert reported.shape(made) == {
+    assert reported.topology_status(made) == {
         "topologicalOrder": ["a", "b"],
         "resources": [{"id": "b", "dependencies": [{"id": "a"}]}],
     }
-    assert reported.shape(graph(definition())) == {}
-    assert reported.shape(None) == {}
+    assert reported.topology_status(graph(definition())) == {}
+    assert reported.topology_status(None) == {}
 
 
 def test_a_revision_that_does_not_compile_says_which() -> None:

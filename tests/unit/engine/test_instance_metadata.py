@@ -5,19 +5,24 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.applyset import GroupKind, Inventory
-from kro_gitops.engine.instance_metadata import has_finalizer, inventory_of, is_managed, managed
-from kro_gitops.engine.served_kind import Serving
+from kro_gitops.engine.instance_metadata import (
+    has_finalizer,
+    inventory_of,
+    is_managed,
+    managed_metadata,
+)
+from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.metadata import APPLYSET_GROUP_KINDS, FINALIZER, INVENTORY_HASH, OWNED
 from kube_objects.errors import RefusedError
 from kube_objects.refs import Kind
 from tests.builders import definition, graph, instance, resource
 
-SERVING = Serving(Kind("kro.run", "v1", "Kiosk"), "kiosks", "kiosk", "uid-of-definition")
+SERVING = ServedKind(Kind("kro.run", "v1", "Kiosk"), "kiosks", "kiosk", "uid-of-definition")
 STOCK = Inventory(frozenset({GroupKind("ConfigMap")}), frozenset({"elsewhere"}))
 
 
 def wanted(inventory: Inventory = STOCK, **metadata: Any) -> dict[str, Any]:
-    return managed(instance(uid="u", **metadata), SERVING, inventory, "v1")
+    return managed_metadata(instance(uid="u", **metadata), SERVING, inventory, "v1")
 
 
 def ours(inventory: Inventory = STOCK) -> dict[str, Any]:
@@ -40,7 +45,7 @@ def test_one_write_has_it_all() -> None:
 def test_a_cluster_scoped_instance_has_no_namespace() -> None:
     everywhere = instance(uid="u")
     del everywhere["metadata"]["namespace"]
-    assert "namespace" not in managed(everywhere, SERVING, STOCK, "v1")["metadata"]
+    assert "namespace" not in managed_metadata(everywhere, SERVING, STOCK, "v1")["metadata"]
 
 
 def test_what_carries_everything_is_not_written_again() -> None:
@@ -96,8 +101,8 @@ def test_a_kind_without_a_graph_has_no_nodes() -> None:
 
 def test_work_is_the_same_for_the_same_graph() -> None:
     made = graph(definition(resource()))
-    one = Serving(SERVING.kind, "kiosks", "kiosk", "u", 1, made)
-    assert one.is_same_work(Serving(SERVING.kind, "kiosks", "kiosk", "u", 2, made))
+    one = ServedKind(SERVING.kind, "kiosks", "kiosk", "u", 1, made)
+    assert one.is_same_work(ServedKind(SERVING.kind, "kiosks", "kiosk", "u", 2, made))
     assert not one.is_same_work(None)
-    assert not one.is_same_work(Serving(SERVING.kind, "kiosks", "kiosk", "new", 1, made))
-    assert not one.is_same_work(Serving(SERVING.kind, "kiosks", "kiosk", "u", problem="x"))
+    assert not one.is_same_work(ServedKind(SERVING.kind, "kiosks", "kiosk", "new", 1, made))
+    assert not one.is_same_work(ServedKind(SERVING.kind, "kiosks", "kiosk", "u", problem="x"))

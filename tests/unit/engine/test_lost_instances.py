@@ -5,7 +5,11 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.applyset import GroupKind, validate_inventory
-from kro_gitops.engine.lost_instances import instance_of, remembered, went_at_once
+from kro_gitops.engine.lost_instances import (
+    instance_uid_of,
+    parents_of,
+    was_deleted_without_cleanup,
+)
 from kro_gitops.engine.plan.children import Family, Rules
 from kro_gitops.metadata import FINALIZER
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -35,17 +39,17 @@ def child(parent: KubeObject, name: str, namespace: str = "town") -> KubeObject:
 def test_an_instance_that_was_held_must_be_marked_before_it_goes(
     metadata: dict[str, Any], expected: bool
 ) -> None:
-    assert went_at_once(instance(**metadata)) is expected
+    assert was_deleted_without_cleanup(instance(**metadata)) is expected
 
 
 def test_children_remember_what_it_takes_to_find_them() -> None:
     long = "corner-" + "x" * 80  # longer than a label
     parent = instance(name=long, uid="u-1")
     family = [child(parent, "a"), child(parent, "b", "country")]
-    found = remembered(KIOSK, family)
+    found = parents_of(KIOSK, family)
     (last,) = found.values()
     assert list(found) == [ObjectRef(KIOSK, "town", long)]
-    assert last["metadata"]["uid"] == "u-1" == instance_of(family[0])
+    assert last["metadata"]["uid"] == "u-1" == instance_uid_of(family[0])
     inventory = validate_inventory(last)
     assert inventory.group_kinds == {GroupKind("ConfigMap")}
     assert inventory.namespaces == {"country"}
@@ -53,7 +57,7 @@ def test_children_remember_what_it_takes_to_find_them() -> None:
 
 def test_each_instance_is_remembered_by_its_own() -> None:
     parents = [instance(name=name, uid=f"u-{name}") for name in ("one", "two")]
-    found = remembered(KIOSK, [child(each, f"of-{each['metadata']['name']}") for each in parents])
+    found = parents_of(KIOSK, [child(each, f"of-{each['metadata']['name']}") for each in parents])
     assert {ref.name: last["metadata"]["uid"] for ref, last in found.items()} == {
         "one": "u-one",
         "two": "u-two",
@@ -63,14 +67,14 @@ def test_each_instance_is_remembered_by_its_own() -> None:
 def test_children_that_were_orphaned_tell_of_nobody() -> None:
     orphan = child(instance(uid="u-1"), "a")
     del orphan["metadata"]["ownerReferences"]
-    assert remembered(KIOSK, [orphan]) == {}
+    assert parents_of(KIOSK, [orphan]) == {}
 
 
 def test_children_of_another_kind_are_left_to_it() -> None:
-    assert remembered(Kind("kro.run", "v1", "Stall"), [child(instance(uid="u-1"), "a")]) == {}
+    assert parents_of(Kind("kro.run", "v1", "Stall"), [child(instance(uid="u-1"), "a")]) == {}
 
 
 def test_a_reference_to_somebody_else_is_none_to_the_instance() -> None:
     theirs = child(instance(uid="u-1"), "a")
     theirs["metadata"]["ownerReferences"][0]["uid"] = "u-2"
-    assert remembered(KIOSK, [theirs]) == {}
+    assert parents_of(KIOSK, [theirs]) == {}

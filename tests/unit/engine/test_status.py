@@ -15,10 +15,10 @@ from kro_gitops.engine.status import (
     builtin,
     conditions_of,
     is_suspended,
-    judge,
     not_managed,
     not_resolved,
     project,
+    summarize,
     under_deletion,
 )
 from kro_gitops.metadata import RECONCILE
@@ -37,7 +37,7 @@ def projected(status: dict[str, Any], **values: Any) -> Any:
 
 
 def test_a_graph_of_nothing_is_active() -> None:
-    verdict = judge(SmallCluster().run(graph(definition()), instance()))
+    verdict = summarize(SmallCluster().run(graph(definition()), instance()))
     assert (verdict.state, verdict.condition) == (State.ACTIVE, ALL_READY)
 
 
@@ -53,7 +53,7 @@ def test_troubles_stand_in_the_order_of_the_graph() -> None:
     for _ in range(3):
         cluster = SmallCluster()
         cluster.refused = {"z": "no z", "x": "no x"}
-        texts.add(judge(cluster.run(made, instance())).condition.message)
+        texts.add(summarize(cluster.run(made, instance())).condition.message)
     assert texts == {"resource reconciliation failed: apply results contain errors: no z\nno x"}
 
 
@@ -65,10 +65,10 @@ def test_an_error_outweighs_what_waits() -> None:
         )
     )
     cluster = SmallCluster()
-    assert judge(cluster.run(made, instance())).state is State.IN_PROGRESS
+    assert summarize(cluster.run(made, instance())).state is State.IN_PROGRESS
     cluster = SmallCluster()
     cluster.refused = {"b": "no"}
-    verdict = judge(cluster.run(made, instance()))
+    verdict = summarize(cluster.run(made, instance()))
     assert verdict.state is State.ERROR
     assert verdict.failures == ("no",)
 
@@ -77,7 +77,7 @@ def test_a_readiness_that_cannot_be_told_is_an_error() -> None:
     made = graph(
         definition(resource("a", config_map("a", n="many"), readyWhen=["${int(a.data.n) > 1}"]))
     )
-    verdict = judge(SmallCluster().run(made, instance()))
+    verdict = summarize(SmallCluster().run(made, instance()))
     assert verdict.state is State.ERROR
     assert verdict.failures == (
         'node "a": failed to evaluate readyWhen expression: "int(a.data.n) > 1" '

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.engine.graph.build import attempt
+from kro_gitops.engine.graph.build import try_build
 from kro_gitops.engine.graph.nodes import Graph
 from kro_gitops.engine.options import Options
 from kro_gitops.engine.plan.evaluation import Bounds
@@ -306,7 +306,7 @@ def turtle(**more: Any) -> Graph:
     schemas = SchemaSet()
     schemas.add(own.served)
     made = definition(resource("down", body, **more), spec={"left": "integer"})
-    found = attempt(made, LayeredSchemas(schemas, catalog))
+    found = try_build(made, LayeredSchemas(schemas, catalog))
     assert found.graph is not None
     return found.graph
 
@@ -353,7 +353,7 @@ def test_a_nested_instance_reads_the_unknown_values_of_the_one_that_makes_it() -
     }
     outer = definition(resource("inner", body))
     outer["metadata"]["name"], outer["spec"]["schema"]["kind"] = "outer", "Outer"
-    made = attempt(outer, LayeredSchemas(schemas, catalog)).graph
+    made = try_build(outer, LayeredSchemas(schemas, catalog)).graph
     assert made is not None
     renderer = Renderer({inner.served.kind: inner})
     rendering = renderer.render(made, {**instance(), "kind": "Outer"})

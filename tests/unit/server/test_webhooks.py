@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from kro_gitops.server.thread import ListenError
-from kro_gitops.server.webhooks import LIMITS, HookServer, Limits
+from kro_gitops.server.webhooks import LIMITS, Limits, WebhookServer
 from kro_gitops.settings.address import Address
 from kro_gitops.source.api.types import Forge, WantedRef
 from kro_gitops.source.webhooks.endpoints import PACE, Receiver, Receivers, receiver_path
@@ -38,7 +38,7 @@ class Answer:
 class World:
     """A server, and what came of the calls to it."""
 
-    server: HookServer
+    server: WebhookServer
     receivers: Receivers
     poked: list[ObjectRef]
     observed: list[tuple[str, str]]
@@ -77,13 +77,13 @@ Make = Callable[..., World]
 
 @pytest.fixture
 def make() -> Iterator[Make]:
-    servers: list[HookServer] = []
+    servers: list[WebhookServer] = []
 
     def made(pace: Pace = PACE, limits: Limits = LIMITS, forge: Forge | None = None) -> World:
         receivers, poked, observed = Receivers(pace), list[ObjectRef](), list[tuple[str, str]]()
         url = "git@github.com:acme/platform.git"
         receivers.set(KEY, Receiver(KEY, PATH, TOKEN, forge, url, WantedRef(branch="main")))
-        server = HookServer(
+        server = WebhookServer(
             LOCAL, receivers, poked.append, lambda *seen: observed.append(seen), limits
         )
         server.start()
@@ -375,7 +375,7 @@ def test_a_failure_of_ours_is_answered_and_does_not_end_the_server(
 
     receivers = Receivers(Pace(gap=0.1))
     receivers.set(KEY, Receiver(KEY, PATH, TOKEN, None, "", WantedRef()))
-    server = HookServer(LOCAL, receivers, broken)
+    server = WebhookServer(LOCAL, receivers, broken)
     server.start()
     try:
         answer = World(server, receivers, [], []).send(generic(b"x"))
@@ -397,7 +397,7 @@ def test_pokes_come_from_the_servers_own_thread() -> None:
     threads: list[str] = []
     receivers = Receivers()
     receivers.set(KEY, Receiver(KEY, PATH, TOKEN, None, "", WantedRef()))
-    server = HookServer(
+    server = WebhookServer(
         LOCAL, receivers, lambda _key: threads.append(threading.current_thread().name)
     )
     server.start()
@@ -410,7 +410,7 @@ def test_pokes_come_from_the_servers_own_thread() -> None:
 
 def test_without_an_address_nothing_is_served() -> None:
     before = threading.active_count()
-    server = HookServer(None, Receivers(), lambda _key: None)
+    server = WebhookServer(None, Receivers(), lambda _key: None)
     server.start()
     assert (server.port, threading.active_count()) == (None, before)
     server.stop()
@@ -419,14 +419,14 @@ def test_without_an_address_nothing_is_served() -> None:
 def test_an_address_that_is_taken_is_named_with_its_flag() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = Address("127.0.0.1", other.getsockname()[1])
-        server = HookServer(taken, Receivers(), lambda _key: None)
+        server = WebhookServer(taken, Receivers(), lambda _key: None)
         with pytest.raises(ListenError, match=f"--webhook-bind-address {taken}: cannot listen"):
             server.start()
     server.stop()
 
 
 def test_after_a_stop_the_port_is_free_and_the_thread_gone() -> None:
-    server = HookServer(LOCAL, Receivers(), lambda _key: None)
+    server = WebhookServer(LOCAL, Receivers(), lambda _key: None)
     server.start()
     port = server.port
     assert port is not None

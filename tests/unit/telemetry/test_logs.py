@@ -1,4 +1,3 @@
-import asyncio
 import io
 import json
 import logging
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kro_gitops.telemetry.logs import LONGEST_FIELD, bound, configure
+from kro_gitops.telemetry.logs import MAX_FIELD_LENGTH, configure
 from kube_objects.refs import Kind, ObjectRef
 
 log = logging.getLogger("tests.logs")
@@ -120,9 +119,9 @@ def test_values_become_json(as_json: io.StringIO, value: object, shown: object) 
 def test_long_values_are_cut(as_json: io.StringIO, value: object) -> None:
     log.info("y" * 10_000, extra={"value": value})
     (record,) = written(as_json)
-    assert len(record["value"]) == LONGEST_FIELD
+    assert len(record["value"]) == MAX_FIELD_LENGTH
     assert record["value"].endswith("…")
-    assert len(record["msg"]) == LONGEST_FIELD
+    assert len(record["msg"]) == MAX_FIELD_LENGTH
 
 
 def test_of_a_long_traceback_the_end_is_kept(as_json: io.StringIO) -> None:
@@ -140,39 +139,6 @@ def test_a_field_cannot_pass_for_the_record_itself(as_json: io.StringIO) -> None
     (record,) = written(as_json)
     assert (record["level"], record["field_level"]) == ("info", "none")
     assert record["field_time"] == 0
-
-
-def test_bound_fields_are_in_every_record_of_the_block(as_json: io.StringIO) -> None:
-    with bound(kind="WebApp", name="front"):
-        log.info("one")
-        with bound(attempt=2):
-            logging.getLogger("somebody.else").info("two", extra={"kind": "mine"})
-        log.info("three")
-    log.info("four")
-    one, two, three, four = written(as_json)
-    assert (one["kind"], one["name"]) == ("WebApp", "front")
-    assert (two["kind"], two["name"], two["attempt"]) == ("mine", "front", 2)
-    assert "attempt" not in three
-    assert "kind" not in four
-
-
-def test_bound_fields_end_with_their_block_also_if_it_fails(as_json: io.StringIO) -> None:
-    with pytest.raises(ValueError, match="x"), bound(name="front"):
-        raise ValueError("x")
-    log.info("after")
-    assert "name" not in written(as_json)[0]
-
-
-async def test_bound_fields_belong_to_their_task(as_json: io.StringIO) -> None:
-    async def reconcile(name: str) -> None:
-        with bound(name=name):
-            await asyncio.sleep(0)
-            log.info("from a task")
-            await asyncio.to_thread(log.info, "from a thread of it")
-
-    await asyncio.gather(reconcile("a"), reconcile("b"))
-    found = sorted((each["name"], each["msg"]) for each in written(as_json))
-    assert [name for name, _ in found] == ["a", "a", "b", "b"]
 
 
 def test_the_console_shows_time_level_message_and_fields(on_console: io.StringIO) -> None:

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,8 +12,7 @@ from kro_gitops.metadata import (
 from kro_gitops.settings.tracking_options import INSTANCE_LABEL, Method
 from kro_gitops.tracking.argocd_applications import (
     application_conflict,
-    argocd_annotations,
-    argocd_marks,
+    argocd_metadata,
 )
 from kro_gitops.tracking.identity import parse_tracking_id
 from kro_gitops.tracking.methods import ArgoCD, TrackingMetadata
@@ -28,6 +28,18 @@ SAME: dict[str, Any] = {
     "path": "apps",
     "directory": {"recurse": True},
 }
+
+
+def annotations_for(
+    app: KubeObject,
+    ref: ObjectRef,
+    written: Mapping[str, str] | None = None,
+    argocd: ArgoCD | None = None,
+    argocd_namespace: str = "argocd",
+) -> Mapping[str, str]:
+    return argocd_metadata(
+        app, ref, written or {}, argocd=argocd or ArgoCD(), argocd_namespace=argocd_namespace
+    ).annotations
 
 
 def application(
@@ -56,44 +68,44 @@ def refused(app: KubeObject | None, **ours: Any) -> str:
 
 @pytest.mark.parametrize("ref", [INSTANCE, DEFINITION], ids=str)
 def test_an_id_names_the_object_it_stands_on(ref: ObjectRef) -> None:
-    found = parse_tracking_id(argocd_annotations(application(), ref)[ARGOCD_TRACKING_ID])
+    found = parse_tracking_id(annotations_for(application(), ref)[ARGOCD_TRACKING_ID])
     assert found is not None
     assert found.names(ref)
     assert found.application == "web"
 
 
 def test_a_cluster_scoped_object_gets_the_applications_destination() -> None:
-    written = argocd_annotations(application(), DEFINITION)[ARGOCD_TRACKING_ID]
+    written = annotations_for(application(), DEFINITION)[ARGOCD_TRACKING_ID]
     assert written == "web:kro.run/ResourceGraphDefinition:apps/webapp"
 
 
 def test_an_application_elsewhere_is_named_with_its_namespace() -> None:
     app = application(namespace="team-a")
-    assert argocd_annotations(app, INSTANCE)[ARGOCD_TRACKING_ID].startswith("team-a_web:")
-    at_home = argocd_annotations(app, INSTANCE, argocd_namespace="team-a")
+    assert annotations_for(app, INSTANCE)[ARGOCD_TRACKING_ID].startswith("team-a_web:")
+    at_home = annotations_for(app, INSTANCE, argocd_namespace="team-a")
     assert at_home[ARGOCD_TRACKING_ID].startswith("web:")
 
 
 def test_deleting_the_application_must_not_delete_our_objects() -> None:
-    found = argocd_annotations(application(), INSTANCE)
+    found = annotations_for(application(), INSTANCE)
     assert found[ARGOCD_SYNC_OPTIONS] == "Delete=false"
     assert found[ARGOCD_COMPARE_OPTIONS] == "IgnoreExtraneous"
 
 
 def test_options_of_the_author_stay_and_win() -> None:
     written = {ARGOCD_SYNC_OPTIONS: "Delete=confirm, Replace=true"}
-    assert argocd_annotations(application(), INSTANCE, written)[ARGOCD_SYNC_OPTIONS] == (
+    assert annotations_for(application(), INSTANCE, written)[ARGOCD_SYNC_OPTIONS] == (
         "Delete=confirm,Replace=true"
     )
 
 
 def test_an_installation_id_goes_with_the_id() -> None:
-    found = argocd_annotations(application(), INSTANCE, argocd=ArgoCD(installation_id="blue"))
+    found = annotations_for(application(), INSTANCE, argocd=ArgoCD(installation_id="blue"))
     assert found[ARGOCD_INSTALLATION_ID] == "blue"
 
 
 def test_where_labels_are_tracked_the_label_is_the_mark() -> None:
-    marks = argocd_marks(
+    marks = argocd_metadata(
         application(), INSTANCE, {}, argocd=ArgoCD(Method.LABEL), argocd_namespace="argocd"
     )
     assert marks.labels == {INSTANCE_LABEL: "web"}
@@ -101,7 +113,7 @@ def test_where_labels_are_tracked_the_label_is_the_mark() -> None:
 
 
 def test_a_crd_is_never_marked() -> None:
-    marks = argocd_marks(application(), CRD, {}, argocd=ArgoCD(), argocd_namespace="argocd")
+    marks = argocd_metadata(application(), CRD, {}, argocd=ArgoCD(), argocd_namespace="argocd")
     assert marks == TrackingMetadata()
 
 

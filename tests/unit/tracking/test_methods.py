@@ -6,7 +6,6 @@ from kro_gitops.tracking.identity import TrackingId
 from kro_gitops.tracking.methods import (
     ArgoCD,
     TrackingMetadata,
-    application_of,
     tracking_metadata,
 )
 from kube_objects.errors import RefusedError
@@ -27,12 +26,6 @@ LONG = "a" * 62 + "-" + "b" * 7
 )
 def test_a_setting_that_is_unset_or_unknown_means_annotations(text: str, method: Method) -> None:
     assert Method.parse(text) is method
-
-
-@pytest.mark.parametrize("method", Method)
-def test_what_argo_cd_writes_it_believes(method: Method) -> None:
-    argocd = ArgoCD(method, "argocd.argoproj.io/instance", "blue")
-    assert application_of(tracking_metadata(ID, argocd), argocd) == "web"
 
 
 @pytest.mark.parametrize(
@@ -75,50 +68,3 @@ def test_long_application_names_in_labels(method: Method, value: str) -> None:
 def test_a_name_that_cannot_end_a_label_is_refused() -> None:
     with pytest.raises(RefusedError, match="no letter or digit"):
         tracking_metadata(TrackingId("-._", "", "Service", "a", "b"), ArgoCD(Method.BOTH))
-
-
-@pytest.mark.parametrize(
-    ("argocd", "marks", "application"),
-    [
-        pytest.param(
-            ArgoCD(Method.BOTH),
-            TrackingMetadata({INSTANCE_LABEL: "web"}),
-            None,
-            id="the label is decoration",
-        ),
-        pytest.param(
-            ArgoCD(Method.LABEL),
-            TrackingMetadata({}, {ARGOCD_TRACKING_ID: str(ID)}),
-            None,
-            id="the annotation does not count where the label does",
-        ),
-        pytest.param(
-            ArgoCD(),
-            TrackingMetadata({}, {ARGOCD_TRACKING_ID: "web"}),
-            None,
-            id="an unreadable annotation",
-        ),
-        pytest.param(
-            ArgoCD(installation_id="blue"),
-            TrackingMetadata({}, {ARGOCD_TRACKING_ID: str(ID)}),
-            None,
-            id="an installation asks for its own id",
-        ),
-        pytest.param(
-            ArgoCD(),
-            TrackingMetadata({}, {ARGOCD_TRACKING_ID: str(ID), ARGOCD_INSTALLATION_ID: "green"}),
-            "web",
-            id="an installation without an id asks for none",
-        ),
-        pytest.param(
-            ArgoCD(Method.LABEL, "custom/key"),
-            TrackingMetadata({INSTANCE_LABEL: "helm-release", "custom/key": "web"}),
-            "web",
-            id="a label key of its own",
-        ),
-    ],
-)
-def test_whom_argo_cd_believes_an_object_to_belong_to(
-    argocd: ArgoCD, marks: TrackingMetadata, application: str | None
-) -> None:
-    assert application_of(marks, argocd) == application

@@ -9,17 +9,21 @@ from typing import Any
 import pytest
 
 from kro_gitops.engine.applyset import GroupKind, Inventory, applyset_id
-from kro_gitops.engine.controllers.applier import Applier, Errand
-from kro_gitops.engine.controllers.definitions import DefinitionRules, Definitions, Tools, Wakes
-from kro_gitops.engine.controllers.engine import Engine, EngineRules, Outside
-from kro_gitops.engine.controllers.find_children import Membership
+from kro_gitops.engine.controllers.applier import Applier
+from kro_gitops.engine.controllers.context import EngineContext, WriteContext
+from kro_gitops.engine.controllers.definitions import (
+    DefinitionReconciler,
+    DefinitionSettings,
+)
+from kro_gitops.engine.controllers.engine import Engine, EngineSettings
+from kro_gitops.engine.controllers.find_children import ChildFinder
 from kro_gitops.engine.controllers.observer import Observer
-from kro_gitops.engine.controllers.watches import Watches, kept
+from kro_gitops.engine.controllers.watches import Watches, trim_child
 from kro_gitops.engine.plan.children import Family, Rules
 from kro_gitops.engine.plan.evaluation import Bounds, Evaluator
 from kro_gitops.engine.plan.steps import Apply
-from kro_gitops.engine.served_kind import Serving
-from kro_gitops.engine.status import State, judge, project
+from kro_gitops.engine.served_kind import ServedKind
+from kro_gitops.engine.status import State, project, summarize
 from kro_gitops.errors import KroGitopsError, NotYet
 from kro_gitops.kube.api import EventType, Listing, Selection, WatchEvent
 from kro_gitops.kube.informer import Informer
@@ -99,8 +103,8 @@ def child(
     return found
 
 
-def serving(*resources: Any) -> Serving:
-    return Serving(KIOSK, "kiosks", "kiosk", "u", 1, graph(definition(*resources)))
+def serving(*resources: Any) -> ServedKind:
+    return ServedKind(KIOSK, "kiosks", "kiosk", "u", 1, graph(definition(*resources)))
 
 
 @pytest.fixture
@@ -130,14 +134,14 @@ async def test_an_edit_that_our_write_overtook_still_wakes(watches: Any, woken: 
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
     woken.clear()
-    found.attention.begin(KEY)
+    found.own_writes.begin(KEY)
     # Somebody edits (101, generation 2); our status write comes next (102) and is answered first.
-    found.saw_instance(KEY, corner(102, generation=2))
+    found.cache_instance(KEY, corner(102, generation=2))
     stream = server.streams[KIOSK]
     stream.put_nowait(WatchEvent(EventType.MODIFIED, corner(101, generation=2)))
     stream.put_nowait(WatchEvent(EventType.MODIFIED, corner(102, generation=2)))
     await asyncio.sleep(0.01)
-    assert found.attention.end(KEY) or woken == [KEY]
+    assert found.own_writes.end(KEY) or woken == [KEY]
 
 
 async def test_new_defaults_wake_though_the_event_was_ours(watches: Any, woken: Any) -> None:
@@ -145,15 +149,15 @@ async def test_new_defaults_wake_though_the_event_was_ours(watches: Any, woken: 
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
     woken.clear()
-    found.attention.begin(KEY)
+    found.own_writes.begin(KEY)
     # By the schema that changed meanwhile, our own status write shows a default; it is heard
     # before it is answered, and nothing else will ever be said of it.
     shown = corner(101)
     shown["spec"] = {**shown["spec"], "novelty": "none"}
     server.streams[KIOSK].put_nowait(WatchEvent(EventType.MODIFIED, deepcopy(shown)))
     await asyncio.sleep(0.01)
-    found.saw_instance(KEY, shown)
-    assert not found.attention.end(KEY)
+    found.cache_instance(KEY, shown)
+    assert not found.own_writes.end(KEY)
     assert woken == [KEY]
 
 
@@ -168,7 +172,7 @@ async def test_an_answer_after_the_end_does_not_bring_an_object_back(watches: An
     stream.put_nowait(WatchEvent(EventType.ADDED, child("corner", 101)))
     stream.put_nowait(WatchEvent(EventType.DELETED, child("corner", 102)))
     await asyncio.sleep(0.01)
-    found.saw_child(KEY, child("corner", 101))
+    found.cache_child(KEY, child("corner", 101))
     assert found.child(ObjectRef(CONFIG_MAP, "town", "corner")) is None
 
 
@@ -192,8 +196,8 @@ async def test_members_are_only_where_the_inventory_says(watches: Any) -> None:
     }
     await found.serve(serving(resource(), resource("slices", slices)), 1.0)
     inventory = Inventory(frozenset({GroupKind("ConfigMap")}))
-    errand = Errand(KEY, server)
-    membership = Membership(found, UNUSED)
+    errand = WriteContext(KEY, server)
+    membership = ChildFinder(found, UNUSED)
     members, _ = await membership.members(errand, inventory)
     assert [each["metadata"]["name"] for each in members] == ["ours"]
 
@@ -210,7 +214,7 @@ async def test_a_graph_that_cannot_be_watched_leaves_the_former_at_work(watches:
     with pytest.raises(NotYet):
         await found.serve(serving(resource("secret", secret)), 0.05)
     assert found.child(ObjectRef(CONFIG_MAP, "town", "corner")) is not None
-    await asyncio.wait_for(found.known(former, 5.0), 0.5)
+    await asyncio.wait_for(found.wait_for_caches(former, 5.0), 0.5)
 
 
 async def test_what_is_not_watched_is_not_taken_for_absent(watches: Any) -> None:
@@ -222,14 +226,23 @@ async def test_what_is_not_watched_is_not_taken_for_absent(watches: Any) -> None
 # instances that wait for their children when the definition goes
 
 
-async def test_instances_are_looked_at_when_their_definition_goes(watches: Any) -> None:
+async def test_instances_are_looked_at_when_their_definition_goes(
+    watches: Any, woken: list[ObjectRef]
+) -> None:
     server: Any = Server(corner(90))
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
-    woken: list[ObjectRef] = []
-    tools = Tools(server, UNUSED, UNUSED, UNUSED, UNUSED, found, Observer(), None)
-    wakes = Wakes(woken.append, lambda name: None)
-    definitions = Definitions(tools, DefinitionRules(sync_limit=1.0), {}, wakes)
+    woken.clear()
+    definitions = DefinitionReconciler(
+        EngineContext(server, UNUSED),
+        DefinitionSettings(sync_limit=1.0),
+        UNUSED,
+        UNUSED,
+        UNUSED,
+        UNUSED,
+        found,
+        lambda name: None,
+    )
     await definitions.serve_deletions(KIOSK, "kiosks", "kiosk")
     assert woken == [KEY]
 
@@ -254,12 +267,12 @@ async def test_instances_of_a_definition_that_was_going_can_go(monkeypatch: Any)
         "labels": {OWNED: "true", DEFINITION_NAME: "kiosk"},
     }
     server: Any = Server(crd)
-    engine = Engine(Outside(server, UNUSED), EngineRules())
+    engine = Engine(EngineContext(server, UNUSED), EngineSettings())
     going = definition(resource())
     going["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", resourceVersion="1", uid="u")
     engine._definitions.cache.put(going)
     engine._crds.cache.put(crd)
-    monkeypatch.setattr(engine._of_definitions, "serve_deletions", serve_deletions)
+    monkeypatch.setattr(engine._definition_reconciler, "serve_deletions", serve_deletions)
     await engine._begin()
     assert served == ["kiosk"]
 
@@ -281,10 +294,10 @@ async def test_an_object_that_only_has_the_label_is_not_taken_over(watches: Any)
     server: Any = Server(theirs)
     found = watches(server)
     await found.serve(serving(resource()), 1.0)
-    live = kept({**theirs, "metadata": dict(theirs["metadata"])}, None)
+    live = trim_child({**theirs, "metadata": dict(theirs["metadata"])}, None)
     applier = Applier(found, Observer())
     with pytest.raises(RefusedError):
-        await applier.apply(Errand(KEY, server), applying("shared", live))
+        await applier.apply(WriteContext(KEY, server), applying("shared", live))
     assert ("shared", True) not in server.applied
 
 
@@ -296,9 +309,9 @@ async def test_what_another_instance_made_meanwhile_is_not_taken(watches: Any) -
     other = ObjectRef(KIOSK, "town", "other")
     # Both planned while it was not there; the other one was faster.
     late = applying("shared")
-    await applier.apply(Errand(other, server), applying("shared", key=other))
+    await applier.apply(WriteContext(other, server), applying("shared", key=other))
     with pytest.raises(RefusedError):
-        await applier.apply(Errand(KEY, server), late)
+        await applier.apply(WriteContext(KEY, server), late)
 
 
 async def test_an_object_of_somebody_else_is_not_touched_to_find_that_out(watches: Any) -> None:
@@ -309,7 +322,7 @@ async def test_an_object_of_somebody_else_is_not_touched_to_find_that_out(watche
     await found.serve(serving(resource()), 1.0)
     with pytest.raises(RefusedError):
         await Applier(found, Observer()).apply(
-            Errand(KEY, server),
+            WriteContext(KEY, server),
             applying("shared"),
         )
     assert server.applied == []
@@ -352,7 +365,7 @@ def test_what_was_selected_can_become_ready() -> None:
     )
     seen = config_map("x", ok="yes")
     seen["metadata"].update(namespace="town", labels={"a": "b"})
-    assert judge(SmallCluster(seen).run(made, instance())).state is State.ACTIVE
+    assert summarize(SmallCluster(seen).run(made, instance())).state is State.ACTIVE
 
 
 # an informer that dies unseen
@@ -422,5 +435,37 @@ async def test_a_definition_is_served_though_another_replaced_the_watch_it_waits
     await asyncio.sleep(0.01)
     server.may_list.set()
     await asyncio.gather(first, second)
-    await watched.known(reads_nothing, 0.0)
+    await watched.wait_for_caches(reads_nothing, 0.0)
     assert watched.child(ObjectRef(CONFIG_MAP, "town", "corner")) is None
+
+
+async def test_the_observer_learns_which_informers_start_sync_and_stop() -> None:
+    class Recorder(Observer):
+        def __init__(self) -> None:
+            self.calls: list[tuple[str, object]] = []
+
+        def handler_attached(self, type_: str) -> None:
+            self.calls.append(("attached", type_))
+
+        def handler_detached(self, type_: str) -> None:
+            self.calls.append(("detached", type_))
+
+        def informer_synced(self, kind: Kind, seconds: float) -> None:
+            assert seconds >= 0.0
+            self.calls.append(("synced", kind.kind))
+
+    recorder = Recorder()
+    server: Any = Server(corner(10))
+    watches = Watches(server, lambda key, delay=0.0: None, recorder)
+    served = serving(resource("words", config_map("words")))
+    await watches.serve(served, 5.0)
+    await watches.serve(served, 5.0)
+    watches.stop_serving(KIOSK)
+    assert recorder.calls == [
+        ("attached", "parent"),
+        ("attached", "child"),
+        ("synced", "Kiosk"),
+        ("synced", "ConfigMap"),
+        ("detached", "parent"),
+        ("detached", "child"),
+    ]

@@ -14,14 +14,11 @@ import pytest
 
 from kro_gitops.control.workqueue import WorkItem
 from kro_gitops.engine.applyset import GroupKind, Inventory, parent_labels
-from kro_gitops.engine.controllers.applier import Applier
-from kro_gitops.engine.controllers.deletion import Deletions
-from kro_gitops.engine.controllers.find_children import Membership
-from kro_gitops.engine.controllers.instances import Hands, InstanceRules, Instances
-from kro_gitops.engine.controllers.observer import Observer
+from kro_gitops.engine.controllers.context import EngineContext
+from kro_gitops.engine.controllers.instances import InstanceReconciler, InstanceSettings
 from kro_gitops.engine.controllers.watches import Watches
 from kro_gitops.engine.plan.children import Family, Rules
-from kro_gitops.engine.served_kind import Serving
+from kro_gitops.engine.served_kind import ServedKind
 from kro_gitops.kube.api import EventType, Listing, WatchEvent
 from kro_gitops.metadata import CHILD_MANAGER, FINALIZER, OWNED
 from kube_objects.refs import Kind, KubeObject, ObjectRef
@@ -30,7 +27,7 @@ from tests.builders import config_map, definition, graph, instance, resource
 KIOSK = Kind("kro.run", "v1", "Kiosk")
 CONFIG_MAP = Kind("", "v1", "ConfigMap")
 KEY = ObjectRef(KIOSK, "town", "corner")
-SERVING = Serving(KIOSK, "kiosks", "kiosk", "u", 1, graph(definition(resource())))
+SERVING = ServedKind(KIOSK, "kiosks", "kiosk", "u", 1, graph(definition(resource())))
 GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 UNUSED: Any = None
 
@@ -112,13 +109,10 @@ class Engine:
     def __init__(self, server: Any) -> None:
         self.woken: list[ObjectRef] = []
         self.watches = Watches(server, lambda key, delay=0.0: self.woken.append(key))
-        membership = Membership(self.watches, UNUSED)
-        applier = Applier(self.watches, Observer())
-        deletions = Deletions(server, self.watches, membership, applier, UNUSED)
-        hands = Hands(
-            server, self.watches, membership, applier, UNUSED, deletions, UNUSED, Observer()
+        self.watches.served_kinds[KIOSK] = SERVING
+        self._instances = InstanceReconciler(
+            EngineContext(server, UNUSED), InstanceSettings(), self.watches
         )
-        self._instances = Instances(hands, InstanceRules(), {KIOSK: SERVING})
 
     async def settle(self) -> None:
         """Work until nobody is woken any more."""

@@ -5,7 +5,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kro_gitops.engine.graph.read_paths import covers, merged, parts_read, parts_seen, picked
+from kro_gitops.engine.graph.read_paths import (
+    covers,
+    graph_read_paths,
+    merge_paths,
+    pick,
+    read_paths_of,
+)
 from tests.builders import config_map, definition, graph, resource
 
 parts = st.recursive(
@@ -17,7 +23,7 @@ values = st.recursive(
 
 
 def seen(*resources: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return dict(parts_seen(graph(definition(*resources, **more))))
+    return dict(graph_read_paths(graph(definition(*resources, **more))))
 
 
 def test_templates_tell_what_they_read() -> None:
@@ -83,26 +89,26 @@ def test_dependencies_tell_it_node_by_node() -> None:
     made = graph(
         definition(resource("a", config_map("a")), resource("b", config_map("b", x="${a.data.x}")))
     )
-    assert parts_read(made.nodes["b"].dependencies) == {"a": {"data": {"x": None}}}
+    assert read_paths_of(made.nodes["b"].dependencies) == {"a": {"data": {"x": None}}}
 
 
 def test_what_is_no_object_is_picked_whole() -> None:
-    assert picked({"a": [1, {"b": 2}]}, {"a": {"b": None}}) == {"a": [1, {"b": 2}]}
-    assert picked({"a": 1, "b": 2}, {"a": None, "c": None}) == {"a": 1}
-    assert picked({"a": 1}, None) == {"a": 1}
+    assert pick({"a": [1, {"b": 2}]}, {"a": {"b": None}}) == {"a": [1, {"b": 2}]}
+    assert pick({"a": 1, "b": 2}, {"a": None, "c": None}) == {"a": 1}
+    assert pick({"a": 1}, None) == {"a": 1}
 
 
 @given(parts, parts)
 def test_a_merger_covers_both(one: Any, other: Any) -> None:
-    both = merged(one, other)
+    both = merge_paths(one, other)
     assert covers(both, one)
     assert covers(both, other)
-    assert merged(other, one) == both
+    assert merge_paths(other, one) == both
 
 
 @given(values, parts, parts)
 def test_what_covers_more_picks_more(value: Any, one: Any, other: Any) -> None:
-    assert picked(picked(value, merged(one, other)), one) == picked(value, one)
+    assert pick(pick(value, merge_paths(one, other)), one) == pick(value, one)
 
 
 @given(parts)

@@ -3,14 +3,14 @@
 from typing import Any
 
 from kro_gitops.engine.plan.evaluation import Bounds
-from kro_gitops.engine.status import State, judge
+from kro_gitops.engine.status import State, summarize
 from kro_gitops.metadata import COLLECTION_INDEX, COLLECTION_SIZE
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster
 
 
 def message(run: Any) -> str:
-    return judge(run).condition.message or ""
+    return summarize(run).condition.message or ""
 
 
 def words(*extra: dict[str, Any], **more: Any) -> Any:
@@ -40,7 +40,7 @@ def test_each_element_makes_an_object_that_knows_its_place() -> None:
     cluster = SmallCluster()
     run = cluster.run(words(), instance({"words": ["a", "b"]}))
     assert positions(cluster) == {"corner-a": ("0", "2"), "corner-b": ("1", "2")}
-    assert judge(run).state is State.ACTIVE
+    assert summarize(run).state is State.ACTIVE
 
 
 def test_a_collection_that_grew_leaves_nothing_as_it_was_but_makes_only_the_new() -> None:
@@ -66,7 +66,7 @@ def test_an_empty_collection_is_ready_and_a_value() -> None:
     run = cluster.run(words(reader), instance({"words": []}))
     assert cluster.applied == ["sum"]
     assert cluster.named("sum")["data"] == {"size": "0"}
-    assert judge(run).state is State.ACTIVE
+    assert summarize(run).state is State.ACTIVE
 
 
 def test_dimensions_multiply_the_last_turning_fastest() -> None:
@@ -94,7 +94,7 @@ def test_two_elements_cannot_be_one_object() -> None:
     text = message(run)
     assert 'node "words" identity collision: duplicate identity: /v1/ConfigMap/' in text
     assert text.endswith("/corner-a")
-    assert judge(run).state is State.ERROR
+    assert summarize(run).state is State.ERROR
 
 
 def test_a_collection_has_a_limit() -> None:
@@ -129,7 +129,7 @@ def test_an_item_that_failed_is_named_by_its_place() -> None:
     cluster.refused["corner-b"] = "quota exceeded"
     run = cluster.run(words(), instance({"words": ["a", "b", "c"]}))
     assert cluster.names == ["corner-a", "corner-c"]
-    verdict = judge(run)
+    verdict = summarize(run)
     assert verdict.failures == ("collection item 1: quota exceeded",)
     assert verdict.state is State.ERROR
     assert not run.is_complete

@@ -3,13 +3,13 @@
 from typing import Any
 
 from kro_gitops.engine.plan.steps import Read
-from kro_gitops.engine.status import State, judge
+from kro_gitops.engine.status import State, summarize
 from tests.builders import config_map, definition, graph, instance, resource
 from tests.small_cluster import SmallCluster
 
 
 def message(run: Any) -> str:
-    return judge(run).condition.message or ""
+    return summarize(run).condition.message or ""
 
 
 def external(**metadata: Any) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def test_a_missing_external_object_is_waited_for() -> None:
     cluster = SmallCluster()
     run = cluster.run(reads_input(), instance())
     assert cluster.applied == []
-    verdict = judge(run)
+    verdict = summarize(run)
     assert verdict.condition.message == (
         "resource reconciliation failed: apply results contain errors: "
         'waiting for external reference "input": not found'
@@ -91,7 +91,7 @@ def test_a_selector_that_finds_nothing_is_no_trouble() -> None:
     cluster = SmallCluster()
     run = cluster.run(made, instance({"team": "a"}))
     assert cluster.named("names")["data"] == {"all": ""}
-    assert judge(run).state is State.ACTIVE
+    assert summarize(run).state is State.ACTIVE
 
 
 def test_an_external_object_that_cannot_be_read_is_an_error() -> None:
@@ -101,5 +101,5 @@ def test_an_external_object_that_cannot_be_read_is_an_error() -> None:
     (step,) = run.advance()
     run.failed(step, "forbidden")
     assert run.advance() == ()
-    assert judge(run).state is State.ERROR
-    assert judge(run).failures == ("forbidden",)
+    assert summarize(run).state is State.ERROR
+    assert summarize(run).failures == ("forbidden",)

@@ -6,7 +6,7 @@ import pytest
 
 from kro_gitops.engine.applyset import GroupKind, Inventory, applyset_id
 from kro_gitops.engine.plan.steps import NodeState
-from kro_gitops.engine.status import State, judge, project
+from kro_gitops.engine.status import State, project, summarize
 from kro_gitops.metadata import (
     APPLY_ORDER,
     APPLYSET_PART_OF,
@@ -20,7 +20,7 @@ from tests.small_cluster import SmallCluster, owned
 
 
 def message(run: Any) -> str:
-    return judge(run).condition.message or ""
+    return summarize(run).condition.message or ""
 
 
 def chain() -> Any:
@@ -64,7 +64,7 @@ def test_all_levels_are_made_in_one_pass() -> None:
     run = cluster.run(chain(), instance({"x": "hi"}))
     assert cluster.applied == ["first", "middle", "last"]
     assert cluster.named("last")["data"] == {"from_": "hi!"}
-    assert judge(run).state is State.ACTIVE
+    assert summarize(run).state is State.ACTIVE
     assert run.is_complete
 
 
@@ -87,7 +87,7 @@ def test_an_instance_that_is_as_it_should_be_asks_for_nothing() -> None:
     cluster.run(chain(), instance({"x": "hi"}))
     run = cluster.run(chain(), instance({"x": "hi"}))
     assert cluster.steps == []
-    assert judge(run).state is State.ACTIVE
+    assert summarize(run).state is State.ACTIVE
 
 
 def test_only_what_follows_from_a_change_is_applied_again() -> None:
@@ -153,7 +153,7 @@ def test_a_node_waits_for_data_in_kros_words() -> None:
         'gvr "/v1, Resource=configmaps": node "cm": failed to evaluate expression: '
         'eval "service.status.loadBalancer.ingress[0].ip": no such key: status (data pending)'
     )
-    assert judge(run).state is State.IN_PROGRESS
+    assert summarize(run).state is State.IN_PROGRESS
     assert not run.is_complete
 
     cluster.change(
@@ -161,7 +161,7 @@ def test_a_node_waits_for_data_in_kros_words() -> None:
     )
     run = cluster.run(made, instance())
     assert cluster.applied == ["corner"]
-    assert judge(run).state is State.ACTIVE
+    assert summarize(run).state is State.ACTIVE
 
 
 def test_a_dependant_waits_until_its_dependency_is_ready() -> None:
@@ -174,7 +174,7 @@ def test_a_dependant_waits_until_its_dependency_is_ready() -> None:
     cluster = SmallCluster()
     run = cluster.run(made, instance())
     assert cluster.applied == ["first"]
-    verdict = judge(run)
+    verdict = summarize(run)
     assert verdict.state is State.IN_PROGRESS
     assert verdict.failures == ()
     assert verdict.condition.message == (
@@ -195,7 +195,7 @@ def test_a_dependant_waits_until_its_dependency_is_ready() -> None:
     )
 
     cluster.change("first", lambda obj: obj["data"].update(done="yes"))
-    assert judge(cluster.run(made, instance())).state is State.ACTIVE
+    assert summarize(cluster.run(made, instance())).state is State.ACTIVE
     assert cluster.applied == ["second"]
 
 
@@ -203,7 +203,7 @@ def test_a_failed_dependency_is_not_there_for_others() -> None:
     cluster = SmallCluster()
     cluster.refused["first"] = "admission says no"
     run = cluster.run(chain(), instance({"x": "hi"}))
-    verdict = judge(run)
+    verdict = summarize(run)
     assert verdict.state is State.ERROR
     assert verdict.failures == ("admission says no",)
     assert message(run) == (
@@ -221,7 +221,7 @@ def test_a_child_that_cannot_be_changed_still_is_what_it_was_for_others() -> Non
     cluster.refused["first"] = "immutable"
     run = cluster.run(chain(), instance({"x": "new"}))
     assert cluster.applied == ["first"]
-    assert judge(run).state is State.ERROR
+    assert summarize(run).state is State.ERROR
     assert cluster.named("last")["data"] == {"from_": "old!"}
 
 
@@ -247,7 +247,7 @@ def test_what_is_left_out_takes_its_dependants_with_it() -> None:
     assert {name for name, each in run.runs.items() if each.state is NodeState.SKIPPED} == set(
         "abc"
     )
-    assert judge(run).state is State.ACTIVE
+    assert summarize(run).state is State.ACTIVE
     assert run.is_complete
     assert [each.ref.name for each in run.targets()] == ["d"]
 
@@ -274,7 +274,7 @@ def test_a_condition_may_wait_for_another_node() -> None:
         "eval \"a.data.wanted == 'yes'\": no such key: wanted (data pending)"
     )
     cluster.change("a", lambda obj: obj.update(data={"wanted": "no"}))
-    assert judge(cluster.run(made, instance())).state is State.ACTIVE
+    assert summarize(cluster.run(made, instance())).state is State.ACTIVE
     cluster.change("a", lambda obj: obj.update(data={"wanted": "yes"}))
     cluster.run(made, instance())
     assert cluster.applied == ["b"]
@@ -307,7 +307,7 @@ def test_what_an_instance_lacks_in_a_condition_is_a_mistake() -> None:
         "includeWhen \"schema.spec.tags.on == 'x'\": "
         "eval \"schema.spec.tags.on == 'x'\": no such key: on"
     )
-    assert judge(run).state is State.ERROR
+    assert summarize(run).state is State.ERROR
 
 
 # What ends a pass
@@ -324,7 +324,7 @@ def test_a_mistake_in_one_node_ends_the_pass_before_anything_is_made() -> None:
     cluster = SmallCluster()
     run = cluster.run(made, instance({"x": "many"}))
     assert cluster.applied == []
-    verdict = judge(run)
+    verdict = summarize(run)
     assert verdict.state is State.ERROR
     assert verdict.condition.message == (
         'resource reconciliation failed: node "b": eval "string(int(schema.spec.x))": '
@@ -342,7 +342,7 @@ def test_a_child_that_goes_ends_the_pass() -> None:
     )
     run = cluster.run(chain(), instance({"x": "new"}))
     assert cluster.applied == []
-    verdict = judge(run)
+    verdict = summarize(run)
     assert verdict.condition.reason == "ResourceDeleting"
     assert verdict.condition.message == (
         'resource "town/first" for node "first" is currently being deleted; '
@@ -366,7 +366,7 @@ def test_a_child_of_another_instance_is_not_taken() -> None:
         "resource belongs to a different ApplySet: town/shared (/v1, Kind=ConfigMap) "
         f'belongs to ApplySet "{theirs}", cannot reassign to "{ours}"'
     )
-    assert judge(run).state is State.ERROR
+    assert summarize(run).state is State.ERROR
     assert cluster.named("shared")["metadata"]["labels"][APPLYSET_PART_OF] == theirs
 
 
@@ -383,7 +383,7 @@ def test_two_nodes_cannot_be_one_object() -> None:
         "resource reconciliation failed: found resources with conflicts: "
         "resourceID: b conflicts with resourceID: a"
     )
-    assert judge(run).state is State.IN_PROGRESS
+    assert summarize(run).state is State.IN_PROGRESS
 
 
 def test_two_versions_of_a_kind_are_one_object() -> None:
@@ -491,7 +491,7 @@ def test_an_object_of_another_owner_is_not_visible_to_expressions(labels: dict[s
     assert "taken" not in run.values
     assert "copy" not in cluster.names
     assert "canary" not in str(project(graph, run.values, run.evaluator))
-    assert judge(run).state is State.ERROR
+    assert summarize(run).state is State.ERROR
     assert not run.is_complete
 
 

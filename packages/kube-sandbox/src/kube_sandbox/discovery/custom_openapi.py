@@ -219,14 +219,14 @@ class _Paths:
     """The operations of one kind."""
 
     def __init__(self, served: Served, common: SharedDefinitions) -> None:
-        self._served = served
+        self._wait_served = served
         self._common = common
         self._kind = served.kind
         self._scope = "Namespaced" if served.namespaced else ""
 
     def all(self) -> Json:
         """Return the operations by path."""
-        served, kind = self._served, self._kind
+        served, kind = self._wait_served, self._kind
         root = f"/apis/{kind.group}/{kind.version}"
         found: Json = {}
         if served.namespaced:
@@ -250,7 +250,7 @@ class _Paths:
         }
         names = [
             *([self._name_parameter()] if named else ()),
-            *([self._parameter("namespace")] if self._served.namespaced else ()),
+            *([self._parameter("namespace")] if self._wait_served.namespaced else ()),
             self._parameter("pretty"),
         ]
         return found | {"parameters": names}
@@ -315,7 +315,7 @@ class _Paths:
             return f"{_META}Status"
         if part == "scale":
             return _SCALE
-        kind = self._served.list_name if action == "list" else self._kind.kind
+        kind = self._wait_served.list_name if action == "list" else self._kind.kind
         return model_name(Kind(self._kind.group, self._kind.version, kind))
 
     def _parameter(self, name: str, action: str = "") -> Json:

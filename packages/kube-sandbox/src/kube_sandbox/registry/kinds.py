@@ -99,34 +99,34 @@ class Registry:
     """What is served now."""
 
     def __init__(self) -> None:
-        self._served: dict[tuple[str, str, str], Served] = {}
+        self._wait_served: dict[tuple[str, str, str], Served] = {}
         self.generation = 0  # changes whenever anything here does
         self._kinds: dict[Kind, Served] = {}  # as of the generation below
         self._kinds_of = 0
 
     def __iter__(self) -> Iterator[Served]:
-        return iter(tuple(self._served.values()))
+        return iter(tuple(self._wait_served.values()))
 
     def add(self, served: Served) -> None:
         """Serve a kind; one of the same name and version is replaced."""
-        self._served[(served.kind.group, served.kind.version, served.plural)] = served
+        self._wait_served[(served.kind.group, served.kind.version, served.plural)] = served
         self.generation += 1
 
     def remove(self, group: str, plural: str) -> None:
         """Serve a kind no longer, in none of its versions."""
-        gone = [key for key in self._served if (key[0], key[2]) == (group, plural)]
+        gone = [key for key in self._wait_served if (key[0], key[2]) == (group, plural)]
         for key in gone:
-            del self._served[key]
+            del self._wait_served[key]
         self.generation += 1
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
         """Return what is served at a path, or `None`."""
-        return self._served.get((group, version, plural))
+        return self._wait_served.get((group, version, plural))
 
     def of_kind(self, kind: Kind) -> Served | None:
         """Return how a kind is served, or `None`."""
         if self._kinds_of != self.generation:
             # The first that has a kind is meant, so what came later must not hide it.
-            self._kinds = {each.kind: each for each in reversed(self._served.values())}
+            self._kinds = {each.kind: each for each in reversed(self._wait_served.values())}
             self._kinds_of = self.generation
         return self._kinds.get(kind)

@@ -3,13 +3,11 @@ from pathlib import Path, PurePath
 import pytest
 
 from kro_gitops.errors import UserError
-from kro_gitops.settings.homes import at_home
-
-HOME = Path("/home/me")
+from kro_gitops.local.files import expand_home
 
 
 def test_a_path_may_begin_at_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(HOME))
-    assert at_home(PurePath("~/data")) == HOME / "data"
+    monkeypatch.setenv("HOME", "/home/me")
+    assert expand_home(PurePath("~/data")) == Path("/home/me/data")
     with pytest.raises(UserError, match="there is no such home"):
-        at_home(PurePath("~nobody-has-it/data"))
+        expand_home(PurePath("~nobody-has-it/data"))

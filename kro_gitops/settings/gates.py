@@ -1,3 +1,0 @@
-"""Names of feature gates that several layers read."""
-
-OMIT_GATE = "CELOmitFunction"
