@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from kro_gitops.errors import KroGitopsError, UserError
@@ -90,7 +91,18 @@ def default_folder(environment: Mapping[str, str], home: Path) -> Path:
 def run_embedded_api(
     wanted: EmbeddedApiOptions, meanwhile: Callable[[], object]
 ) -> Iterator["EmbeddedApi"]:
-    """Have an embedded API for a while; something else can be done while it starts."""
+    """
+    Run an embedded API for as long as the block lasts; `meanwhile` is called while it starts.
+
+    Raises `UserError` if the sandbox is not installed, as in the container image.
+    """
+    if find_spec("kube_sandbox") is None:
+        raise UserError(
+            "sandbox-not-installed",
+            "the embedded API is not installed",
+            hint="install 'kro-gitops[sandbox]', or name a cluster with --kubeconfig, --context or "
+            "--in-cluster",
+        )
     with _folder(wanted) as folder:
         # `-P`: what is in the folder we were started in is no module of ours.
         words = [sys.executable, "-P", "-m", "kube_sandbox", str(folder.absolute())]

@@ -19,7 +19,7 @@ WITHOUT_EXAMPLE = {
     *("result-unusable", "value-unknown", "identity-collision", "namespace-missing"),
     *("nesting-too-deep", "not-a-boolean"),
     # What a cluster is needed for.
-    *("embedded-api-ended", "folder-unusable", "snapshot-unusable"),
+    *("embedded-api-ended", "folder-unusable", "sandbox-not-installed", "snapshot-unusable"),
     *("store-in-use", "store-not-empty", "store-unusable"),
     *("KG-T01", "address-unavailable", "already-exists", "ambiguous-kind", "api-error"),
     *("bad-certificate", "bad-kubeconfig", "bad-setting", "breaking-change"),
