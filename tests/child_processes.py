@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
-_SHARED = ("tools.cluster", "kube-apiserver", "/etcd", "kube-controller-manager", "kro_gitops")
+_SHARED = (
+    "tools.cluster",
+    "kube-apiserver",
+    "/etcd",
+    "kube-controller-manager",
+    "kro_gitops",
+    "kube_sandbox",
+)
 
 
 @dataclass(frozen=True, slots=True)

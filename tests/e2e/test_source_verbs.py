@@ -278,7 +278,7 @@ async def test_sync_waits_until_it_is_ready(
     process = await started("sync", name, "--wait")
     asked = await controller.until_asked()
     handled = {"lastHandledReconcileAt": asked["metadata"]["annotations"][REQUESTED_AT]}
-    await controller.report(working("Fetching", lastAttemptedRevision=revision(OLDER)))
+    await controller.report(working("Waiting", lastAttemptedRevision=revision(OLDER)))
     await controller.report(working("Applying", 12, **handled))
     await controller.report(working("Applying", 30))
     await controller.report(ready_status(OLDER))
@@ -287,7 +287,7 @@ async def test_sync_waits_until_it_is_ready(
     assert done.out == f"gitops/{name} is ready at main@2b2b2b2: 3/3 objects ready\n"
     assert done.err.splitlines()[1:] == [
         "Healthy · main@1a1a1a1",
-        "Fetching · main@2b2b2b2",
+        "Waiting 0/40 · main@2b2b2b2",
         "Ready=Unknown (Progressing)",
         "Applying 12/40 · main@2b2b2b2",
         "Healthy · main@2b2b2b2",
