@@ -219,6 +219,17 @@ def _add_setting(section: argparse._ArgumentGroup, option: Option) -> None:
         )
 
 
+def given_options(args: argparse.Namespace) -> dict[str, str]:
+    """Return the texts of the options that were given, by flag."""
+    texts = {flag: text for flag, text in vars(args).items() if text is not None}
+    # An option that is given several times is a list, as it is in a variable.
+    return {
+        option.flag: ",".join(texts[option.flag]) if option.values.repeats else texts[option.flag]
+        for option in OPTIONS
+        if option.flag in texts
+    }
+
+
 def snapshot_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `snapshot`."""
     parser.add_argument("action", choices=("save", "restore"), help="what to do")

@@ -8,11 +8,10 @@ from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
-from kro_gitops.cli.arguments import STAMP_OPTIONS
+from kro_gitops.cli.arguments import STAMP_OPTIONS, given_options
 from kro_gitops.cli.exit_codes import PROBLEMS, WRONG_USAGE
 from kro_gitops.cli.inputs import Loaded, deadline_in, load, load_documents, show_findings
 from kro_gitops.cli.messages import counted, fail, say, wrong_usage
-from kro_gitops.cli.run import given_options
 from kro_gitops.engine.child_rules import child_rules
 from kro_gitops.engine.plan.children import Rules
 from kro_gitops.engine.plan.evaluation import Bounds
@@ -62,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _rules(args: argparse.Namespace) -> Rules:
     """Return what the flags, and the variables of the same names, say about stamps."""
-
     variables = {name for option in STAMP_OPTIONS for name in option.variables}
     environment = {name: text for name, text in os.environ.items() if name in variables}
     given = given_options(args)

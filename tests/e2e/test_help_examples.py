@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from kro_gitops.cli import arguments
-from kro_gitops.cli.arguments import VERBS, build_parser
-from kro_gitops.cli.run import given_options
+from kro_gitops.cli.arguments import VERBS, build_parser, given_options
 from kro_gitops.settings.settings import parse_settings
 from tests.command import EXAMPLES, PROGRAM
 

@@ -9,12 +9,12 @@ import argparse
 import os
 from importlib import import_module
 
+from kro_gitops.cli.arguments import given_options
 from kro_gitops.cli.exit_codes import PROBLEMS, WRONG_USAGE
 from kro_gitops.cli.messages import say
 from kro_gitops.cli.run.embedded_api import embedded_api
 from kro_gitops.errors import KroGitopsError
 from kro_gitops.local.api_process import EmbeddedApi
-from kro_gitops.settings.flags import OPTIONS
 from kro_gitops.settings.settings import Settings, SettingsError, parse_settings
 
 _SESSION = "kro_gitops.cli.run.session"
@@ -44,14 +44,3 @@ def run(args: argparse.Namespace) -> int:
 def _run_session(settings: Settings, api: EmbeddedApi | None) -> int:
     code: int = import_module(_SESSION).run_session(settings, api)
     return code
-
-
-def given_options(args: argparse.Namespace) -> dict[str, str]:
-    """Return the texts of the options that were given, by flag."""
-    texts = {flag: text for flag, text in vars(args).items() if text is not None}
-    # An option that is given several times is a list, as it is in a variable.
-    return {
-        option.flag: ",".join(texts[option.flag]) if option.values.repeats else texts[option.flag]
-        for option in OPTIONS
-        if option.flag in texts
-    }
