@@ -52,6 +52,7 @@ def _is_date(text: str) -> bool:
 
 
 def _is_date_time(text: str) -> bool:
+    """Return True for RFC 3339 with any fraction and zone, as lenient as go-openapi."""
     parts = text.lower().split("t")
     if len(parts) < 2 or not _is_date(parts[0]):
         return False
@@ -76,6 +77,7 @@ _LEADING_ZEROS = re.compile(r"(?<![0-9a-fA-F])0+(?=[0-9a-fA-F])")
 
 
 def _is_ip(text: str) -> bool:
+    """Return True for an IPv4 or IPv6 address without a zone."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -170,6 +172,7 @@ _CARD = re.compile(
 
 
 def _is_credit_card(text: str) -> bool:
+    """Return True for a card number whose Luhn check digit is right."""
     digits = re.sub(r"[^0-9]+", "", text)
     if not _CARD.fullmatch(digits):
         return False
@@ -178,6 +181,7 @@ def _is_credit_card(text: str) -> bool:
 
 
 def _is_isbn10(text: str) -> bool:
+    """Return True for ten digits with a right check digit; X stands for ten."""
     digits = re.sub(r"[\s-]+", "", text)
     if not re.fullmatch(r"[0-9]{9}[0-9X]", digits):
         return False

@@ -80,6 +80,7 @@ def _scientific(digits: str, exponent: int) -> str:
 
 
 def _positional(digits: str, exponent: int) -> str:
+    """Write digits without an exponent, as Go's `%f` does with the fewest digits."""
     if exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits
     whole = digits[: exponent + 1].ljust(exponent + 1, "0")

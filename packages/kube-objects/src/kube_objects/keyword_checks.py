@@ -1,10 +1,9 @@
 """
 When a value breaks a keyword of its schema: the comparisons, without any words.
 
-`value_checks` tells users of manifests what is wrong, an API server tells its clients in the words
-of its own library; what is wrong is decided here for both. Follows kube-openapi's
-pkg/validation/validate and pkg/validation/strfmt as vendored by Kubernetes 1.35, oddities included:
-bounds are cut to integers for integers, and a number is whole but for an error of calculation.
+They follow kube-openapi's pkg/validation/validate and pkg/validation/strfmt as vendored by
+Kubernetes 1.35, oddities included: bounds are cut to integers for integers, and a number is whole
+but for an error of calculation.
 """
 
 import math
@@ -47,23 +46,26 @@ def bound_for(number: float, bound: float) -> float:
     return int(bound) if isinstance(number, int) else bound
 
 
-def is_below_minimum(number: float, schema: Schema) -> bool:
+def breaks_minimum(schema: Schema, number: float) -> bool:
     """Return whether a number breaks `minimum`, with `exclusiveMinimum`."""
     bound = bound_for(number, schema["minimum"])
     return number < bound or (number == bound and schema.get("exclusiveMinimum") is True)
 
 
-def is_above_maximum(number: float, schema: Schema) -> bool:
+def breaks_maximum(schema: Schema, number: float) -> bool:
     """Return whether a number breaks `maximum`, with `exclusiveMaximum`."""
     bound = bound_for(number, schema["maximum"])
     return number > bound or (number == bound and schema.get("exclusiveMaximum") is True)
 
 
-def is_multiple(number: float, factor: float) -> bool:
-    """Return whether a number is a multiple of a positive factor."""
+def breaks_multiple_of(schema: Schema, number: float) -> bool:
+    """Return whether a number breaks `multipleOf`; any does if the factor is not positive."""
+    factor = bound_for(number, schema["multipleOf"])
+    if factor <= 0:
+        return True
     if isinstance(number, int):
-        return number % factor == 0
-    return is_whole(1 / factor * number if factor < 1 else number / factor)
+        return number % factor != 0
+    return not is_whole(1 / factor * number if factor < 1 else number / factor)
 
 
 @lru_cache(maxsize=1024)

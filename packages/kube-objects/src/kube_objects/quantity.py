@@ -97,7 +97,26 @@ class Quantity:
         """Return it as Kubernetes writes it."""
         if self.kept is not None:
             return self.kept
-        return _canonical_text(self.mantissa, self.exponent, self.notation)
+        scale = self.exponent
+        # Write a number with the largest suffix that leaves no fraction.
+        if not self.mantissa:
+            return "0"
+        sign, digits = "-" if self.mantissa < 0 else "", abs(self.mantissa)
+        if self.notation is Notation.BINARY:
+            whole, rest = (digits, 0) if scale >= 0 else divmod(digits, 10**-scale)
+            if not rest and whole >= 1024:
+                times = 0
+                while whole % 1024 == 0 and times < 6:
+                    whole, times = whole // 1024, times + 1
+                return f"{sign}{whole}{_BINARY_SUFFIXES.get(times, '')}"
+        while digits % 10 == 0:
+            digits, scale = digits // 10, scale + 1
+        digits, scale = digits * 10 ** (scale % 3), scale - scale % 3
+        if self.notation is Notation.EXPONENT:
+            return f"{sign}{digits}e{scale}" if scale else f"{sign}{digits}"
+        if scale > 18:
+            digits, scale = digits * 10 ** min(scale - 18, _MAX_WRITTEN_DIGITS), 18
+        return f"{sign}{digits}{_DECIMAL_SUFFIXES[scale]}"
 
     @property
     def whole(self) -> int:
@@ -301,28 +320,6 @@ def _big_decimal(number: int, scale: int, notation: Notation, unit: int) -> Quan
         # No value changes here, but a double made of it later does, as in Kubernetes.
         number, scale = number * 10**places, _NANO
     return Quantity(number, scale, False, notation)
-
-
-def _canonical_text(number: int, scale: int, notation: Notation) -> str:
-    """Write a number with the largest suffix that leaves no fraction."""
-    if not number:
-        return "0"
-    sign, digits = "-" if number < 0 else "", abs(number)
-    if notation is Notation.BINARY:
-        whole, rest = (digits, 0) if scale >= 0 else divmod(digits, 10**-scale)
-        if not rest and whole >= 1024:
-            times = 0
-            while whole % 1024 == 0 and times < 6:
-                whole, times = whole // 1024, times + 1
-            return f"{sign}{whole}{_BINARY_SUFFIXES.get(times, '')}"
-    while digits % 10 == 0:
-        digits, scale = digits // 10, scale + 1
-    digits, scale = digits * 10 ** (scale % 3), scale - scale % 3
-    if notation is Notation.EXPONENT:
-        return f"{sign}{digits}e{scale}" if scale else f"{sign}{digits}"
-    if scale > 18:
-        digits, scale = digits * 10 ** min(scale - 18, _MAX_WRITTEN_DIGITS), 18
-    return f"{sign}{digits}{_DECIMAL_SUFFIXES[scale]}"
 
 
 def _digits(number: int) -> int:

@@ -1,28 +1,18 @@
 """
-One value against the keywords of its schema that speak of it alone.
+Violations of single keywords, described to the author of a manifest.
 
-A table from keyword to check; the walk through an object's fields is somewhere else. A check
-gives a `Violation`, the second half of a sentence whose first half is the field's path.
-
-Values are shown in flaws unless they are to be hidden: then a flaw says only what was expected.
+A `Description` is the second half of a sentence whose first half is the field's path. Values are
+shown in it unless they are to be hidden: then it says only what is expected.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from kube_objects.formats import matches_format
-from kube_objects.keyword_checks import (
-    bound_for,
-    compile_pattern,
-    is_above_maximum,
-    is_below_minimum,
-    is_choice,
-    is_multiple,
-    is_whole,
-)
+from kube_objects.keyword_checks import bound_for, compile_pattern, is_whole
+from kube_objects.schema_validator import SchemaValidator, Violation
 from kube_objects.schemas import Schema
 from kube_objects.structural_schema import is_nullable, types
 
@@ -48,7 +38,7 @@ _VALUE_TYPE_NAMES: dict[type, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class Description:
     """What is wrong with a value: `'spec.replicas'` … `is 0, but must be at least 1`."""
 
     code: str
@@ -56,27 +46,36 @@ class Violation:
     hint: str = ""
 
 
-Check = Callable[[Any, Schema, bool], Violation | None]
+def find_violations(value: Any, schema: Schema, hidden: bool) -> Iterator[Description]:
+    """Describe what is wrong with a value that is no object and no list."""
+    for each in SchemaValidator(schema).violations(value):
+        yield describe(each, hidden)
 
 
-def find_violations(value: Any, schema: Schema, hidden: bool) -> Iterator[Violation]:
-    """Check a value that has the right type against every keyword of its schema."""
-    for keyword in schema:
-        check = _CHECKS.get(keyword)
-        if check is not None:
-            flaw = check(value, schema, hidden)
-            if flaw is not None:
-                yield flaw
+def describe(violation: Violation, hidden: bool) -> Description:
+    """Describe which keyword a value breaks; combinations of schemas only in general."""
+    if violation.keyword == "type":
+        found = wrong_type(violation.value, violation.schema, hidden)
+        if found is not None:
+            return found
+        return _format(violation, hidden)
+    make = _DESCRIPTIONS.get(violation.keyword)
+    if make is not None:
+        return make(violation, hidden)
+    return Description("no-alternative", f"does not fit {violation.keyword}")
 
 
-def wrong_type(value: Any, schema: Schema, hidden: bool) -> Violation | None:
-    """Check whether a value is of an allowed type."""
+def wrong_type(value: Any, schema: Schema, hidden: bool) -> Description | None:
+    """Describe a value that is of no allowed type; None if it is of one."""
     allowed = types(schema)
     if not allowed or _has_type(value, allowed) or (value is None and is_nullable(schema)):
         return None
     wanted = " or ".join(_TYPE_NAMES.get(name, name) for name in allowed)
-    text = f"must be {wanted}, but is {_describe(value, hidden)}"
-    return Violation("wrong-type", text, _type_hint(value, allowed))
+    given = _VALUE_TYPE_NAMES.get(type(value), "a number")
+    if not hidden and value is not None and not isinstance(value, (dict, list)):
+        given = f"the{given[1:]} {format_value(value)}"
+    text = f"must be {wanted}, but is {given}"
+    return Description("wrong-type", text, _type_hint(value, allowed))
 
 
 def format_value(value: Any, hidden: bool = False) -> str:
@@ -120,13 +119,6 @@ def _has_type(value: Any, allowed: tuple[str, ...]) -> bool:
             return "array" in allowed
 
 
-def _describe(value: Any, hidden: bool) -> str:
-    name = _VALUE_TYPE_NAMES.get(type(value), "a number")
-    if hidden or value is None or isinstance(value, (dict, list)):
-        return name
-    return f"the{name[1:]} {format_value(value)}"
-
-
 def _type_hint(value: Any, allowed: tuple[str, ...]) -> str:
     if "string" in allowed and isinstance(value, (bool, int, float)):
         return "put it in quotes"
@@ -139,102 +131,84 @@ def _type_hint(value: Any, allowed: tuple[str, ...]) -> str:
     return ""
 
 
-def _enum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
-    choices = schema["enum"]
-    if not choices or any(is_choice(value, choice) for choice in choices):
-        return None
+def _enum(violation: Violation, hidden: bool) -> Description:
+    value, choices = violation.value, violation.schema["enum"]
     words = [choice if isinstance(choice, str) else format_value(choice) for choice in choices]
     listed = ", ".join(words[:_MAX_CHOICES]) + (", …" if len(words) > _MAX_CHOICES else "")
     hint = did_you_mean(value, words) if isinstance(value, str) and not hidden else ""
-    return Violation(
-        "not-in-enum", f"is {format_value(value, hidden)}, but must be one of: {listed}", hint
-    )
+    text = f"is {format_value(value, hidden)}, but must be one of: {listed}"
+    return Description("not-in-enum", text, hint)
 
 
-def _matches(value: Any, schema: Schema, hidden: bool) -> Violation | None:
-    text = schema["pattern"]
-    if not isinstance(value, str) or not text:
-        return None
-    pattern = compile_pattern(text)
-    if pattern is None:
-        return Violation("invalid-pattern", f"cannot be checked: the pattern {text} is not valid")
-    if pattern.search(value):
-        return None
-    return Violation(
-        "pattern-mismatch",
-        f"is {format_value(value, hidden)}, which does not match the pattern {text}",
-    )
+def _pattern(violation: Violation, hidden: bool) -> Description:
+    pattern, shown = violation.schema["pattern"], format_value(violation.value, hidden)
+    if compile_pattern(pattern) is None:
+        text = f"cannot be checked: the pattern {pattern} is not valid"
+        return Description("invalid-pattern", text)
+    text = f"is {shown}, which does not match the pattern {pattern}"
+    return Description("pattern-mismatch", text)
 
 
-def _format(value: Any, schema: Schema, hidden: bool) -> Violation | None:
-    name = schema["format"]
-    if not isinstance(value, str) or matches_format(value, name):
-        return None
-    return Violation(
-        "wrong-format", f"is {format_value(value, hidden)}, which does not have the format {name}"
-    )
+def _format(violation: Violation, hidden: bool) -> Description:
+    name, shown = violation.schema["format"], format_value(violation.value, hidden)
+    if isinstance(violation.value, int):
+        return Description("out-of-range", f"is {shown}, but must fit {name}")
+    return Description("wrong-format", f"is {shown}, which does not have the format {name}")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _bound(violation: Violation, hidden: bool) -> Description:
+    schema, value = violation.schema, violation.value
+    bound = bound_for(value, schema[violation.keyword])
+    code = "out-of-range"
+    match violation.keyword:
+        case "minimum":
+            exclusive = schema.get("exclusiveMinimum") is True
+            wanted = f"greater than {bound}" if exclusive else f"at least {bound}"
+        case "maximum":
+            exclusive = schema.get("exclusiveMaximum") is True
+            wanted = f"less than {bound}" if exclusive else f"at most {bound}"
+        case _:
+            code, wanted = "not-a-multiple", f"a multiple of {bound}"
+    return Description(code, f"is {format_value(value, hidden)}, but must be {wanted}")
 
 
-def _minimum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
-    if not _is_number(value) or not is_below_minimum(value, schema):
-        return None
-    bound = bound_for(value, schema["minimum"])
-    exclusive = schema.get("exclusiveMinimum") is True
-    wanted = f"greater than {bound}" if exclusive else f"at least {bound}"
-    return Violation("out-of-range", f"is {format_value(value, hidden)}, but must be {wanted}")
+def _size(violation: Violation, _: bool) -> Description:
+    """Describe how many characters, items or fields there are."""
+    noun = violation.keyword[3:].lower().replace("length", "characters")
+    noun = noun.replace("properties", "fields")
+    size, bound = len(violation.value), violation.schema[violation.keyword]
+    is_least = violation.keyword.startswith("min")
+    wanted = f"must have at least {bound}" if is_least else f"may have at most {bound}"
+    many = f"{size} {noun}" if size != 1 else f"{size} {noun.removesuffix('s')}"
+    return Description("wrong-length", f"has {many}, but {wanted}")
 
 
-def _maximum(value: Any, schema: Schema, hidden: bool) -> Violation | None:
-    if not _is_number(value) or not is_above_maximum(value, schema):
-        return None
-    bound = bound_for(value, schema["maximum"])
-    exclusive = schema.get("exclusiveMaximum") is True
-    wanted = f"less than {bound}" if exclusive else f"at most {bound}"
-    return Violation("out-of-range", f"is {format_value(value, hidden)}, but must be {wanted}")
+def _excluded(violation: Violation, _: bool) -> Description:
+    names = required_only([violation.schema["not"]])
+    if names:
+        return Description("excluded-form", f"must not have {quoted(names, 'and')}")
+    return Description("excluded-form", "matches a schema that is not allowed")
 
 
-def _multiple_of(value: Any, schema: Schema, hidden: bool) -> Violation | None:
-    if not _is_number(value):
-        return None
-    factor = bound_for(value, schema["multipleOf"])
-    if factor > 0 and is_multiple(value, factor):
-        return None
-    return Violation(
-        "not-a-multiple", f"is {format_value(value, hidden)}, but must be a multiple of {factor}"
-    )
+def required_only(parts: list[Schema]) -> list[str]:
+    """Return the names if each part only says that one field is required, else nothing."""
+    if not all(list(part) == ["required"] and len(part["required"]) == 1 for part in parts):
+        return []
+    return [part["required"][0] for part in parts]
 
 
-def _size(keyword: str, kind: type[Sized], noun: str, *, least: bool) -> Check:
-    """Make a check of how many characters, items or fields there are."""
-
-    def check(value: Any, schema: Schema, hidden: bool) -> Violation | None:
-        if not isinstance(value, kind):
-            return None
-        size, bound = len(value), schema[keyword]
-        if size >= bound if least else size <= bound:
-            return None
-        wanted = f"must have at least {bound}" if least else f"may have at most {bound}"
-        many = f"{size} {noun}" if size != 1 else f"{size} {noun.removesuffix('s')}"
-        return Violation("wrong-length", f"has {many}, but {wanted}")
-
-    return check
+def quoted(names: list[str], word: str) -> str:
+    """Return names in quotes, the last after `word`."""
+    found = [f"'{name}'" for name in names]
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} {word} {found[-1]}"
 
 
-_CHECKS: dict[str, Check] = {
+_DESCRIPTIONS: dict[str, Callable[[Violation, bool], Description]] = {
     "enum": _enum,
-    "pattern": _matches,
+    "pattern": _pattern,
     "format": _format,
-    "minimum": _minimum,
-    "maximum": _maximum,
-    "multipleOf": _multiple_of,
-    "minLength": _size("minLength", str, "characters", least=True),
-    "maxLength": _size("maxLength", str, "characters", least=False),
-    "minItems": _size("minItems", list, "items", least=True),
-    "maxItems": _size("maxItems", list, "items", least=False),
-    "minProperties": _size("minProperties", dict, "fields", least=True),
-    "maxProperties": _size("maxProperties", dict, "fields", least=False),
+    "not": _excluded,
+    **dict.fromkeys(("minimum", "maximum", "multipleOf"), _bound),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _size),
+    **dict.fromkeys(("minProperties", "maxProperties"), _size),
 }

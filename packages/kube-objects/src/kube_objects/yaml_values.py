@@ -135,11 +135,16 @@ _KEY_TAGS = frozenset(("str",))
 
 @dataclass(frozen=True, slots=True)
 class ConstructedValue:
-    """The value of a document and its problems; without `usable` there is no value."""
+    """
+    The value of a document and its problems; without `usable` there is no value.
+
+    `syntax_error` is the parser's own error, if that is why there is none.
+    """
 
     value: Any
     usable: bool
     complaints: tuple[ParseError, ...]
+    syntax_error: yaml.YAMLError | None = None
 
 
 def build(text: str, limits: Limits) -> ConstructedValue:
@@ -153,7 +158,8 @@ def build(text: str, limits: Limits) -> ConstructedValue:
     except _Rejected as refused:
         return ConstructedValue(None, False, (*builder.complaints, refused.complaint))
     except yaml.YAMLError as error:
-        return ConstructedValue(None, False, (*builder.complaints, explain(error, text)))
+        complaints = (*builder.complaints, explain(error, text))
+        return ConstructedValue(None, False, complaints, error)
     return ConstructedValue(builder.value, True, tuple(builder.complaints))
 
 
@@ -335,6 +341,7 @@ class _Builder:
         return event.value
 
     def _check_tag(self, event: NodeEvent, tag: str, known: frozenset[str]) -> bool:
+        """Return True for a tag of YAML itself that fits the node; report any other."""
         if tag == "!" or (tag.startswith(_STANDARD_TAG) and tag[len(_STANDARD_TAG) :] in known):
             return True
         shown = tag.replace(_STANDARD_TAG, "!!", 1)

@@ -114,6 +114,7 @@ def _scalar(value: Any) -> list[str]:
 
 
 def _float(value: float) -> str:
+    """Write a float so that YAML 1.1 reads a float again, never an integer."""
     if not math.isfinite(value):
         raise ValueError(f"{value} is no JSON number")
     text = repr(value)
@@ -128,6 +129,7 @@ def _fits_block(text: str) -> bool:
 
 
 def _block(text: str) -> list[str]:
+    """Write a text of several lines as a literal block, with its indicators."""
     # The indentation is seen from the first line with text, so that one must not begin with more.
     indent = str(len(_INDENT)) if _LOOKS_INDENTED.match(text) else ""
     body = text.removesuffix("\n")

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
+from kube_objects.defaulting import unknown_fields
 from kube_objects.problems import Path
 from kube_objects.schemas import Schema
-from kube_objects.unknown_fields import unknown_fields
 
 N: Schema = {"type": "integer"}
 

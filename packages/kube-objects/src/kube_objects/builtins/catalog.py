@@ -10,7 +10,7 @@ or three of the twenty-odd.
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -84,6 +84,12 @@ class Catalog:
         """Return the schema of a label selector."""
         return self._shared.get(f"{_META}.LabelSelector")
 
+    def components(self, api_version: str) -> Mapping[str, Schema]:
+        """Return the schemas that describe a group and version, with references, by name."""
+        group = self._index["groups"].get(api_version)
+        own = self._read(group["file"]) if group is not None else {}
+        return {**self._read(self._index["shared"]), **own}
+
     @cached_property
     def _index(self) -> dict[str, Any]:
         index: dict[str, Any] = json.loads((self._folder / "index.json").read_bytes())
@@ -91,6 +97,7 @@ class Catalog:
 
     @cached_property
     def _entries(self) -> dict[Kind, _Entry]:
+        """Map each built-in kind to its file and entry; built once, on first use."""
         return {
             Kind.of(api_version, kind): _Entry(file=group["file"], **entry)
             for api_version, group in self._index["groups"].items()
