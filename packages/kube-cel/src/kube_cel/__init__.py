@@ -1,5 +1,5 @@
 """
-The Common Expression Language (CEL), as the Kubernetes API server and kro evaluate it.
+The Common Expression Language (CEL) with the libraries of the Kubernetes API server and of kro.
 
     environment = kube_cel.Environment.rules().extend(schemas={"self": schema})
     program = kube_cel.compile("self.spec.replicas <= 5", environment)

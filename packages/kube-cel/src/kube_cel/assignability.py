@@ -1,10 +1,9 @@
 """
 Whether an expression fits the field it fills, and the schema of a field that an expression fills.
 
-`explain_mismatch` compares an expression's type with the type of its target as kro does: by
-structure, because object types are nominal and the two sides never share one. kro accepts some
-combinations by accident (a scalar for an object); they are accepted here, too, so that every
-definition that kro accepts is valid.
+`explain_mismatch` compares an expression's type with the type of its target by structure, because
+object types are nominal and the two sides never share one. A scalar is accepted for an object: the
+API server reports that mismatch, and existing expressions rely on it.
 
 `schema_of_type` goes the other way: from the type of a status expression to the schema of the
 status field.
@@ -29,7 +28,7 @@ def expected_type(schema: Schema, path: Path, name: str, env: Environment) -> Ty
     """
     Return the type of the field at `path` of resource `name`; dyn where the schema ends.
 
-    Below a map the types get names no declaration has, as in kro; an object type there is
+    Below a map the types get names no declaration has; an object type there is
     unknown to `explain_mismatch`, which then accepts every object.
     """
     type_name = f"{TYPE_NAME_PREFIX}{name}"
@@ -65,7 +64,7 @@ def _schema_at(schema: Schema, name: str) -> Schema | None:
 
 
 def explain_mismatch(output: Type, expected: Type, env: Environment) -> str | None:
-    """Return kro's message for a type that does not fit its field, or None if it fits."""
+    """Return why a type does not fit its field, or None if it fits."""
     if expected.kind == "dyn" or output.kind == "dyn" or output == expected:
         return None
     if output.kind == "optional_type":
@@ -126,7 +125,7 @@ def _explain_map_for_object(output: Type, expected: Type, env: Environment) -> s
 
 
 def _explain_object(output: Type, expected: Type, env: Environment) -> str | None:
-    """An object must not have more than its target; what is no object passes, as in kro."""
+    """An object must not have more than its target; what is no object passes."""
     given, wanted = _declaration(output, env), _declaration(expected, env)
     if given is None or wanted is None or wanted.preserves_unknown:
         return None
@@ -166,8 +165,8 @@ def schema_of_type(shown: Type, env: Environment) -> Schema:
     """
     Make the schema of a field that holds values of a type.
 
-    Inside an object type from a schema, times and durations lose their type; this and the
-    escaped property names are kro's, and visible in an instance's status.
+    Inside an object type from a schema, times and durations lose their type, and property names
+    stay escaped. Both are visible in the objects that use the schema, so they cannot change.
     """
     match shown.kind:
         case "list":

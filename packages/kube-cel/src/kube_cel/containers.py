@@ -196,7 +196,7 @@ def exact_key(key: Any) -> Any:
         return (kind, key)
     if kind is Timestamp:
         return (kind, key.nanos, key.offset)
-    if kind is bytes:  # kro's message
+    if kind is bytes:  # cel-go panics here; the message is what callers of it print
         raise EvaluationError(
             "internal error: runtime error: hash of unhashable type types.Bytes",
             hint="bytes cannot be a key; base64.encode(…) makes a text of them",

@@ -2,16 +2,16 @@
 Environments: the variables, object types and functions an expression can use.
 
 An `Environment` is immutable; `extend` returns a larger one and shares the types derived so far.
-There are two to start from: `Environment.kro()`, for the expressions of kro's definitions, and
+There are two to start from: `Environment.kro()`, with the functions of the kro library, and
 `Environment.rules()`, for validation rules of the API server.
 
 Types are derived from OpenAPI schemas, and lazily: a Deployment has thousands of fields, an
 expression reads three of them. The type of a schema is derived when a field of its parent is looked
-up, under the name kro gives it: `__type_<variable>`, then the escaped property names, `@idx` for
+up. Its name appears in messages: `__type_<variable>`, then the escaped property names, `@idx` for
 the elements of a list, `@elem` for the values of a map.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -76,7 +76,7 @@ _TYPE_NAMES = {
     "net.CIDR": object_of("net.CIDR"),
 }
 
-# In an environment with schemas kro knows two more, and names what they hold differently.
+# `Environment.kro()` with schemas knows two more, and names what they hold differently.
 _ANY = object_of("any")
 _TYPE_NAMES_BESIDE_SCHEMAS = {
     "duration": DURATION,
@@ -134,10 +134,10 @@ def _depends(examined: Type) -> bool:
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
     """
-    In what the two users of the language differ.
+    In what the two environments differ.
 
-    kro reads unknown fields as dyn and lets literals mix types; the API server does neither,
-    has no `cel.bind`, and checks `format` by an older version of the string library.
+    `Environment.kro()` reads unknown fields as dyn and lets literals mix types. The API server's
+    rules do neither, have no `cel.bind`, and check `format` by an older string library.
     `library_after_macro` is in force in an expression's first macro and after it.
     """
 
@@ -277,6 +277,29 @@ class SchemaTypes:
         return found
 
 
+# A kind's schema is the same dict wherever the kind is used, so its types are derived once.
+_MAX_SHARED_TYPES = 1024
+_SHARED_TYPES: dict[tuple[str, int, bool], SchemaTypes] = {}
+
+
+def _schema_types(name: str, schema: Schema, exposes_unknown: bool) -> SchemaTypes:
+    key = (name, id(schema), exposes_unknown)  # the value keeps the schema alive
+    found = _SHARED_TYPES.get(key)
+    if found is None:
+        if len(_SHARED_TYPES) >= _MAX_SHARED_TYPES:
+            _SHARED_TYPES.clear()
+        found = SchemaTypes(name, schema, exposes_unknown=exposes_unknown)
+        _SHARED_TYPES[key] = found
+    return found
+
+
+def _type_roots(examined: Type) -> Iterator[str]:
+    if examined.name:
+        yield examined.name.partition(".")[0]
+    for parameter in examined.parameters:
+        yield from _type_roots(parameter)
+
+
 class Environment:
     """The declared variables and object types, and the functions of a profile."""
 
@@ -295,7 +318,7 @@ class Environment:
     @staticmethod
     @cache
     def kro() -> "Environment":
-        """Return the functions and variables of kro's expressions; the same object each time."""
+        """Return the environment with the kro library; the same object each time."""
         profile = Profile(
             Library(read_tables(KRO_TABLES)),
             Library(read_tables(KRO_TABLES_AFTER_MACRO)),
@@ -353,12 +376,27 @@ class Environment:
         schema_types = {**self._schema_types}
         for variable, schema in schemas.items():
             name = f"{TYPE_NAME_PREFIX}{variable}"
-            made = SchemaTypes(name, schema, exposes_unknown=self.profile.exposes_unknown_fields)
+            made = _schema_types(name, schema, self.profile.exposes_unknown_fields)
             schema_types[name] = made
             if made.root is not None:
                 variables[variable] = made.root
         variables.update(types)
         return Environment(self.profile, variables, schema_types)
+
+    def types_of(self, variables: Iterable[str]) -> tuple[Hashable, ...]:
+        """
+        Return a key that is equal only for environments in which variables have the same types.
+
+        An expression that uses no other variables compiles to the same program in all of them.
+        """
+        has_schemas = any(name.startswith(TYPE_NAME_PREFIX) for name in self._schema_types)
+        found: list[Hashable] = [self.profile, has_schemas]
+        for name in variables:
+            declared = self.variables.get(name)
+            found += (name, declared, self._schema_types.get(f"{TYPE_NAME_PREFIX}{name}"))
+            if declared is not None:  # an element of a list has a type of the list's schema
+                found += (self._schema_types.get(root) for root in _type_roots(declared))
+        return tuple(found)
 
     def schema_of(self, variable: str) -> Schema | None:
         """Return the schema a variable was declared with."""

@@ -44,12 +44,6 @@ def suggest_name(names: Iterable[str], name: str) -> str | None:
     return found if distance <= allowed else None
 
 
-def suggest_field(env: Environment, owner: Type, name: str) -> str | None:
-    """Return the field of an object type (or of an optional one) nearest to a misspelt name."""
-    declaration = _declaration(env, owner)
-    return suggest_name(declaration.fields, name) if declaration is not None else None
-
-
 def hint_for_name(names: Iterable[str], name: str) -> str:
     """Suggest a variable for a name that is not declared."""
     return _did_you_mean(suggest_name(names, name))

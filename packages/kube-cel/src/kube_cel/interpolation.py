@@ -1,9 +1,9 @@
 """
 Strings with expressions in them: where `${…}` begins and ends.
 
-The rules are exactly kro's, because they decide which part of a value is an expression at all: only
-double quotes hide braces, a backslash counts only inside double quotes, and an opening that is
-never closed is plain text. This module knows nothing of CEL.
+The rules decide which part of a value is an expression at all: only double quotes hide braces, a
+backslash counts only inside double quotes, and an opening that is never closed is plain text. This
+module knows nothing of CEL.
 
 A value that is more than one expression becomes one CEL expression, the concatenation of its
 pieces. `locate` maps offsets in that expression back to the value.
@@ -153,7 +153,7 @@ def _nested(index: int) -> int:
 
 def concatenation(template: Template) -> str:
     """
-    Return the CEL expression that kro compiles for a value.
+    Return one CEL expression with the value of the whole template.
 
     `img-${a}:${b}` becomes `"img-" + (a) + ":" + (b)`; a standalone expression is its own text.
     """
@@ -171,7 +171,16 @@ def locate(template: Template, offset: int) -> int:
     for piece, built in _built_pieces(template):
         inside = offset - built_start
         if inside < len(built):
-            return _locate_in_piece(piece, inside, standalone=template.is_standalone)
+            if isinstance(piece, Text):
+                built_length = 1  # the opening quote
+                for index, character in enumerate(piece.text):
+                    built_length += len(_quote_character(character))
+                    if inside < built_length:
+                        return piece.start + index
+                return piece.start + len(piece.text)
+            if template.is_standalone:
+                return piece.start + max(inside, 0)
+            return piece.start + inside - 1 if inside > 0 else piece.start - len(_OPENING)
         built_start += len(built) + len(_JOINT)
         place = piece.start + len(piece.text)
     return place
@@ -185,19 +194,6 @@ def _built_pieces(template: Template) -> Iterator[tuple[Piece, str]]:
             yield piece, piece.text
         else:
             yield piece, f"({piece.text})"
-
-
-def _locate_in_piece(piece: Piece, inside: int, *, standalone: bool) -> int:
-    if isinstance(piece, Text):
-        built_length = 1  # the opening quote
-        for index, character in enumerate(piece.text):
-            built_length += len(_quote_character(character))
-            if inside < built_length:
-                return piece.start + index
-        return piece.start + len(piece.text)
-    if standalone:
-        return piece.start + max(inside, 0)
-    return piece.start + inside - 1 if inside > 0 else piece.start - len(_OPENING)
 
 
 def go_quote(text: str) -> str:

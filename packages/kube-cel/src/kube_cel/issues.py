@@ -2,7 +2,7 @@
 Issues: mistakes in the text of an expression, and how they are printed.
 
 An `Issue` is one mistake at one position. Parser and checker collect as many as they can and raise
-them together. The layout is cel-go's, which users know from the API server and from kro:
+them together. The layout is cel-go's, which users know from the API server:
 
     ERROR: <input>:1:12: undefined field 'replcas'
      | schema.spec.replcas
@@ -34,7 +34,7 @@ class Issue:
 
     `offset` is where cel-go's caret points, or `NO_OFFSET`; `start` and `end` span what a
     person would underline. Both lie inside the text (the end of the text included). `hint`
-    says what to do where that is known; the message stays cel-go's and kro's own. `code` is set
+    says what to do where that is known; the message stays cel-go's own. `code` is set
     where a mistake deserves a name of its own; otherwise that of the error it is raised in counts.
     """
 

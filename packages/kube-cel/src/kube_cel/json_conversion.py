@@ -1,5 +1,5 @@
 """
-From CEL values back to JSON data, by kro's rules.
+From CEL values back to JSON data.
 
 A map of the input data is returned as it came: copied, with dates, nulls and key names unchanged.
 Everything the expression created is converted element by element.

@@ -186,6 +186,7 @@ def _body(text: str) -> tuple[str, bool]:
 
 
 def _character(escape: re.Match[str]) -> str:
+    """Decode an escape sequence; surrogates and numbers beyond Unicode are errors."""
     digits = escape["short"] or escape["long"]
     code = int(digits, 16) if digits else _byte(escape)
     if code > 0x10FFFF or 0xD800 <= code < 0xE000:

@@ -9,7 +9,7 @@ letter; `%%` is a percent sign.
 
 `check_literals` holds further checks of the API server in validation rules: lists and maps may not
 mix types, except as arguments of `format`, and constant durations, timestamps and regular
-expressions must be valid. kro has none of these rules, so they do not apply to its expressions.
+expressions must be valid. `Environment.kro()` has none of these rules.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

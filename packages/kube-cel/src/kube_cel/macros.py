@@ -4,7 +4,7 @@ Calls that are more than calls.
 A macro is known by its name, the number of its arguments and whether it has a receiver. It
 may bind names (`list.map(x, x + 1)`), look at the shape of its argument (`has(a.b)`) or check
 and rewrite it (`runtime.newCondition({type: 'T', …})`). Which ones there are, and their error
-texts, is cel-go's and kro's business; the table below follows them.
+texts, is defined by cel-go and by the kro library; the table below follows them.
 
 `expand` turns a call into the node it means, returns the call unchanged if it is no macro,
 and an `Issue` if it is one used wrongly.
@@ -124,6 +124,7 @@ def expand(call: Call) -> Expansion:
 
 @_expands("has", 1, has_receiver=False)
 def _has(call: Call) -> Expansion:
+    """Expand `has(e.f)` into a presence test; anything but a selection is an error."""
     argument = call.arguments[0]
     # A presence test is a selection, too: has(has(a.b)) is has(a.b).
     if isinstance(argument, Select | Has):

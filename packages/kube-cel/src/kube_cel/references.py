@@ -143,7 +143,7 @@ class _Search:
                     self.found.setdefault(root.name, span)
                     self.paths.setdefault(path)
                 elif root.name not in TYPE_NAMES and path not in TYPE_NAMES:
-                    # kro does not look up a leading dot: with one, even a known name is unknown.
+                    # A leading dot is not looked up: with one, even a known name is unknown.
                     self.unknown.setdefault(f".{root.name}" if root.absolute else root.name, span)
             return []
         return children(node) if root is node else [root]

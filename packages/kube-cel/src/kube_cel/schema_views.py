@@ -7,7 +7,7 @@ nothing else. Shapes are made when they are first needed, because the schemas of
 large and expressions read little of them.
 
 Mismatches raise errors with the API server's messages. `byte` data may use either alphabet of
-base64; kro accepts only the one for URLs, which rejects ordinary Secrets.
+base64: with the one for URLs alone, ordinary Secrets could not be read.
 """
 
 import base64
@@ -229,6 +229,8 @@ def _is_quantity(schema: Schema) -> bool:
 
 
 def _mismatch(expected: str) -> Converter:
+    """Return a converter for a type that no JSON value fits; it always raises."""
+
     def fail(raw: Any) -> Any:
         found = _GO_TYPES.get(type(raw)) or type(raw).__name__
         raise EvaluationError(f"invalid data, expected {expected}, got {found}")
@@ -243,6 +245,7 @@ def _untyped_map(raw: Any) -> Any:
 
 
 def _int_or_string(raw: Any) -> Any:
+    """Convert a value with `x-kubernetes-int-or-string`; it keeps its own type."""
     if type(raw) is str or type(raw) is int:
         return raw
     raise EvaluationError(

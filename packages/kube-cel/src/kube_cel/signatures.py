@@ -7,7 +7,7 @@ wherever it occurs in the line. A name in capitals stands for each type of that 
 
 The order of lines with one name matters: where several overloads fit, the first decides
 what an element of an empty literal is taken to be (`[].min()` is an int). It is the order
-cel-go 0.31, Kubernetes 1.36 and kro 0.9.4 declare them in.
+cel-go 0.31, Kubernetes 1.36 and the kro library 0.9.4 declare them in.
 
 Operators carry cel-go's names (`_+_`, `@in`). Names with `@` after the first character are
 what macros expand to there; no author can write them, but error texts show them.
@@ -75,8 +75,8 @@ _[?_]       (optional_type(map(<K>, <V>)), <K>) -> optional_type(<V>)
 _?._        (dyn, string) -> optional_type(<V>)
 """
 
-# The API server lets rules order numbers of different types. kro does not; but cel-go forgets
-# that restriction in the first macro of an expression, and definitions may rely on it.
+# Rules of the API server order numbers of different types. `Environment.kro()` does not; but cel-go
+# forgets that restriction in the first macro of an expression, and expressions may rely on it.
 _NUMBERS_ACROSS_TYPES = "".join(
     f"{operator} ({left}, {right}) -> bool\n"
     for operator in ("_<_", "_<=_", "_>_", "_>=_")
@@ -296,7 +296,7 @@ minor         kubernetes.Semver.() -> int
 patch         kubernetes.Semver.() -> int
 """
 
-# kro keeps to version 0 of the semver library, and has no named formats.
+# `Environment.kro()` has version 0 of the semver library, and no named formats.
 _KUBERNETES_RULES_ONLY = """
 isSemver  (string, bool) -> bool
 semver    (string, bool) -> kubernetes.Semver

@@ -118,7 +118,7 @@ def object_of(name: str) -> Type:
 
 
 def format_type(shown: Type) -> str:
-    """Print a type as kro's messages name it: `map(string, dyn)`, `__type_schema.spec`."""
+    """Print a type as messages name it: `map(string, dyn)`, `__type_schema.spec`."""
     if shown.kind == "object":
         return shown.name
     if shown.kind == "param":

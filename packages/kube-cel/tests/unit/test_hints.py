@@ -2,7 +2,7 @@ import pytest
 
 from kube_cel.checker import check
 from kube_cel.environment import Environment, Schema
-from kube_cel.hints import suggest_field, suggest_name
+from kube_cel.hints import hint_for_field, suggest_name
 from kube_cel.issues import CheckError
 from kube_cel.parser import parse
 from kube_cel.types import object_of, optional_of
@@ -50,9 +50,9 @@ def test_nothing_is_suggested_from_nothing() -> None:
 
 def test_fields_are_suggested_below_optionals_too() -> None:
     owner = object_of("__type_schema")
-    assert suggest_field(ENV, owner, "replcas") == "replicas"
-    assert suggest_field(ENV, optional_of(owner), "replcas") == "replicas"
-    assert suggest_field(ENV, object_of("kubernetes.Quantity"), "replcas") is None
+    assert hint_for_field(ENV, owner, "replcas") == "did you mean 'replicas'?"
+    assert hint_for_field(ENV, optional_of(owner), "replcas") == "did you mean 'replicas'?"
+    assert hint_for_field(ENV, object_of("kubernetes.Quantity"), "replcas") == ""
 
 
 @pytest.mark.parametrize(

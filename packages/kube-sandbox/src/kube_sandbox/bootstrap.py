@@ -15,7 +15,6 @@ from importlib.resources import files
 import orjson
 
 from kube_objects.refs import KubeObject
-from kube_sandbox.authorization.rbac import aggregated_rules
 
 
 def bootstrap_objects(port: int) -> list[KubeObject]:
@@ -36,19 +35,3 @@ def complete_bootstrap_object(obj: KubeObject, uid: str, time: str) -> None:
         each["time"] = time
     for each in (obj.get("status") or {}).get("conditions", ()):
         each["lastTransitionTime"] = time
-
-
-def aggregated_cluster_roles(roles: list[KubeObject]) -> list[KubeObject]:
-    """Return the aggregated ClusterRoles whose rules are not those they gather, with these."""
-    changed: list[str] = []
-    known = {each["metadata"]["name"]: each for each in roles}
-    # «admin» gathers «edit», which gathers «view»: until nothing changes any more.
-    while True:
-        before = len(changed)
-        for name, role in known.items():
-            rules = aggregated_rules(role, known.values())
-            if rules is not None and rules != (role.get("rules") or []):
-                known[name] = {**role, "rules": rules}
-                changed.append(name)
-        if len(changed) == before:
-            return [known[name] for name in dict.fromkeys(changed)]

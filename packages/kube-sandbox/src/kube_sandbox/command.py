@@ -11,13 +11,14 @@ import argparse
 import asyncio
 import errno
 import gc
+import resource
 import signal
 import sys
 from pathlib import Path
 
 import kube_sandbox
 from kube_objects.errors import CodedError, InvalidError
-from kube_sandbox.authentication.certificates import write_private
+from kube_sandbox.authentication.private_files import write_private
 from kube_sandbox.controllers.workloads.simulated_outcomes import (
     OUTCOME_ANNOTATION,
     OUTCOMES,
@@ -33,6 +34,9 @@ def main() -> int:
     # Nearly everything that a start allocates stays allocated. To search it for garbage again and
     # again takes a fifth of the time, so the collector is off until the server is ready.
     gc.disable()
+    # As many connections as the system allows, as programs in Go have them.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
         asyncio.run(_serve(arguments))
     except CodedError as error:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from kube_sandbox.authentication.certificates import (
-    KeyFiles,
-    ensure_keys,
-    kubeconfig,
+from kube_sandbox.authentication.certificates import KeyFiles, ensure_keys, kubeconfig
+from kube_sandbox.authentication.private_files import (
+    check_private,
+    ensure_private_folder,
     write_private,
 )
 from kube_sandbox.controllers.workloads.plan_steps import Settings
@@ -90,19 +90,24 @@ class SandboxServer:
     async def open(self) -> None:
         """Load the store, listen, and start the controllers."""
         options = self._options
-        options.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ensure_private_folder(options.folder)
+        path, token, keys = (options.folder / name for name in (NAME, "token", "keys"))
+        check_private(token)
         # First: the store locks the folder, so that no other process creates keys there.
-        open_options, path = self._options, self._options.folder / NAME
-        if open_options.snapshot is not None:
-            if open_options.ephemeral:
-                self.store = snapshots.read(open_options.snapshot)
+        if options.snapshot is not None:
+            if options.ephemeral:
+                self.store = snapshots.read(options.snapshot)
             else:
-                snapshots.restore(open_options.snapshot, path)
-        if not open_options.ephemeral:
-            self._journal, self.store = Journal.open(path)
+                snapshots.restore(options.snapshot, path)
+        if not options.ephemeral:
+            check_private(path, readable=True)  # it is made private when it is opened
+            # A file that lost its content must not become an empty cluster. Keys alone mean
+            # nothing: an ephemeral cluster leaves them behind, too.
+            may_be_empty = not (path.exists() and (token.exists() or keys.exists()))
+            self._journal, self.store = Journal.open(path, may_be_empty=may_be_empty)
             self._journal.follow(self.store)
-        self._keys = ensure_keys(options.folder / "keys", now())
-        self._token = _token(options.folder / "token")
+        self._keys = ensure_keys(keys, now())
+        self._token = _token(token)
         has_accounts = options.collects and options.workloads is not None
         parts = APIServerComponents(self.store, self._keys, self._token, accounts=has_accounts)
         self._wire = HTTPServer(parts)

@@ -24,7 +24,7 @@ from kube_sandbox.apiextensions.customresourcedefinition.strategy import Definit
 from kube_sandbox.authentication.authenticator import Authenticator
 from kube_sandbox.authentication.certificates import KeyFiles
 from kube_sandbox.authentication.tokens import TokenIssuer
-from kube_sandbox.authentication.user_info import MASTERS, UserInfo
+from kube_sandbox.authentication.user_info import ADMIN, AUTHENTICATED, MASTERS, UserInfo
 from kube_sandbox.authorization.rbac import RBAC, RBACAuthorizer
 from kube_sandbox.authorization.reviews import Reviews
 from kube_sandbox.bootstrap import bootstrap_objects, complete_bootstrap_object
@@ -65,8 +65,7 @@ from kube_sandbox.storage.records import Change, ChangeType, Record
 from kube_sandbox.storage.store import Store
 from kube_sandbox.storage.watch import Watch, Watched, needed_version, timeout
 
-_SYSTEM_USER = UserInfo("system:apiserver", (MASTERS, "system:authenticated"))
-_ADMIN = UserInfo("admin", (MASTERS, "system:authenticated"))
+_SYSTEM_USER = UserInfo("system:apiserver", (MASTERS, AUTHENTICATED))
 _SUFFIX = 5  # letters
 
 
@@ -91,7 +90,7 @@ class APIServerComponents:
         marks = {DEFINITIONS: delete_definition, "namespaces": delete_namespace}
         self._deleter = Deleter(self._stored, admission, marks)
         self._tokens = TokenIssuer(keys.token_key.read_bytes(), self._stored.look)
-        self._identities = Authenticator({token: _ADMIN}, self._tokens)
+        self._identities = Authenticator({token: ADMIN}, self._tokens)
         self._reader = Reader(self._stored, now)
         ways = {**strategies(self._book), DEFINITIONS: DefinitionStrategy()}
         for served in served_builtins(ways):
@@ -181,6 +180,10 @@ class APIServerComponents:
         found = ControllerManager(self._store, verbs, duties)
         self._definitions.serves = found.served
         return found
+
+    def authenticate(self, headers: Mapping[str, str]) -> None:
+        """Reject a client whose token is not known."""
+        self._identities.asker(headers.get("Authorization", ""), now())
 
     def answer(self, call: HTTPRequest) -> Response | Stream:
         """Answer a request."""

@@ -1,5 +1,7 @@
 """A server that starts: what it makes, what it keeps, and what it does not load."""
 
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -133,3 +135,87 @@ async def test_a_server_begins_with_a_snapshot(tmp_path: Path) -> None:
         assert furniture(cluster.store) == before
         await cluster.close()
         assert (folder / "store.db").exists() is not ephemeral
+
+
+def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a file belong to another user than the one who starts the server."""
+    user = os.geteuid()
+    if user == 0:
+        os.chown(path, 65534, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+
+
+@pytest.mark.parametrize("name", [".", "token", "keys", "keys/service-account.key", "store.db"])
+async def test_what_another_user_put_into_the_folder_is_not_used(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await (await started(tmp_path)).close()
+    give_away(tmp_path / name, monkeypatch)
+    with pytest.raises(InvalidError, match="belongs to the user with id") as raised:
+        await started(tmp_path)
+    assert raised.value.code == "folder-unusable"
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "why"),
+    [
+        (".", 0o777, "any user may write to it"),
+        (".", 0o1777, "any user may write to it"),
+        ("token", 0o644, "other users may read or write it"),
+        ("token", 0o602, "other users may read or write it"),
+        ("keys/ca.key", 0o640, "other users may read or write it"),
+        ("keys", 0o707, "any user may write to it"),
+        ("store.db", 0o620, "other users may write it"),
+    ],
+)
+async def test_what_other_users_may_change_or_have_read_is_not_used(
+    tmp_path: Path, name: str, mode: int, why: str
+) -> None:
+    await (await started(tmp_path)).close()
+    (tmp_path / name).chmod(mode)
+    with pytest.raises(InvalidError, match=why) as raised:
+        await started(tmp_path)
+    assert raised.value.code == "folder-unusable"
+    assert f"'{tmp_path / name}'" in raised.value.message
+
+
+async def test_a_token_behind_a_link_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("known")
+    (tmp_path / "token").symlink_to("elsewhere")
+    with pytest.raises(InvalidError, match="it is no regular file; remove it"):
+        await started(tmp_path)
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def test_a_folder_of_the_users_group_is_made_private(tmp_path: Path) -> None:
+    (folder := tmp_path / "cluster").mkdir()
+    (tmp_path / "cluster").chmod(0o775)
+    await (await started(folder)).close()
+    assert mode_of(folder) == 0o755
+
+
+async def test_a_store_that_lost_its_content_is_no_empty_cluster(tmp_path: Path) -> None:
+    await (await started(tmp_path)).close()
+    (tmp_path / "store.db").write_bytes(b"")
+    with pytest.raises(InvalidError, match="it is empty, but the keys of its cluster") as raised:
+        await started(tmp_path)
+    assert raised.value.code == "store-unusable"
+    assert "remove it to begin with an empty cluster" in raised.value.message
+    assert (tmp_path / "store.db").stat().st_size == 0
+    (tmp_path / "store.db").unlink()
+    await (await started(tmp_path)).close()
+
+
+async def test_a_first_start_that_was_cut_off_begins_again(tmp_path: Path) -> None:
+    (tmp_path / "store.db").touch()
+    await (await started(tmp_path)).close()
+
+
+async def test_a_store_begins_where_an_ephemeral_cluster_was(tmp_path: Path) -> None:
+    async with SandboxServer(ServerOptions(tmp_path, ephemeral=True, collects=False)):
+        pass
+    await (await started(tmp_path)).close()

@@ -28,6 +28,7 @@ _VERSIONS = {
     "sigs.k8s.io/json": "2d320260d730",
     "json-patch": "4.13.0",
     "cron": "3.0.1",
+    "etcd": "3.6",
     "go": "1.25",
 }
 
@@ -43,12 +44,14 @@ _NO_UPSTREAM = {
     "__init__": "the public interface of the package",
     "__main__": _COMMAND_LINE,
     "command": _COMMAND_LINE,
+    "nesting": "a limit of Python's stack and of orjson",
     "lazy": "imports modules when they are first used",
     "process": "runs the sandbox as a child process",
     "server": _WIRING,
     "wiring": _WIRING,
     "authentication.certificates": _LOOPBACK_KEYS,
     "authentication.key_generation": _LOOPBACK_KEYS,
+    "authentication.private_files": _LOOPBACK_KEYS,
     "authentication.token_signing": "JSON Web Signatures by RFC 7515",
     "controllers.client": _OWN_CLIENT,
     "controllers.client_interface": _OWN_CLIENT,

@@ -3,7 +3,7 @@ Names, selections, presence tests and optional access.
 
 Where the path is known from the schema, `field_paths` reads it. Otherwise the value decides: a map
 has keys, a view of an object has fields, an optional forwards the access. Selecting from any other
-value raises `no such key`: kro waits on that error, so its class and text matter.
+value raises `no such key`: callers wait for data on that error, so its class and text matter.
 
 Optionals are compiled without creating one: their steps return the value or `ABSENT`, and only a
 consumer of the optional itself boxes it.
@@ -103,7 +103,8 @@ def build_has(builder: Builder, node: Has) -> Step:
 
 def build_optional_select(builder: Builder, node: Call) -> Step:
     """Compile `operand.?name` to a step that returns the value or `ABSENT`."""
-    holder, name = node.arguments[0], _name_of(node)
+    holder, named = node.arguments
+    name = named.value if isinstance(named, Literal) and isinstance(named.value, str) else ""
     walk = find_path(holder, builder.scope)
     field = extend_path(walk, name) if walk is not None else None
     if walk is not None and field is not None and field.hops[-1].of_object:
@@ -112,6 +113,7 @@ def build_optional_select(builder: Builder, node: Call) -> Step:
         key = str(last.key)
 
         def read_field(frame: Frame) -> Any:
+            # Of raw data only this field is converted; null is the same as missing.
             raw = read_object(frame)
             if type(raw) is dict or type(raw) is PartialMap:
                 value = raw.get(key)
@@ -252,11 +254,6 @@ def _described(node: Node) -> str:
     """Return the name of the type of a node of type `type(…)`."""
     described = node.type.parameters[0] if node.type is not None and node.type.parameters else None
     return "" if described is None else described.name or described.kind
-
-
-def _name_of(node: Call) -> str:
-    name = node.arguments[1]
-    return name.value if isinstance(name, Literal) and isinstance(name.value, str) else ""
 
 
 def _constant(value: Any) -> Step:

@@ -205,6 +205,7 @@ def _filter(loop: Loop) -> Step:
 
 @_builds("map", "transformList")
 def _map(loop: Loop) -> Step:
+    """Build `map`; with three arguments, the second one selects the items."""
     slot, items, body = loop.slot, loop.items, loop.body
     if loop.test is None:
         return lambda frame: [body(frame) for frame[slot] in items(frame)]

@@ -301,6 +301,7 @@ def _distinct(call: Calling) -> Estimate:
 
 @_cost_of("sort", "@sortByAssociatedKeys")
 def _sort(call: Calling) -> Estimate:
+    """Estimate a sort as quadratic; comparing texts costs per character."""
     assert call.overload is not None
     sorted_by = call.arguments[0] if call.arguments else call.target
     size = call.size(sorted_by)
@@ -349,6 +350,7 @@ def _in(call: Calling) -> Estimate | None:
 
 @_cost_of("_+_")
 def _add(call: Calling) -> Estimate | None:
+    """Estimate `+`; of lists only a view is made, texts are copied."""
     if not call.takes("string", "bytes", "list"):
         return None
     left, right = call.arguments

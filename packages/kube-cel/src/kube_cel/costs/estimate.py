@@ -281,6 +281,7 @@ class _Estimator:
         return self._entries.get(node) or (local.entries if local is not None else None)
 
     def _copy(self, node: Node, source: Node) -> None:
+        """Give a node the size and entries of the node it evaluates to."""
         size, entries = self._size(source), self._inside(source)
         if size is not None:
             self._sizes[node] = size

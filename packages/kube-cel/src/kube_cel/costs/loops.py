@@ -98,6 +98,7 @@ def _all(node: Macro) -> Node:
 
 @_expands("exists")
 def _exists(node: Macro) -> Node:
+    """Expand `exists` into the loop that cel-go estimates: it ends at the first true."""
     so_far = _ident(node, RESULT, BOOL)
     not_yet = _call(node, "!_", so_far, found=BOOL)
     condition = _call(node, "@not_strictly_false", not_yet, found=BOOL)
@@ -107,6 +108,7 @@ def _exists(node: Macro) -> Node:
 
 @_expands("exists_one", "existsOne")
 def _exists_one(node: Macro) -> Node:
+    """Expand `exists_one` into a loop that counts; it never ends early."""
     so_far, one = _ident(node, RESULT, INT), _literal(node, 1)
     counted = _call(node, "_+_", so_far, one, found=INT)
     step = _call(node, "_?_:_", node.bodies[0], counted, so_far, found=INT)
@@ -142,6 +144,7 @@ def _empty_map(node: Macro) -> Node:
 
 
 def _collected(node: Macro, first: Node, function: str, added: list[Node]) -> Node:
+    """Expand a macro that collects a list or map; a filter adds only some items."""
     so_far = _ident(node, RESULT, node.type)
     step = _call(node, function, so_far, *added, found=node.type)
     if node.name == "filter" or len(node.bodies) == 2:
@@ -164,6 +167,7 @@ def _opt_map(node: Macro) -> Node:
 
 @_expands("sortBy")
 def _sort_by(node: Macro) -> Node:
+    """Expand `sortBy` into a map of keys and a sort by them, as cel-go does."""
     given = _ident(node, _SORTED, node.operand.type)
     keys = Macro(node.offset, node.start, node.end, "map", given, node.variables, node.bodies)
     _typed(keys, list_of(node.bodies[0].type or DYN))

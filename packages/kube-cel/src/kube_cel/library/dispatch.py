@@ -38,6 +38,7 @@ def accepts(parse: Function) -> Callable[..., bool]:
     """Return a function that tests whether `parse` accepts its arguments."""
 
     def is_accepted(*arguments: Any) -> bool:
+        # For functions that say whether another one would raise, such as isURL().
         try:
             parse(*arguments)
         except EvaluationError:
@@ -57,6 +58,7 @@ def _dispatch(name: str, overloads: Mapping[_Kinds, Function]) -> Function:
     chosen: dict[tuple[type, ...], Function] = {}
 
     def call(*arguments: Any) -> Any:
+        # The choice is cached by type: most calls have the same types every time.
         types = tuple(map(type, arguments))
         function = chosen.get(types)
         if function is None:

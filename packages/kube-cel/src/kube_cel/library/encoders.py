@@ -1,9 +1,9 @@
 """
 Base64, and `json.encode`.
 
-`json.encode` is cel-go's, not kro's `json.marshal`: it follows protobuf's JSON mapping, in which
-integers that a double cannot represent become strings and an absent optional has no value. Unlike
-kro's function, it also encodes data with a schema.
+`json.encode` is cel-go's. It follows protobuf's JSON mapping, in which integers that a double
+cannot represent become strings and an absent optional has no value. Unlike `json.marshal` of the
+kro library, it also encodes data with a schema.
 """
 
 import base64

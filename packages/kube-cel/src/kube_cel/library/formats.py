@@ -2,7 +2,7 @@
 Kubernetes' named formats: `format.dns1123Label().validate(name)`.
 
 A format returns the problems of a string, with the messages of API validation, or none. Only
-validation rules have it; kro's expressions do not.
+`Environment.rules()` has it.
 """
 
 import re
@@ -113,6 +113,7 @@ def _only(problem: str, is_valid: Callable[[str], bool]) -> Callable[[str], list
 
 
 def _uri_problems(text: str) -> list[str]:
+    """Check a URI as Go's `url.ParseRequestURI` does, with its message."""
     try:
         check_request_uri(go_text.encode(text))
     except UrlError as error:
@@ -121,6 +122,7 @@ def _uri_problems(text: str) -> list[str]:
 
 
 def _is_date(text: str) -> bool:
+    """Return True for a full date; Python would also accept `20240101`."""
     try:
         parse_date(text)
     except ValueError:
@@ -129,6 +131,7 @@ def _is_date(text: str) -> bool:
 
 
 def _is_datetime(text: str) -> bool:
+    """Return True for RFC 3339 with any fraction and zone, as lenient as go-openapi."""
     parts = text.lower().split("t")
     if len(parts) < 2 or not _is_date(parts[0]):
         return False

@@ -191,6 +191,7 @@ def _string(_: Clause, value: Any) -> str:
 
 @_fills("d")
 def _decimal(clause: Clause, value: Any) -> str:
+    """Format `%d`; a double is printed without an exponent."""
     if type(value) in (int, UInt):
         return str(value)
     if type(value) is float:

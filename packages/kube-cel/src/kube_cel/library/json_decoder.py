@@ -169,6 +169,7 @@ class _Reader:
         return key
 
     def _string(self) -> str:
+        """Read a string; halves of surrogate pairs become U+FFFD, as in Go."""
         try:
             value, self.position = _FAST_DECODER.raw_decode(self.text, self.position)
         except ValueError:
@@ -176,6 +177,7 @@ class _Reader:
         return _HALVES.sub("\ufffd", value)
 
     def _word(self, word: str, value: bool | None) -> bool | None:
+        """Read `true`, `false` or `null`; an error names the first wrong character."""
         for char in word:
             if not self.text.startswith(char, self.position):
                 self._refuse_here(f"in literal {word} (expecting '{char}')")

@@ -1,8 +1,8 @@
 """
-kro's own functions: hashes, seeded random values, JSON, maps, lists by index, omit, conditions.
+The kro library: hashes, seeded random values, JSON, maps, lists by index, omit, conditions.
 
-Names and annotations of objects in clusters depend on these functions, so the results equal kro's
-bit for bit.
+Names and annotations of objects in clusters depend on these functions, so the results equal those
+of the original library bit for bit.
 """
 
 import hashlib
@@ -255,4 +255,4 @@ MEMBERS = member_functions(
         "newCondition(kro.run.Runtime, map)": new_condition,
         "condition(kro.run.Runtime, dyn, string)": find_condition,
     }
-) | {("deepMerge", ANY): deep_merge}  # kro rejects receivers that are no maps itself
+) | {("deepMerge", ANY): deep_merge}  # it rejects receivers that are no maps itself

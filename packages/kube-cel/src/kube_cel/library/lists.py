@@ -2,7 +2,7 @@
 Functions on lists: cel-go's own and those Kubernetes adds.
 
 Where an order is needed, the first element decides the type of the list. `sort` requires elements
-of one type; `min`, `max` and `isSorted` skip pairs without an order, as kro's functions do.
+of one type; `min`, `max` and `isSorted` skip pairs without an order.
 """
 
 from collections.abc import Callable, Sequence

@@ -165,6 +165,7 @@ def _ordering(name: str, holds: Callable[[int], bool]) -> Callable[[Any, Any], b
     """Return a comparison, which is false with NaN."""
 
     def ordered(left: Any, right: Any) -> bool:
+        # NaN is neither before nor after anything, so every comparison with it is false.
         if type(left) not in _COMPARERS:
             raise EvaluationError(f"no such overload: {name}")
         return not (

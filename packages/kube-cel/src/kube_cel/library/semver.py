@@ -89,6 +89,7 @@ def _number(which: str, digits: str) -> int:
 
 
 def _uint(digits: str) -> int:
+    """Parse a number of a version; the message is that of Go's `strconv`."""
     if not digits:
         raise EvaluationError('strconv.ParseUint: parsing "": invalid syntax')
     if len(digits) > 20 or int(digits) > _MAX_UINT:

@@ -82,6 +82,7 @@ def _int_of_double(value: float) -> int:
 
 @_conversion(str, "int")
 def _int_of_text(value: str) -> int:
+    """Parse an int: an optional sign and digits, within 64 bits; nothing else."""
     parts = _INT.fullmatch(value)
     number = int(parts[1] + parts[2]) if parts else 2**63
     if not -(2**63) <= number < 2**63:
@@ -98,6 +99,7 @@ def _uint_of_double(value: float) -> UInt:
 
 @_conversion(str, "uint")
 def _uint_of_text(value: str) -> UInt:
+    """Parse a uint: digits within 64 bits, without a sign."""
     parts = _UINT.fullmatch(value)
     number = int(parts[1]) if parts else 2**64
     if number >= 2**64:

@@ -65,7 +65,25 @@ class AdmissionChain:
             name = obj["metadata"].get("name", "")
             why = "create not allowed while custom resource definition is terminating"
             raise api_errors.forbidden(served.kind.group, served.plural, name, why)
-        self._check_namespace(served, namespace, obj)
+        if served.namespaced and served.bucket not in _ALLOWED_WITHOUT_NAMESPACE:
+            found = self._namespace(namespace)
+            if found is None:
+                raise api_errors.not_found("", "namespaces", namespace)
+            if "deletionTimestamp" in found["metadata"]:
+                name = display_name(obj)
+                why = (
+                    f"unable to create new content in namespace {namespace} "
+                    "because it is being terminated"
+                )
+                error = api_errors.forbidden(served.kind.group, served.plural, name, why)
+                error.details["causes"] = [
+                    {
+                        "reason": "NamespaceTerminating",
+                        "message": f"namespace {namespace} is being terminated",
+                        "field": "metadata.namespace",
+                    }
+                ]
+                raise error
         if served.kind.group == RBAC:
             check_grant(self._access, user, served.plural, obj)
 
@@ -85,28 +103,6 @@ class AdmissionChain:
         if attributes.served.namespaced:
             warnings += [text for plugin in self._last for text in plugin.validate(attributes)]
         return warnings
-
-    def _check_namespace(self, served: Served, namespace: str, obj: KubeObject) -> None:
-        if not served.namespaced or served.bucket in _ALLOWED_WITHOUT_NAMESPACE:
-            return
-        found = self._namespace(namespace)
-        if found is None:
-            raise api_errors.not_found("", "namespaces", namespace)
-        if "deletionTimestamp" not in found["metadata"]:
-            return
-        name = display_name(obj)
-        why = (
-            f"unable to create new content in namespace {namespace} because it is being terminated"
-        )
-        error = api_errors.forbidden(served.kind.group, served.plural, name, why)
-        error.details["causes"] = [
-            {
-                "reason": "NamespaceTerminating",
-                "message": f"namespace {namespace} is being terminated",
-                "field": "metadata.namespace",
-            }
-        ]
-        raise error
 
     def update(self, served: Served, new: KubeObject, old: KubeObject, user: UserInfo) -> None:
         """Reject a change that grants more than its author has."""

@@ -52,7 +52,12 @@ class Compiled:
         self._conditions = [_compiled(each) for each in spec.get("matchConditions") or ()]
         self._variables = [(each["name"], _compiled(each)) for each in spec.get("variables") or ()]
         self._checks = [
-            (raw, _compiled(raw), _message(raw)) for raw in spec.get("validations") or ()
+            (
+                raw,
+                _compiled(raw),
+                _expression(raw["messageExpression"]) if raw.get("messageExpression") else None,
+            )
+            for raw in spec.get("validations") or ()
         ]
 
     def complaints(self, known: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -116,11 +121,8 @@ def _compiled(raw: KubeObject) -> _Expression:
     return _expression(raw["expression"])
 
 
-def _message(raw: KubeObject) -> _Expression | None:
-    return _expression(raw["messageExpression"]) if raw.get("messageExpression") else None
-
-
 def _expression(text: str) -> _Expression:
+    """Compile an expression; one that does not compile fails when it is evaluated."""
     environment = Environment.rules().extend(types=dict.fromkeys(_VARIABLES, DYN))
     try:
         return _Expression(text, compile_text(text, environment))

@@ -87,7 +87,22 @@ class ValidatingAdmissionPolicies:
                 continue
             for binding in bound.bindings:
                 if self._matches(binding["spec"].get("matchResources"), attributes):
-                    self._ask(bound, binding, attributes, warnings, denied)
+                    name, bound_by = bound.policy["metadata"]["name"], binding["metadata"]["name"]
+                    who = f"ValidatingAdmissionPolicy '{name}' with binding '{bound_by}'"
+                    actions = binding["spec"].get("validationActions") or ()
+                    for decision, is_flaw in self._decisions(bound, binding, attributes):
+                        if is_flaw or "Deny" in actions:
+                            served = attributes.served
+                            message = f"{who} denied request: {decision.message}"
+                            error = api_errors.forbidden(
+                                served.kind.group, served.plural, attributes.name, message
+                            )
+                            error.reason = decision.reason
+                            error.code = _CODES.get(decision.reason, 422)
+                            error.details["causes"] = [{"message": message}]
+                            denied.append(error)
+                        if not is_flaw and "Warn" in actions:
+                            warnings.append(f"Validation failed for {who}: {decision.message}")
         if denied:
             denied[0].warnings = warnings
             raise denied[0]
@@ -104,30 +119,6 @@ class ValidatingAdmissionPolicies:
                     bound.append(_Bound(policy, mine, policy_expressions.Compiled(policy["spec"])))
             self._known = bound
         return self._known
-
-    def _ask(
-        self,
-        bound: _Bound,
-        binding: KubeObject,
-        attributes: AdmissionAttributes,
-        warnings: list[str],
-        denied: list[api_errors.StatusError],
-    ) -> None:
-        name, bound_by = bound.policy["metadata"]["name"], binding["metadata"]["name"]
-        who = f"ValidatingAdmissionPolicy '{name}' with binding '{bound_by}'"
-        actions = binding["spec"].get("validationActions") or ()
-        for decision, is_flaw in self._decisions(bound, binding, attributes):
-            if is_flaw or "Deny" in actions:
-                served, message = attributes.served, f"{who} denied request: {decision.message}"
-                error = api_errors.forbidden(
-                    served.kind.group, served.plural, attributes.name, message
-                )
-                error.reason = decision.reason
-                error.code = _CODES.get(decision.reason, 422)
-                error.details["causes"] = [{"message": message}]
-                denied.append(error)
-            if not is_flaw and "Warn" in actions:
-                warnings.append(f"Validation failed for {who}: {decision.message}")
 
     def _decisions(
         self, bound: _Bound, binding: KubeObject, attributes: AdmissionAttributes
@@ -198,7 +189,20 @@ class ValidatingAdmissionPolicies:
         if served is None:
             message = f"&ParamKind{{APIVersion:{kind['apiVersion']},Kind:{kind['kind']},}}"
             raise _UnusableBindingError(f"paramKind kind `{message}` not known")
-        namespace = _params_namespace(served, ref, attributes)
+        given: str = ref.get("namespace", "")
+        if not served.namespaced:
+            if given:
+                raise _UnusableBindingError(
+                    "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+                )
+            namespace = ""
+        else:
+            if not (given or attributes.namespace):
+                raise _UnusableBindingError(
+                    "cannot use namespaced paramRef in policy binding that matches "
+                    "cluster-scoped resources"
+                )
+            namespace = given or attributes.namespace
         found = [
             each
             for each in self._sources.all(served.bucket)
@@ -213,21 +217,6 @@ class ValidatingAdmissionPolicies:
 
 class _UnusableBindingError(Exception):
     """A binding cannot be used."""
-
-
-def _params_namespace(served: Served, ref: KubeObject, attributes: AdmissionAttributes) -> str:
-    given: str = ref.get("namespace", "")
-    if not served.namespaced:
-        if given:
-            raise _UnusableBindingError(
-                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
-            )
-        return ""
-    if not (given or attributes.namespace):
-        raise _UnusableBindingError(
-            "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
-        )
-    return given or attributes.namespace
 
 
 def _matches_param_ref(ref: KubeObject, params: KubeObject) -> bool:

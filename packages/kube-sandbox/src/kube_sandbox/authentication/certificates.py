@@ -9,7 +9,6 @@ stands beside it, so that a start need not read certificates.
 
 import hashlib
 import json
-import os
 from base64 import b64encode
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +17,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kube_objects.times import format_time, parse_time
+from kube_sandbox.authentication.private_files import (
+    check_private,
+    ensure_private_folder,
+    write_private,
+)
 from kube_sandbox.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -74,6 +78,9 @@ class KeyFiles:
 def ensure_keys(folder: Path, now: datetime) -> KeyFiles:
     """Create what is missing in a folder, renew what ends soon, and say where it is."""
     keys = KeyFiles(folder)
+    ensure_private_folder(folder)
+    for file in (*keys.pairs()[0], *keys.pairs()[1], keys.token_key, keys.seal):
+        check_private(file)
     # Until when each pair is good, by what tells it from others.
     try:
         found = json.loads(keys.seal.read_bytes())
@@ -85,7 +92,6 @@ def ensure_keys(folder: Path, now: datetime) -> KeyFiles:
     has_certificate = _is_valid(sealed, keys.pairs()[1], now, _RENEW_BEFORE)
     if has_authority and has_certificate and keys.token_key.exists():
         return keys
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     authority, server = keys.pairs()
     ends: dict[str, str] = {}
     if has_authority:
@@ -137,12 +143,3 @@ def _fingerprint(*files: Path) -> str:
         return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
     except OSError:
         return ""
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Replace a file as a whole, whatever it was; nobody but its owner reads it."""
-    draft = path.with_suffix(path.suffix + ".new")
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-    draft.replace(path)

@@ -105,6 +105,7 @@ def _signed(
     key: EllipticCurvePrivateKey,
     signer: EllipticCurvePrivateKey,
 ) -> Pair:
+    """Sign a certificate; return it and its private key in PEM."""
     return builder.sign(signer, SHA256()).public_bytes(Encoding.PEM), _pem(key)
 
 

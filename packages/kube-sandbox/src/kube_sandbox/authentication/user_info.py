@@ -23,4 +23,4 @@ class UserInfo:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
 
-ADMIN = UserInfo("admin", (MASTERS, AUTHENTICATED), "admin")
+ADMIN = UserInfo("admin", (MASTERS, AUTHENTICATED))

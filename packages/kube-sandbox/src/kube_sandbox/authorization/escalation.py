@@ -12,7 +12,7 @@ EscalationAllowed; k8s.io/component-helpers/auth/rbac/validation/policy_comparat
 pkg/registry/rbac/clusterrole/policybased/storage.go Storage.Create.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kube_objects.go_text import quote
 from kube_objects.refs import KubeObject
@@ -58,7 +58,10 @@ def check_grant(
         missing = _missing(access, user, namespace, new.get("rules") or ())
         if missing:
             raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), missing)
-        is_gathering = any(_selectors(each) for each in (new, old or {}))
+        gathering = (each.get("aggregationRule") for each in (new, old or {}))
+        is_gathering = any(
+            isinstance(rule, dict) and rule.get("clusterRoleSelectors") for rule in gathering
+        )
         if is_gathering and _missing(access, user, namespace, _EVERYTHING):
             why = "must have cluster-admin privileges to use the aggregationRule"
             raise api_errors.forbidden(RBAC, plural, metadata.get("name", ""), why)
@@ -94,7 +97,11 @@ def _missing(access: RBACAuthorizer, user: UserInfo, namespace: str, rules: Iter
         known = found.get(key)
         verbs = [*known["verbs"], *rule["verbs"]] if known is not None else rule["verbs"]
         found[key] = {**rule, "verbs": verbs}
-    message = "\n".join(sorted({_format_rule(each) for each in found.values()}))
+    lines = set()
+    for rule in found.values():
+        named = [f"{name}:{_texts(rule[key])}" for key, name in _RULE_FIELD_NAMES if rule.get(key)]
+        lines.add("{" + ", ".join(named) + "}")
+    message = "\n".join(sorted(lines))
     groups = _texts(user.groups)
     text = (
         f"user {quote(user.user)} (groups={groups}) is attempting to grant RBAC permissions "
@@ -142,18 +149,8 @@ def _has_resource(own: Rule, resource: str) -> bool:
     return "*" in resources or resource in resources or bool(slash and f"*/{part}" in resources)
 
 
-def _format_rule(rule: Rule) -> str:
-    parts = (f"{name}:{_texts(rule[key])}" for key, name in _RULE_FIELD_NAMES if rule.get(key))
-    return "{" + ", ".join(parts) + "}"
-
-
 def _texts(texts: Iterable[str]) -> str:
     return f"[{' '.join(map(quote, texts))}]"
-
-
-def _selectors(role: Mapping[str, object]) -> bool:
-    rule = role.get("aggregationRule")
-    return isinstance(rule, dict) and bool(rule.get("clusterRoleSelectors"))
 
 
 def _without_upkeep(obj: KubeObject) -> KubeObject:

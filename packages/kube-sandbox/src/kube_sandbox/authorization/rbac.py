@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any
 
 from kube_objects.go_text import quote
-from kube_objects.label_selectors import Selector
 from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.api_errors import StatusError
@@ -200,22 +199,6 @@ def aggregate(texts: Iterable[str]) -> str:
     """Tell several errors in one line; the same one is told once."""
     found = list(dict.fromkeys(texts))
     return found[0] if len(found) == 1 else f"[{', '.join(found)}]"
-
-
-def aggregated_rules(role: KubeObject, roles: Iterable[KubeObject]) -> list[Rule] | None:
-    """Return the rules that an aggregated ClusterRole gathers; `None` if it is not aggregated."""
-    selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors")
-    if selectors is None:
-        return None
-    others = sorted(roles, key=lambda each: str(each["metadata"]["name"]))
-    found: list[Rule] = []
-    for selector in map(Selector.parse, selectors):
-        for other in others:
-            metadata = other["metadata"]
-            is_itself = metadata["name"] == role["metadata"]["name"]
-            if not is_itself and selector.matches(metadata.get("labels") or {}):
-                found.extend(rule for rule in other.get("rules") or () if rule not in found)
-    return found
 
 
 def _allows(rule: Rule, wanted: Attributes) -> bool:

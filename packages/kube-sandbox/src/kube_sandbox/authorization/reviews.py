@@ -200,6 +200,7 @@ def _subject_errors(spec: Mapping[str, Any]) -> list[FieldError]:
 
 
 def _metadata_errors(body: KubeObject, text: str = "must be empty") -> list[FieldError]:
+    """Reject metadata of a review: it is answered, never stored."""
     metadata = body.get("metadata") or {}
     allowed = {"managedFields", "namespace"} if "except" in text else {"managedFields"}
     if metadata.keys() <= allowed:

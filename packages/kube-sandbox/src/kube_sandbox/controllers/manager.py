@@ -112,6 +112,7 @@ class ControllerManager:
         self._wake.set()
 
     def _note(self, bucket: str, record: Record, obj: KubeObject) -> None:
+        """Take a changed object into the owner graph, and queue every controller it concerns."""
         self._litter |= dict.fromkeys(self._graph.put(Node.of(bucket, obj)))
         controller = self._controllers.get(bucket)
         if bucket == "namespaces" or (controller and not controller.is_settled(obj)):
@@ -245,7 +246,15 @@ class ControllerManager:
             if (refusal := self._carry_out(manager, step)) is not None:
                 again = plan_steps.soonest(again, self._agenda.refused(key))
                 if obj is not None and isinstance(step, plan_steps.Create):
-                    self._tell_refused(key, obj, step, refusal, now)
+                    # Record a rejected write: in Events, and in the status of the owner.
+                    causes = refusal.details.get("causes") or ()
+                    if not any(each.get("reason") == "NamespaceTerminating" for each in causes):
+                        for notice in refusal_events(key[0], obj, step, refusal.message):
+                            self._warn(obj, notice, now)
+                        moment = PlanContext(now, self._settings, refusal.message)
+                        for each in self._planned(key, self._find(key), moment).steps:
+                            if isinstance(each, plan_steps.SetStatus) and each.bucket == key[0]:
+                                self._carry_out(self._controllers[key[0]].manager, each)
                 break
         else:
             self._agenda.succeeded(key)
@@ -295,25 +304,6 @@ class ControllerManager:
         )
         plan = controller.plan(obj, seen, moment)
         return replace(plan, steps=(*first, *plan.steps)) if first else plan
-
-    def _tell_refused(
-        self,
-        key: Key,
-        owner: KubeObject,
-        step: plan_steps.Create,
-        error: StatusError,
-        now: datetime,
-    ) -> None:
-        """Record a rejected write: in Events, and in the status of the owner."""
-        causes = error.details.get("causes") or ()
-        if any(each.get("reason") == "NamespaceTerminating" for each in causes):
-            return
-        for notice in refusal_events(key[0], owner, step, error.message):
-            self._warn(owner, notice, now)
-        moment = PlanContext(now, self._settings, error.message)
-        for each in self._planned(key, self._find(key), moment).steps:
-            if isinstance(each, plan_steps.SetStatus) and each.bucket == key[0]:
-                self._carry_out(self._controllers[key[0]].manager, each)
 
     def _warn(self, about: KubeObject, notice: EventContent, now: datetime) -> None:
         event: KubeObject = orjson.loads(orjson.dumps(self._notices.event(about, notice, now)))
@@ -380,6 +370,7 @@ def _set(metadata: dict[str, Any], name: str, values: list[Any]) -> None:
 
 
 def _log_refusal(error: StatusError, bucket: str, name: str) -> None:
+    """Log a rejected write, unless it is one that the next event settles."""
     if error.code not in _PASSED:
         log.warning(
             "background step rejected",

@@ -56,6 +56,7 @@ class NamespaceInitializer:
             self.soon(partial(self._furnish, orjson.loads(change.record.value)))
 
     def _furnish(self, namespace: KubeObject) -> None:
+        """Create what every namespace starts with: the default service account, the root CA."""
         for step in namespace_steps.missing_initial_objects(namespace, {}, self.authority):
             # Somebody may have been faster, or it goes already.
             with suppress(StatusError):

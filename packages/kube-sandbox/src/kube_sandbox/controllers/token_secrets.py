@@ -82,21 +82,22 @@ class TokenSecretController:
             if account is None:
                 place = (metadata["namespace"], metadata["name"])
                 self.actor.delete(SECRETS, Target(*place, metadata["uid"]))
-            elif (data := self._data(secret, account)) != secret.get("data"):
+                return
+            before = secret.get("data") or {}
+            known = {
+                "ca.crt": _base64_encoded(self.around.authority),
+                "namespace": _base64_encoded(metadata["namespace"]),
+            }
+            # A token that came with another certificate was signed elsewhere, too.
+            is_own = before.get("token") and before.get("ca.crt") == known["ca.crt"]
+            token = (
+                before["token"] if is_own else _base64_encoded(self.around.issue(account, secret))
+            )
+            data = {**before, **known, "token": token}
+            if data != secret.get("data"):
                 annotations = {**metadata["annotations"], _UID: account["metadata"]["uid"]}
                 marked = {**metadata, "annotations": annotations}
                 self.actor.replace(_MANAGER, SECRETS, {**secret, "metadata": marked, "data": data})
-
-    def _data(self, secret: KubeObject, account: KubeObject) -> dict[str, str]:
-        before = secret.get("data") or {}
-        known = {
-            "ca.crt": _base64_encoded(self.around.authority),
-            "namespace": _base64_encoded(secret["metadata"]["namespace"]),
-        }
-        # A token that came with another certificate was signed elsewhere, too.
-        is_own = before.get("token") and before.get("ca.crt") == known["ca.crt"]
-        token = before["token"] if is_own else _base64_encoded(self.around.issue(account, secret))
-        return {**before, **known, "token": token}
 
 
 def _base64_encoded(text: str) -> str:

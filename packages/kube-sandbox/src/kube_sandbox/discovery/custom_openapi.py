@@ -107,7 +107,33 @@ def document(
     schemas: Json = {}
     for served in kinds:
         paths |= _Paths(served, common).all()
-        schemas |= _schemas(served, common, selectable.get(served, ()))
+        kind = served.kind
+        group_version = {"group": kind.group, "version": kind.version}
+        fields = [{"fieldPath": each.removeprefix(".")} for each in selectable.get(served, ())]
+        more = {"x-kubernetes-selectable-fields": fields} if fields else {}
+        schema = published(served.schema, common.embedded)
+        # An object without any schema has no named fields: clients would take them for all.
+        if served.schema:
+            schema["properties"] = {**schema.get("properties", {}), **common.fields}
+        else:
+            schema = {"type": "object"}
+        schema["x-kubernetes-group-version-kind"] = [group_version | {"kind": kind.kind}]
+        items = {
+            "description": f"List of {served.plural}. More info: https://git.k8s.io/community/"
+            "contributors/devel/sig-architecture/api-conventions.md",
+            "type": "array",
+            "items": {"$ref": _REF + model_name(kind)},
+        }
+        names = {name: common.fields[name] for name in ("apiVersion", "kind")}
+        of_list = {
+            "description": f"{served.list_name} is a list of {kind.kind}",
+            "type": "object",
+            "required": ["items"],
+            "properties": names | {"items": items, "metadata": common.list},
+            "x-kubernetes-group-version-kind": [group_version | {"kind": served.list_name}],
+        }
+        list_kind = Kind(kind.group, kind.version, served.list_name)
+        schemas |= {model_name(kind): schema | more, model_name(list_kind): of_list | more}
     has_scale = any("scale" in served.subresources for served in kinds)
     shared = {
         name: schema
@@ -125,36 +151,6 @@ def document(
 def model_name(kind: Kind) -> str:
     """Name a component: `com.example.g.v1.Widget`."""
     return ".".join((*reversed(kind.group.split(".")), kind.version, kind.kind))
-
-
-def _schemas(served: Served, common: SharedDefinitions, selectable: Iterable[str]) -> Json:
-    kind = served.kind
-    message = {"group": kind.group, "version": kind.version}
-    fields = [{"fieldPath": each.removeprefix(".")} for each in selectable]
-    more = {"x-kubernetes-selectable-fields": fields} if fields else {}
-    schema = published(served.schema, common.embedded)
-    # An object without any schema has no named fields, lest clients take them for all there are.
-    if served.schema:
-        schema["properties"] = {**schema.get("properties", {}), **common.fields}
-    else:
-        schema = {"type": "object"}
-    schema["x-kubernetes-group-version-kind"] = [message | {"kind": kind.kind}]
-    items = {
-        "description": f"List of {served.plural}. More info: https://git.k8s.io/community/"
-        "contributors/devel/sig-architecture/api-conventions.md",
-        "type": "array",
-        "items": {"$ref": _REF + model_name(kind)},
-    }
-    names = {name: common.fields[name] for name in ("apiVersion", "kind")}
-    of_list = {
-        "description": f"{served.list_name} is a list of {kind.kind}",
-        "type": "object",
-        "required": ["items"],
-        "properties": names | {"items": items, "metadata": common.list},
-        "x-kubernetes-group-version-kind": [message | {"kind": served.list_name}],
-    }
-    list_kind = Kind(kind.group, kind.version, served.list_name)
-    return {model_name(kind): schema | more, model_name(list_kind): of_list | more}
 
 
 def published(schema: Schema, embedded: Mapping[str, Json]) -> Schema:
@@ -249,7 +245,11 @@ class _Paths:
             method: self._operation(action, verb, part, noun) for method, action, verb in operations
         }
         names = [
-            *([self._name_parameter()] if named else ()),
+            *(
+                [self._parameter("name") | {"description": f"name of the {self._kind.kind}"}]
+                if named
+                else ()
+            ),
             *([self._parameter("namespace")] if self._wait_served.namespaced else ()),
             self._parameter("pretty"),
         ]
@@ -321,9 +321,6 @@ class _Paths:
     def _parameter(self, name: str, action: str = "") -> Json:
         parameters = self._common.parameters
         return parameters.get(f"{action} {name}") or parameters[name]
-
-    def _name_parameter(self) -> Json:
-        return self._parameter("name") | {"description": f"name of the {self._kind.kind}"}
 
 
 def _by_name(parameter: Json) -> str:

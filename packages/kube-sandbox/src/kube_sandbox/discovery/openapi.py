@@ -1,11 +1,12 @@
 """
 The OpenAPI v3 documents, and the index of them.
 
-Those of built-in kinds are data read from a real API server: all of them packed together, since
-most of each stands in the others, too, and unpacked when the first is asked for. Those of custom
-kinds are made from what is served, again and again: only their hashes are kept.
+Those of built-in kinds are data read from a real API server, packed together, and unpacked when the
+first is requested. Their schemas are those of `kube_objects`' catalogue of built-in kinds; the pack
+has only what the catalogue leaves out, such as descriptions. Documents of custom kinds are built
+from what is served at each request; only their hashes are kept.
 
-A hash in the address says which content is meant, so an answer to it never grows old.
+The hash in the address names one content, so a response to it never expires.
 
 Follows kube-openapi 589584f1c912 pkg/handler3/handler.go OpenAPIService.HandleDiscovery,
 OpenAPIService.HandleGroupVersion.
@@ -16,12 +17,14 @@ import json
 import lzma
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
 import orjson
 
+from kube_objects.builtins.catalog import catalog
+from kube_objects.schemas import Schema
 from kube_sandbox.discovery.custom_openapi import SharedDefinitions, document
 from kube_sandbox.discovery.resources import Document
 from kube_sandbox.registry.kinds import Registry, Served
@@ -31,6 +34,15 @@ Json = dict[str, Any]
 _COMMON = "custom"  # the name of what documents of custom kinds share
 _JSON = "application/json"
 _WANTED = frozenset((_JSON, "application/*", "*/*", ""))
+_SCHEMAS = "schemas"  # the name of what the catalogue leaves out of schemas
+_PARTS = (_COMMON, _SCHEMAS)
+# In which order a real API server writes the keys of a schema; extensions follow, sorted.
+_KEY_ORDER = (
+    *("$ref", "description", "type", "format", "default", "enum", "required", "items"),
+    *("allOf", "oneOf", "properties", "additionalProperties"),
+)
+# Go escapes these in JSON, so that it can stand in HTML.
+_ESCAPED = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
 
 
 class OpenAPIDocuments:
@@ -47,7 +59,7 @@ class OpenAPIDocuments:
 
     def index(self) -> Document:
         """Return which documents there are and where."""
-        hashes = {path: each["hash"] for path, each in _index().items() if path != _COMMON}
+        hashes = {path: each["hash"] for path, each in _index().items() if path not in _PARTS}
         hashes |= {path: self._hash(path, kinds) for path, kinds in self._custom().items()}
         paths = {path: {"serverRelativeURL": _url(path, hashes[path])} for path in sorted(hashes)}
         headers = {"Content-Type": "text/plain; charset=utf-8", "Cache-Control": _UNCACHED}
@@ -61,7 +73,7 @@ class OpenAPIDocuments:
         `wanted` is the hash in the address, `etag` the version that the asker already has.
         """
         kinds = self._custom().get(path)
-        if path == _COMMON or (kinds is None and path not in _index()):
+        if path in _PARTS or (kinds is None and path not in _index()):
             return None
         if not any(clause.partition(";")[0].strip() in _WANTED for clause in accept.split(",")):
             return Document(code=406, headers={"Cache-Control": _UNCACHED, "Vary": "Accept"})
@@ -78,7 +90,7 @@ class OpenAPIDocuments:
             }
         if etag == headers["ETag"]:
             return Document(code=304, headers=headers)
-        text = _builtin(path) if kinds is None else self._text(kinds)
+        text = builtin_text(path) if kinds is None else self._text(kinds)
         return Document(text, headers=headers | {"Content-Type": _JSON})
 
     def _custom(self) -> dict[str, tuple[Served, ...]]:
@@ -94,6 +106,7 @@ class OpenAPIDocuments:
         }
 
     def _hash(self, path: str, kinds: tuple[Served, ...]) -> str:
+        """Return the hash in the URL of a document; computed again only if its kinds changed."""
         known = self._hashes.get(path)
         if known is None or known[0] != kinds:
             digest = hashlib.sha512(self._text(kinds)).hexdigest().upper()
@@ -106,7 +119,9 @@ class OpenAPIDocuments:
 
     @cached_property
     def _common(self) -> SharedDefinitions:
-        return SharedDefinitions(**orjson.loads(_builtin(_COMMON)))
+        content = orjson.loads(_packed(_COMMON))
+        with_schemas(content, _COMMON, _rests())
+        return SharedDefinitions(**content)
 
 
 _UNCACHED = "no-cache, private"
@@ -124,9 +139,60 @@ def _pack() -> bytes:
     return lzma.decompress(_file("openapi.xz"))
 
 
-def _builtin(path: str) -> bytes:
-    entry = _index()[path]
+def _packed(name: str) -> bytes:
+    entry = _index()[name]
     return _pack()[entry["start"] : entry["start"] + entry["length"]]
+
+
+@cache
+def _rests() -> Json:
+    rests: Json = orjson.loads(_packed(_SCHEMAS))
+    return rests
+
+
+@lru_cache(maxsize=8)  # documents; the largest has 1.5 MB and takes 50 ms
+def builtin_text(path: str) -> bytes:
+    """Return the document of built-in kinds at a path, byte by byte as a real API server sends."""
+    content: Json = orjson.loads(_packed(path))
+    with_schemas(content["components"], path, _rests())
+    text = orjson.dumps(content)
+    for character, escaped in _ESCAPED:
+        text = text.replace(character, escaped)
+    return text
+
+
+def with_schemas(holder: Json, path: str, rests: Json) -> None:
+    """
+    Put schemas where `holder` has only their names.
+
+    `rests` has what the catalogue leaves out of each. A schema that differs from that of the same
+    name in other documents is in `holder` itself.
+    """
+    key = "components" if path == _COMMON else "schemas"
+    if key in holder:
+        known = catalog.components(path.partition("/")[2])
+        holder[key] = {
+            name: schema or _restored(known.get(name, {}), rests[name])
+            for name, schema in holder[key].items()
+        }
+
+
+def _restored(known: Schema, rest: Schema) -> Schema:
+    """Return a schema of which the catalogue knows a part; `rest` is what it leaves out."""
+    found = {**known, **rest}
+    if "$ref" in known and len(found) > 1:
+        found["allOf"] = [{"$ref": found.pop("$ref")}]
+    for key in ("items", "additionalProperties"):
+        if isinstance(found.get(key), dict):
+            found[key] = _restored(known.get(key, {}), rest.get(key, {}))
+    if "properties" in found:
+        here, there = known.get("properties", {}), rest.get("properties", {})
+        found["properties"] = {
+            name: _restored(here.get(name, {}), there.get(name, {}))
+            for name in sorted(here | there)
+        }
+    others = sorted(found.keys() - set(_KEY_ORDER))
+    return {key: found[key] for key in (*_KEY_ORDER, *others) if key in found}
 
 
 def _file(name: str) -> bytes:

@@ -98,12 +98,22 @@ class Discovery:
                     }
                     for group, versions in named
                 ]
-                content: Json | None = {"metadata": {}, "items": items}
+                listed: Json = {"metadata": {}, "items": items}
+                etag = hashlib.sha512(orjson.dumps(listed)).hexdigest().upper()
+                head = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2"}
+                headers = {
+                    "Content-Type": AGGREGATED,
+                    "Cache-Control": "public",
+                    "ETag": f'"{etag}"',
+                    "Vary": "Accept",
+                }
+                self._made[key] = Document(orjson.dumps(head | listed) + b"\n", headers=headers)
             else:
                 content = self._content(path)
-            if content is None:
-                return None
-            self._made[key] = _aggregated_document(content) if aggregated else _plain(content)
+                if content is None:
+                    return None
+                headers = {"Content-Type": JSON, "Cache-Control": "no-cache, private"}
+                self._made[key] = Document(orjson.dumps(content) + b"\n", headers=headers)
         return self._made[key]
 
     def _content(self, path: str) -> Json | None:
@@ -241,23 +251,6 @@ def _verbs(served: Served) -> tuple[str, ...]:
     if not served.is_custom:
         return served.verbs
     return tuple(each for each in _CUSTOM_VERBS if each in served.verbs)
-
-
-def _plain(content: Json) -> Document:
-    headers = {"Content-Type": JSON, "Cache-Control": "no-cache, private"}
-    return Document(orjson.dumps(content) + b"\n", headers=headers)
-
-
-def _aggregated_document(content: Json) -> Document:
-    etag = hashlib.sha512(orjson.dumps(content)).hexdigest().upper()
-    head = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2"}
-    headers = {
-        "Content-Type": AGGREGATED,
-        "Cache-Control": "public",
-        "ETag": f'"{etag}"',
-        "Vary": "Accept",
-    }
-    return Document(orjson.dumps(head | content) + b"\n", headers=headers)
 
 
 def _is_aggregated_wanted(accept: str, path: str) -> bool:

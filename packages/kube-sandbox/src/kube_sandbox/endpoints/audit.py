@@ -43,6 +43,7 @@ class AuditLog:
                 verb = verb_of(call.method, target, Query.parse(call.query))
             except StatusError:
                 verb = call.method.lower()
+        person = {"username": user.user, "uid": user.uid, "groups": user.groups}
         event: dict[str, Any] = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
@@ -51,7 +52,7 @@ class AuditLog:
             "stage": "ResponseStarted" if verb == "watch" else "ResponseComplete",
             "requestURI": f"{call.path}?{call.query}" if call.query else call.path,
             "verb": verb,
-            "user": _user(user),
+            "user": {key: value for key, value in person.items() if value},
             "userAgent": call.headers.get("User-Agent", ""),
         }
         if target is not None:
@@ -68,11 +69,6 @@ class AuditLog:
         event["requestReceivedTimestamp"] = _time(began)
         event["stageTimestamp"] = _time(self._clock())
         self._write(orjson.dumps(event) + b"\n")
-
-
-def _user(user: UserInfo) -> dict[str, Any]:
-    found = {"username": user.user, "uid": user.uid, "groups": user.groups}
-    return {key: value for key, value in found.items() if value}
 
 
 def _time(moment: datetime) -> str:

@@ -23,9 +23,11 @@ from kube_objects.refs import Kind, KubeObject
 from kube_objects.yaml_scalars import json_number
 from kube_sandbox import api_errors
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
-from kube_sandbox.endpoints.go_json_errors import go_syntax_error
+from kube_sandbox.endpoints import json_bodies
+from kube_sandbox.endpoints.json_bodies import BodyError
 from kube_sandbox.endpoints.negotiation import ACCEPTED
 from kube_sandbox.lazy import lazy_module
+from kube_sandbox.patch.json_patch import JSON_PATCH, MERGE_PATCH
 from kube_sandbox.registry.builtin.go_codec.round_trip import round_trip_of, strict_refusal
 from kube_sandbox.registry.builtin.go_codec.strict_decoding import duplicate_fields, has_duplicates
 from kube_sandbox.registry.builtin_resources import internal_type
@@ -45,7 +47,8 @@ _SEPARATE_SERVER_GROUPS = frozenset(("apiextensions.k8s.io", "apiregistration.k8
 # What may be a number that is written otherwise than Go writes it: with a point, an exponent or
 # more digits than fit.
 _SPECIAL_NUMBERS = re.compile(rb"\d[.eE]|\d{19}")
-_MAX_SHOWN_LENGTH = 30  # characters of a body that makes no sense
+_MAX_SHOWN_LENGTH = 30  # bytes of a body that makes no sense
+_CHECKED_PATCHES = (JSON_PATCH, MERGE_PATCH)
 
 
 class BodyDecoder:
@@ -60,9 +63,9 @@ class BodyDecoder:
             raise api_errors.unsupported_media_type(ACCEPTED)
         try:
             obj = _loaded(data, is_yaml=media_type == _YAML)
-        except api_errors.StatusError as error:
-            parsed_why = f"couldn't get version/kind; json parse error: {error.message}"
-            raise _unrecognized(served, parsed_why, data) from error
+        except BodyError as error:
+            prefix = "" if media_type == _YAML else "couldn't get version/kind; json parse error: "
+            raise _unrecognized(served, f"{prefix}{error}", data) from error
         if obj is None:
             obj = {}
         elif not isinstance(obj, dict):
@@ -107,8 +110,14 @@ class BodyDecoder:
         """
         sent = orjson.dumps(obj) if served.is_custom else b""  # reading changes it
         try:
-            if strategic is None:
-                _check_patched_kind(served, obj)
+            if strategic is None and not served.is_custom:
+                # A patch cannot make another kind of an object.
+                kind = served.kind
+                given = Kind.of(
+                    obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind
+                )
+                if given != kind:
+                    raise _other_kind(served, given)
             found, mistakes = _shaped(served, obj)
         except api_errors.StatusError as error:
             if strategic is not None:
@@ -165,7 +174,11 @@ def _shaped(served: Served, obj: KubeObject) -> tuple[KubeObject, list[str]]:
 
 def parse_apply(data: bytes) -> KubeObject:
     """Read the body of an apply: YAML, of which JSON is a part."""
-    found = _loaded(data, is_yaml=True)
+    try:
+        found = _loaded(data, is_yaml=True)
+    except BodyError as error:
+        why = f"error decoding YAML: error converting YAML to JSON: {error}"
+        raise api_errors.bad_request(why) from error
     if _SPECIAL_NUMBERS.search(data):
         found = _renumbered(found)
     if not isinstance(found, dict):
@@ -175,6 +188,19 @@ def parse_apply(data: bytes) -> KubeObject:
             f"error decoding YAML: {text} {kind} into Go value of type map[string]interface {{}}"
         )
     return found
+
+
+def parse_patch(data: bytes, patch_type: str, *, checked: bool) -> Any:
+    """Read the body of another patch; `checked` stands for fieldValidation Strict and Warn."""
+    try:
+        return json_bodies.parsed(data)
+    except BodyError as error:
+        # Only a JSON patch and a merge patch are decoded twice when they are checked, and of the
+        # two only the first decoder says more about an unchecked one.
+        if patch_type == MERGE_PATCH and not checked:
+            raise api_errors.bad_request("Invalid JSON Patch") from error
+        prefix = "error decoding patch: " if checked and patch_type in _CHECKED_PATCHES else ""
+        raise api_errors.bad_request(f"{prefix}{error}") from error
 
 
 def _renumbered(value: Any) -> Any:
@@ -190,10 +216,10 @@ def _renumbered(value: Any) -> Any:
 
 def _loaded(data: bytes, *, is_yaml: bool) -> Any:
     try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
+        return json_bodies.parsed(data)
+    except BodyError:
         if not is_yaml:
-            raise api_errors.bad_request(go_syntax_error(data) or str(error)) from error
+            raise
     return yaml_bodies.parsed(data)
 
 
@@ -258,8 +284,8 @@ def _unrecognized(served: Served, why: str, data: bytes) -> api_errors.StatusErr
             else summary_text
         )
     else:
-        shown = data.hex()
-        summary = f"{shown[:_MAX_SHOWN_LENGTH]} ..." if len(shown) > _MAX_SHOWN_LENGTH else shown
+        rest = " ..." if len(data) > _MAX_SHOWN_LENGTH else ""
+        summary = data[:_MAX_SHOWN_LENGTH].hex() + rest
     return api_errors.bad_request(f"{text} ({summary})")
 
 
@@ -280,16 +306,6 @@ def _without_directives(patch: Any) -> Any:
     return {
         key: _without_directives(held) for key, held in patch.items() if not key.startswith("$")
     }
-
-
-def _check_patched_kind(served: Served, obj: KubeObject) -> None:
-    """Reject a patch that makes another kind of an object."""
-    if served.is_custom:
-        return
-    kind = served.kind
-    given = Kind.of(obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind)
-    if given != kind:
-        raise _other_kind(served, given)
 
 
 def _text(obj: KubeObject) -> str:

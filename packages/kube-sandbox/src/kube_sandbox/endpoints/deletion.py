@@ -108,7 +108,15 @@ class Deleter:
             return Deleted(_answer(served, obj), is_gone=False)
         wanted = _finalizers(served, obj, options)
         if graceful is not None:
-            return self._end_gracefully(served, obj, options, wanted, graceful)
+            # Note that an object is to end; if there is nothing to wait for it goes at once.
+            _set_finalizers(obj, wanted)
+            saved = self._save(served, obj, options)
+            if wanted or graceful > 0:
+                return Deleted(saved, is_gone=False)
+            if options.dry_run:
+                return Deleted(saved, is_gone=True)
+            removed = self._records.remove(served, saved, dry_run=False)
+            return Deleted(_answer(served, removed), is_gone=True)
         if wanted:
             _set_finalizers(obj, wanted)
             # Note that an object is to go.
@@ -120,24 +128,6 @@ class Deleter:
             metadata["deletionGracePeriodSeconds"] = 0
             return Deleted(self._save(served, obj, options), is_gone=False)
         gone = self._records.remove(served, obj, dry_run=options.dry_run)
-        return Deleted(_answer(served, gone), is_gone=True)
-
-    def _end_gracefully(
-        self,
-        served: Served,
-        obj: KubeObject,
-        options: DeleteOptions,
-        finalizers: list[str],
-        grace: int,
-    ) -> Deleted:
-        """Note that an object is to end; if there is nothing to wait for it goes at once."""
-        _set_finalizers(obj, finalizers)
-        saved = self._save(served, obj, options)
-        if finalizers or grace > 0:
-            return Deleted(saved, is_gone=False)
-        if options.dry_run:
-            return Deleted(saved, is_gone=True)
-        gone = self._records.remove(served, saved, dry_run=False)
         return Deleted(_answer(served, gone), is_gone=True)
 
     def _save(self, served: Served, obj: KubeObject, options: DeleteOptions) -> KubeObject:

@@ -8,6 +8,8 @@ Follows go 1.25 encoding/json/scanner.go checkValid, quoteChar, scanner.error.
 
 from typing import Any
 
+from kube_sandbox.nesting import MAX_DEPTH
+
 END = "unexpected end of JSON input"
 _SPACE = frozenset(b" \t\r\n")
 _DIGITS = frozenset(b"0123456789")
@@ -78,6 +80,8 @@ class _Reader:
         while True:
             first = self.token()
             is_empty = first in b"{[" and self.peek() == first + 2
+            if first in b"{[" and len(open_) == MAX_DEPTH:
+                self.fail(first, "exceeded max depth")
             if first in b"{[" and not is_empty:
                 open_.append(first)
                 if first == ord("{"):
@@ -125,6 +129,7 @@ class _Reader:
             self.fail(first, "looking for beginning of value")
 
     def string(self) -> None:
+        """Read a string; a control character in it is an error at its own offset."""
         while (found := self.next()) != ord('"'):
             if found < 0x20:
                 self.fail(found, "in string literal")
@@ -161,6 +166,7 @@ class _Reader:
             self.digits()
 
     def takes(self, characters: bytes) -> bool:
+        """Advance if the next byte is one of these; return whether it was."""
         found = self.text[self.at : self.at + 1]
         if not found or found not in characters:
             return False

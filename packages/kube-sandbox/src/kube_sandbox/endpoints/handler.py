@@ -23,10 +23,9 @@ from kube_sandbox.admission.validating_admission_policy import ValidatingAdmissi
 from kube_sandbox.authentication.user_info import UserInfo
 from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer
 from kube_sandbox.endpoints import deletion, protobuf
-from kube_sandbox.endpoints.decoding import BodyDecoder, parse_apply
+from kube_sandbox.endpoints.decoding import BodyDecoder, parse_apply, parse_patch
 from kube_sandbox.endpoints.delete_collection import delete_collection
 from kube_sandbox.endpoints.deletion import Deleter
-from kube_sandbox.endpoints.go_json_errors import go_syntax_error
 from kube_sandbox.endpoints.interface import HTTPRequest, Stream
 from kube_sandbox.endpoints.negotiation import JSON
 from kube_sandbox.endpoints.options import (
@@ -38,7 +37,6 @@ from kube_sandbox.endpoints.read import Reader
 from kube_sandbox.endpoints.request_info import (
     Query,
     Request,
-    Target,
     authorization_attributes,
     parse_target,
     verb_of,
@@ -110,7 +108,11 @@ class APIHandler:
 
     def _answer(self, call: HTTPRequest, user: UserInfo) -> Response | Stream:
         target = parse_target(call.path)
-        served = self._find(target) if target is not None else None
+        served = (
+            self._handlers.registry.find(target.group, target.version, target.plural)
+            if target is not None
+            else None
+        )
         if target is None or served is None:
             self._handlers.access.check(user, Attributes(call.method.lower(), path=call.path))
             document = self._handlers.documents(call)
@@ -128,7 +130,21 @@ class APIHandler:
                     raise api_errors.method_not_supported(served.kind.group, served.plural, "")
                 if method == "POST" and not target.subresource:
                     target = replace(target, name="")
-            request = _request(call, target, user)
+            query, headers = Query.parse(call.query), call.headers
+            content_type, body = headers.get("Content-Type", ""), call.body
+            if content_type.startswith(protobuf.MEDIA_TYPE) and body:
+                # kubectl sends it where it knows a kind, and takes JSON for an answer.
+                content_type, body = JSON, orjson.dumps(protobuf.decoded(body))
+            request = Request(
+                verb_of(call.method, target, query),
+                target,
+                query,
+                user,
+                headers.get("Accept", ""),
+                content_type,
+                headers.get("User-Agent", ""),
+                body,
+            )
             self._handlers.access.check(user, authorization_attributes(request))
             path = call.path
             target = request.target
@@ -149,15 +165,20 @@ class APIHandler:
             found.warnings = [served.deprecation, *found.warnings]
         return found
 
-    def _find(self, target: Target) -> Served | None:
-        return self._handlers.registry.find(target.group, target.version, target.plural)
-
     def _dispatch(self, served: Served, request: Request) -> Response | Stream:
         part, handlers = request.target.subresource, self._handlers
         special = handlers.specials.get(f"{served.bucket}/{part}") or handlers.specials.get(part)
         if special is not None and (part or request.verb == "create"):
             return special(served, request)
-        _check_verb(served, request)
+        part = request.target.subresource
+        # The verbs of a custom kind are what discovery tells: one that goes still takes changes.
+        own = ALL_VERBS if served.is_custom else served.verbs
+        verbs = served.subresources[part].verbs if part else own
+        if request.verb not in verbs or part not in _OWN_SUBRESOURCES:
+            if served.is_custom:
+                kind = served.kind
+                raise api_errors.method_not_supported(kind.group, served.plural, request.verb)
+            raise _method_not_allowed()
         match request.verb:
             case "get":
                 return handlers.reader.get(served, request)
@@ -215,12 +236,7 @@ class APIHandler:
         if patch_type == APPLY:
             return writer.apply(write_request, parse_apply(body))
         writer.require(write_request)  # before anything is said of the patch
-        try:
-            patch = orjson.loads(body)
-        except orjson.JSONDecodeError as error:
-            prefix = "error decoding patch: " if checked else ""
-            why = go_syntax_error(body) or str(error)
-            raise api_errors.bad_request(f"{prefix}{why}") from error
+        patch = parse_patch(body, patch_type, checked=checked)
         if patch_type == JSON_PATCH:
             return writer.patch(
                 write_request, lambda live: json_patch(live, patch, checked=checked)
@@ -267,24 +283,6 @@ class APIHandler:
         return rendering.one(code, found.answer, warnings)
 
 
-def _request(call: HTTPRequest, target: Target, user: UserInfo) -> Request:
-    query, headers = Query.parse(call.query), call.headers
-    content_type, body = headers.get("Content-Type", ""), call.body
-    if content_type.startswith(protobuf.MEDIA_TYPE) and body:
-        # kubectl sends it where it knows a kind, and takes JSON for an answer.
-        content_type, body = JSON, orjson.dumps(protobuf.decoded(body))
-    return Request(
-        verb_of(call.method, target, query),
-        target,
-        query,
-        user,
-        headers.get("Accept", ""),
-        content_type,
-        headers.get("User-Agent", ""),
-        body,
-    )
-
-
 @contextmanager
 def _telling(write_request: WriteRequest) -> Iterator[None]:
     """Attach warnings to an error that rejects the request."""
@@ -323,18 +321,6 @@ def _path_not_found(path: str) -> api_errors.StatusError:
 def _resource_not_found() -> api_errors.StatusError:
     text = "the server could not find the requested resource"
     return api_errors.StatusError(404, "NotFound", text, {})
-
-
-def _check_verb(served: Served, request: Request) -> None:
-    part = request.target.subresource
-    # The verbs of a custom kind are what discovery tells: one that goes still takes changes.
-    own = ALL_VERBS if served.is_custom else served.verbs
-    verbs = served.subresources[part].verbs if part else own
-    if request.verb not in verbs or part not in _OWN_SUBRESOURCES:
-        if served.is_custom:
-            kind = served.kind
-            raise api_errors.method_not_supported(kind.group, served.plural, request.verb)
-        raise _method_not_allowed()
 
 
 def _method_not_allowed() -> api_errors.StatusError:

@@ -34,7 +34,10 @@ class Stream(Protocol):
 
 
 class Service(Protocol):
-    """Whoever answers."""
+    """What answers requests."""
+
+    def authenticate(self, headers: Mapping[str, str]) -> None:
+        """Raise a `StatusError` if requests with these headers are answered for nobody."""
 
     def answer(self, call: HTTPRequest) -> Response | Stream:
         """Answer a request; what it refuses it raises as a `StatusError`."""

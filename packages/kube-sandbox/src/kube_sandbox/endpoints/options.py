@@ -10,12 +10,12 @@ k8s.io/apiserver/pkg/endpoints/handlers/delete.go DeleteResource.
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from kube_objects.go_text import quote
 from kube_sandbox.api_errors import bad_request
 from kube_sandbox.api_errors import invalid as invalid_object
-from kube_sandbox.endpoints.go_json_errors import go_syntax_error, go_type
+from kube_sandbox.endpoints import json_bodies
+from kube_sandbox.endpoints.go_json_errors import go_type
+from kube_sandbox.endpoints.json_bodies import BodyError
 from kube_sandbox.endpoints.request_info import Query
 from kube_sandbox.registry.field_errors import (
     FieldError,
@@ -88,7 +88,22 @@ def write_options(query: Query, kind: str, patch_type: str = "") -> WriteOptions
 def delete_options(query: Query, body: bytes) -> DeleteOptions:
     """Read how to delete: from the body, or from parameters if there is none."""
     if body:
-        given = _given(body)
+        try:
+            given = json_bodies.parsed(body)
+        except BodyError as error:
+            raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+        if not isinstance(given, dict):
+            raise bad_request("decoded object cannot be converted to DeleteOptions")
+        for name, wanted, shown in _TYPES:
+            if not isinstance(value := given.get(name), wanted):
+                where = f"Go struct field DeleteOptions.{name} of type {shown}"
+                raise bad_request(f"json: cannot unmarshal {go_type(value)} into {where}")
+        kind, version = given.get("kind") or "DeleteOptions", given.get("apiVersion") or "v1"
+        if kind != "DeleteOptions":
+            raise bad_request(
+                f"no kind {quote(kind)} is registered for version {quote(version)} in scheme "
+                '"pkg/runtime/scheme.go:111"'
+            )
     else:
         grace = query.get("gracePeriodSeconds")
         try:
@@ -122,27 +137,6 @@ def delete_options(query: Query, body: bytes) -> DeleteOptions:
         propagation,
         bool(dry_run),
     )
-
-
-def _given(body: bytes) -> dict[str, Any]:
-    try:
-        found = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        why = go_syntax_error(body) or str(error)
-        raise bad_request(f"couldn't get version/kind; json parse error: {why}") from error
-    if not isinstance(found, dict):
-        raise bad_request("decoded object cannot be converted to DeleteOptions")
-    for name, wanted, shown in _TYPES:
-        if not isinstance(value := found.get(name), wanted):
-            where = f"Go struct field DeleteOptions.{name} of type {shown}"
-            raise bad_request(f"json: cannot unmarshal {go_type(value)} into {where}")
-    kind, version = found.get("kind") or "DeleteOptions", found.get("apiVersion") or "v1"
-    if kind != "DeleteOptions":
-        raise bad_request(
-            f"no kind {quote(kind)} is registered for version {quote(version)} in scheme "
-            '"pkg/runtime/scheme.go:111"'
-        )
-    return found
 
 
 def _check_dry_run(values: list[str]) -> list[FieldError]:

@@ -178,7 +178,25 @@ def decode(token: str) -> tuple[str, int]:
         plain.append(character)
     if len(plain) % 4 == 1:
         raise _invalid_token(f"illegal base64 data at input byte {len(text) - 1}")
-    fields = _fields(urlsafe_b64decode(bytes(plain) + b"=" * (-len(plain) % 4)))
+    text = urlsafe_b64decode(bytes(plain) + b"=" * (-len(plain) % 4))
+    if complaint := go_syntax_error(text):
+        raise _invalid_token(complaint)
+    content = json.loads(text.decode(errors="replace"), parse_int=_integer, parse_float=_Number)
+    if content is not None and not isinstance(content, dict):
+        message = f"json: cannot unmarshal {_type_of(content)} into Go value of type"
+        raise _invalid_token(f"{message} storage.continueToken")
+    fields: dict[str, Any] = {"v": "", "rv": 0, "start": ""}
+    for given, value in (content or {}).items():
+        name = given.lower()  # Go takes either case
+        if name in fields and value is not None:
+            type_, go_name = _FIELDS[name]
+            # Neither a bool nor such a number will do, though Python takes them for int and str.
+            if type(value) is type_:
+                fields[name] = value
+            else:
+                number = f" {value}" if isinstance(value, _Number) and type_ is int else ""
+                message = f"json: cannot unmarshal {_type_of(value)}{number} into Go struct field"
+                raise _invalid_token(f"{message} continueToken.{name} of type {go_name}")
     if fields["v"] != _TOKEN_VERSION:
         raise _invalid_token(f"server does not recognize this encoded version {fields['v']}")
     version, start = fields["rv"], fields["start"]
@@ -211,28 +229,6 @@ class _Number(str):
 
 def _integer(text: str) -> int | _Number:
     return int(text) if len(text) < 20 and -(2**63) <= int(text) < 2**63 else _Number(text)
-
-
-def _fields(text: bytes) -> dict[str, Any]:
-    if complaint := go_syntax_error(text):
-        raise _invalid_token(complaint)
-    content = json.loads(text.decode(errors="replace"), parse_int=_integer, parse_float=_Number)
-    if content is not None and not isinstance(content, dict):
-        message = f"json: cannot unmarshal {_type_of(content)} into Go value of type"
-        raise _invalid_token(f"{message} storage.continueToken")
-    found: dict[str, Any] = {"v": "", "rv": 0, "start": ""}
-    for given, value in (content or {}).items():
-        name = given.lower()  # Go takes either case
-        if name in found and value is not None:
-            type_, go_name = _FIELDS[name]
-            # Neither a bool nor such a number will do, though Python takes them for int and str.
-            if type(value) is type_:
-                found[name] = value
-            else:
-                number = f" {value}" if isinstance(value, _Number) and type_ is int else ""
-                message = f"json: cannot unmarshal {_type_of(value)}{number} into Go struct field"
-                raise _invalid_token(f"{message} continueToken.{name} of type {go_name}")
-    return found
 
 
 def _type_of(value: Any) -> str:

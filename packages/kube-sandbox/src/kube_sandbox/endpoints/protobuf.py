@@ -23,6 +23,7 @@ import orjson
 from kube_objects.refs import KubeObject
 from kube_objects.times import format_micro_time, format_time
 from kube_sandbox import api_errors
+from kube_sandbox.nesting import is_too_deep
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
@@ -64,6 +65,8 @@ def decoded(body: bytes) -> KubeObject:
         else:
             raise _MalformedError(f"there is no {kind} in {api_version}")
         content = _message(name, memoryview(raw))
+        if is_too_deep(content):
+            raise _MalformedError("exceeded max depth")
     except (_MalformedError, ValueError, RecursionError) as error:
         raise api_errors.bad_request(f"the body is no object in protobuf: {error}") from None
     return {"apiVersion": api_version, "kind": kind, **content}
@@ -152,6 +155,7 @@ def _varint(view: memoryview, place: int) -> tuple[int, int]:
 
 
 def _view(value: Any) -> memoryview:
+    """Return the bytes of a length-delimited field; a missing field is empty."""
     if value is None:
         return memoryview(b"")
     if isinstance(value, int):
@@ -190,6 +194,7 @@ def _quantity(view: memoryview) -> str:
 
 
 def _int_or_string(view: memoryview) -> int | str:
+    """Decode `intstr.IntOrString`: field 1 says which of the other two is meant."""
     parts = _by_number(view)
     if parts.get(1, 0) == 0:
         number: int = _value("int32", _VARINT, parts.get(2, 0))

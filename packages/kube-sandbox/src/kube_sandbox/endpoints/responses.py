@@ -132,6 +132,7 @@ class Rendering:
         )
 
     def _answer(self, code: int, obj: KubeObject, warnings: Sequence[str]) -> Response:
+        """Encode one object as the client asked for: YAML, the whole of it, or its metadata."""
         if self.form.media_type == YAML:
             return Response(code, yaml_bodies.printed(obj), YAML, warnings)
         if self.form.shape is Shape.OBJECT:

@@ -20,8 +20,7 @@ from kube_objects.refs import Kind, KubeObject
 from kube_objects.schemas import Schema
 from kube_sandbox import api_errors
 from kube_sandbox.apiextensions.customresource import scale_subresource as custom_scaling
-from kube_sandbox.endpoints.decoding import BodyDecoder, parse_apply
-from kube_sandbox.endpoints.go_json_errors import go_syntax_error
+from kube_sandbox.endpoints.decoding import BodyDecoder, parse_apply, parse_patch
 from kube_sandbox.endpoints.negotiation import Shape, negotiate
 from kube_sandbox.endpoints.options import APPLY, write_options
 from kube_sandbox.endpoints.request_info import Request
@@ -114,7 +113,29 @@ class ScaleHandler:
         if sent is not None:
             scale = updated(before, sent, types, write_request.write)
         else:
-            scale = self._patched(write_request, before, request.body, patch_type, types)
+            if patch_type == APPLY:
+                config = parse_apply(request.body)
+                force = write_request.options.force
+                merged = applied(before, config, types, write_request.write, force=force)
+                scale = self._bodies.normal(write_request.served, merged, config)
+            else:
+                checked = write_request.options.validation != "Ignore"
+                patch = parse_patch(request.body, patch_type, checked=checked)
+                strategic = None
+                if patch_type == JSON_PATCH:
+                    obj = json_patch(before, patch, checked=checked)
+                elif patch_type == MERGE_PATCH:
+                    obj = merge_patch(before, patch, checked=checked)
+                else:
+                    obj, strategic = (
+                        strategic_patch(before, patch, write_request.served.schema),
+                        patch,
+                    )
+                obj, warnings = self._bodies.patched(
+                    write_request.served, obj, write_request.options.validation, strategic
+                )
+                write_request.warnings += warnings
+                scale = updated(before, obj, types, write_request.write)
             check_identity(write_request, scale)
         new = _with_scale(served, self._writer.stored.copy(live), scale)
         whole = WriteRequest.of(served, request, write_request.options, write_request.now)
@@ -122,41 +143,8 @@ class ScaleHandler:
         write_request.warnings += whole.warnings
         return found
 
-    def _patched(
-        self,
-        write_request: WriteRequest,
-        before: KubeObject,
-        body: bytes,
-        patch_type: str,
-        types: Types,
-    ) -> KubeObject:
-        scale = write_request.served
-        if patch_type == APPLY:
-            config = parse_apply(body)
-            force = write_request.options.force
-            found = applied(before, config, types, write_request.write, force=force)
-            return self._bodies.normal(scale, found, config)
-        options = write_request.options
-        try:
-            patch = orjson.loads(body)
-        except orjson.JSONDecodeError as error:
-            prefix = "" if options.validation == "Ignore" else "error decoding patch: "
-            raise api_errors.bad_request(f"{prefix}{go_syntax_error(body) or error}") from error
-        checked = write_request.options.validation != "Ignore"
-        strategic = None
-        if patch_type == JSON_PATCH:
-            obj = json_patch(before, patch, checked=checked)
-        elif patch_type == MERGE_PATCH:
-            obj = merge_patch(before, patch, checked=checked)
-        else:
-            obj, strategic = strategic_patch(before, patch, scale.schema), patch
-        obj, warnings = self._bodies.patched(
-            scale, obj, write_request.options.validation, strategic
-        )
-        write_request.warnings += warnings
-        return updated(before, obj, types, write_request.write)
-
     def _live(self, served: Served, request: Request) -> KubeObject:
+        """Return the object whose scale is asked for, or raise NotFound under its own resource."""
         target = request.target
         live = self._writer.stored.find(served, target.namespace, target.name)
         if live is None:

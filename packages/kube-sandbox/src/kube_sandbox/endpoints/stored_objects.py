@@ -5,7 +5,8 @@ The store holds an object in one version, as the bytes that are sent. Whoever wa
 of it gets a conversion; most versions of a kind differ in their name alone.
 
 Follows kubernetes 1.35 k8s.io/apimachinery/pkg/runtime/serializer/versioning/versioning.go
-codec.Decode, codec.Encode.
+codec.Decode, codec.Encode; etcd 3.6 server/embed/config.go DefaultMaxRequestBytes;
+server/etcdserver/v3_server.go EtcdServer.processInternalRaftRequestOnce.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,10 +14,16 @@ from collections.abc import Callable, Mapping
 import orjson
 
 from kube_objects.refs import KubeObject
+from kube_sandbox.api_errors import StatusError
 from kube_sandbox.apiextensions.customresource.strategy import CustomStrategy
 from kube_sandbox.registry.kinds import Served
 from kube_sandbox.storage.records import Record
 from kube_sandbox.storage.store import Store
+
+# The limits of etcd and of its client. There they count what is written, which for built-in kinds
+# is protobuf; here the object's JSON is counted.
+_MAX_STORED_BYTES = 1536 * 1024
+_MAX_SENT_BYTES = 2 * 1024 * 1024
 
 # Turns an object of any version of a kind into one of the version named.
 Convert = Callable[[KubeObject, str], KubeObject]
@@ -82,13 +89,20 @@ class StoredObjects:
     def save(
         self, served: Served, obj: KubeObject, live: KubeObject | None, *, dry_run: bool
     ) -> KubeObject:
-        """Store an object; return it with its new version, unless it is a rehearsal."""
+        """Store an object and return it with its new version; a dry-run stores nothing."""
         metadata = obj["metadata"]
         if dry_run:
             if live is not None:
                 metadata["resourceVersion"] = live["metadata"]["resourceVersion"]
             return obj
         record = self._record(served, obj)
+        if len(record.value) > _MAX_STORED_BYTES:
+            # The error of etcd, or that of its client, which sends no more than another limit.
+            size = len(record.value)
+            if size <= _MAX_SENT_BYTES:
+                raise StatusError(500, "", "etcdserver: request is too large")
+            text = f"trying to send message larger than max ({size} vs. {_MAX_SENT_BYTES})"
+            raise StatusError(500, "", f"rpc error: code = ResourceExhausted desc = {text}")
         self.store.put(served.bucket, record)
         # Another version may not have all that was written.
         return self.load(served, record) if served.is_custom and not self.is_stored(served) else obj

@@ -18,6 +18,8 @@ from kube_objects.refs import KubeObject
 from kube_sandbox import api_errors
 from kube_sandbox.authentication.tokens import TokenIssuer
 from kube_sandbox.authorization.reviews import Reviews
+from kube_sandbox.endpoints import json_bodies
+from kube_sandbox.endpoints.json_bodies import BodyError
 from kube_sandbox.endpoints.options import write_options
 from kube_sandbox.endpoints.request_info import Request
 from kube_sandbox.endpoints.responses import Response
@@ -73,6 +75,7 @@ class SubresourceHandlers:
         return _answer(201, issued)
 
     def _review(self, served: Served, request: Request) -> Response:
+        """Answer a review; it is created, but not stored, hence 201 without a name."""
         namespace = request.target.namespace
         answer = self._reviews.answer(
             served.bucket, _body(request), namespace, request.asker, self._clock()
@@ -82,8 +85,8 @@ class SubresourceHandlers:
 
 def _body(request: Request) -> Any:
     try:
-        return orjson.loads(request.body)
-    except orjson.JSONDecodeError as error:
+        return json_bodies.parsed(request.body)
+    except BodyError as error:
         raise api_errors.bad_request(
             f"couldn't get version/kind; json parse error: {error}"
         ) from error

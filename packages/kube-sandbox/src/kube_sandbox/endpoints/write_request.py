@@ -7,7 +7,7 @@ checkName; k8s.io/apiserver/pkg/registry/rest/update.go BeforeUpdate;
 k8s.io/apiserver/pkg/endpoints/handlers/namer.go ContextBasedNaming.Name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -71,6 +71,15 @@ class WriteRequest:
     def write(self) -> Write:
         """Return what managed fields are told."""
         served = self.served
+        # How the other versions of a custom kind look, also those that are not served.
+        strategy, kind = served.strategy, served.kind
+        others: dict[str, Types] = {}
+        if isinstance(strategy, CustomStrategy) and len(strategy.versions) != 1:
+            others = {
+                f"{kind.group}/{name}": Types.of(version.schema, custom=True)
+                for name, version in strategy.versions.items()
+                if name != kind.version
+            }
         return Write(
             manager=self.manager,
             time=format_time(self.now),
@@ -78,7 +87,7 @@ class WriteRequest:
             subresource=self.subresource,
             kind=served.kind.kind,
             reset=served.strategy.reset_fields(self.subresource),
-            others=_types_of_other_versions(served),
+            others=others,
         )
 
     def admission_attributes(
@@ -106,18 +115,6 @@ class WriteRequest:
             kind = Kind.of(obj["apiVersion"], obj["kind"])
         group = kind.group if served.storage_group is None else served.storage_group
         return api_errors.invalid(group, kind.kind, self.name, errors)
-
-
-def _types_of_other_versions(served: Served) -> Mapping[str, Types]:
-    """Return how the other versions of a custom kind look, also those that are not served."""
-    strategy, kind = served.strategy, served.kind
-    if not isinstance(strategy, CustomStrategy) or len(strategy.versions) == 1:
-        return {}
-    return {
-        f"{kind.group}/{name}": Types.of(version.schema, custom=True)
-        for name, version in strategy.versions.items()
-        if name != kind.version
-    }
 
 
 def set_namespace(write_request: WriteRequest, obj: KubeObject) -> None:

@@ -1,18 +1,22 @@
 """
-HTTP/1.1, as far as clients of a cluster speak it: bytes → requests, and the heads of answers.
+HTTP/1.1: bytes → requests, and the heads of answers. Knows no sockets.
 
-Knows no sockets. Whoever has one feeds what comes in to `RequestParser` and takes whole requests
-out. Written for this server rather than borrowed, because a start within a second has no time for a
-library that can do everything, and a request in a millisecond little room for it.
+`RequestParser` is fed with what a connection receives and returns whole requests. Framing is the
+business of llhttp, through httptools: what a request is must not differ from what other programs
+take it for. llhttp is stricter than RFC 9112 in most ways; the rest is checked here.
+
+Bytes are parsed in slices, and only while no whole request waits to be answered. So a client that
+sends many requests at once and does not read the answers fills its own buffers, not ours.
 """
 
+from collections import deque
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-_MAX_HEAD_BYTES = 64 * 1024  # bytes
-_MAX_LINE_BYTES = 4 * 1024  # that begins a chunk
-_METHOD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-_TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
+import httptools
+
+_MAX_HEAD_BYTES = 64 * 1024  # of a head, and of anything else between two pieces of a body
+_SLICE_BYTES = 16 * 1024  # that are parsed at once
 
 
 class BadMessageError(Exception):
@@ -68,7 +72,7 @@ class _Pairs(ItemsView[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of a request, and what it says of the rest."""
+    """The beginning of a request."""
 
     method: str
     path: str
@@ -76,12 +80,6 @@ class Head:
     headers: Headers
     stays: bool  # the connection, once it is answered
     is_current: bool  # HTTP/1.1, not 1.0
-    length: int | None  # of the body; `None`: in chunks
-
-    @property
-    def expects(self) -> bool:
-        """Return whether the client waits for leave to send its body."""
-        return self.is_current and self.headers.get("Expect").lower() == "100-continue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +95,32 @@ class RequestParser:
 
     def __init__(self, largest: int) -> None:
         self._largest = largest
-        self._buffer = bytearray()
-        self._head: Head | None = None
-        self._chunks = bytearray()
+        self._parser = httptools.HttpRequestParser(self)
+        self._buffer = bytearray()  # not parsed yet
+        self._requests: deque[ReceivedRequest] = deque()
+        self._error: BadMessageError | None = None
+        self._since_progress = 0  # bytes that were neither a whole head nor part of a body
+        self._url = b""
+        self._headers: list[tuple[str, str]] = []
+        self._body = bytearray()
         self._is_asked = False
+        self.head: Head | None = None  # of a request whose body is awaited
 
     def __len__(self) -> int:
+        """Return how many bytes wait to be parsed."""
         return len(self._buffer)
+
+    @property
+    def has_begun(self) -> bool:
+        """Return whether a part of a request is there."""
+        return bool(self._buffer or self._url or self.head is not None or self._since_progress)
+
+    @property
+    def body_size(self) -> int:
+        """Return how large the awaited body is at least, by what was announced or received."""
+        if self.head is None:
+            return 0
+        return max(len(self._body), int(self.head.headers.get("Content-Length") or 0))
 
     def feed(self, data: bytes) -> None:
         """Take what came in."""
@@ -111,142 +128,101 @@ class RequestParser:
 
     def next(self) -> ReceivedRequest | None:
         """Return the next request if all of it is there; raise if it never will be."""
-        if self._head is None:
-            buffer = self._buffer
-            while buffer.startswith(b"\r\n"):
-                del buffer[:2]  # some clients end a body with one too many
-            end = buffer.find(b"\r\n\r\n")
-            if end < 0 or end > _MAX_HEAD_BYTES:
-                if len(buffer) > _MAX_HEAD_BYTES:
-                    raise BadMessageError(431, "the head of the request is too long")
-                self._head = None
-            else:
-                next_head = parse_head(bytes(buffer[:end]))
-                del buffer[: end + 4]
-                if next_head.length is not None and next_head.length > self._largest:
-                    raise _too_large(self._largest)
-                self._head = next_head
-            if self._head is None:
-                return None
-        head = self._head
-        if head.length is None:
-            body = self._chunked()
-        else:
-            length = head.length
-            if len(self._buffer) < length:
-                body = None
-            else:
-                body = bytes(self._buffer[:length])
-                del self._buffer[:length]
-        if body is None:
-            return None
-        self._head, self._is_asked = None, False
-        return ReceivedRequest(head, body)
-
-    def is_asked_to_continue(self) -> bool:
-        """Say, once a request, whether the client waits for leave to send a body."""
-        if self._head is None or self._is_asked or not self._head.expects:
-            return False
-        self._is_asked = True
-        return True
-
-    def _chunked(self) -> bytes | None:
-        buffer = self._buffer
-        while (end := buffer.find(b"\r\n")) >= 0:
-            digits = bytes(buffer[:end]).partition(b";")[0].strip()
-            # `int` would take signs and underscores, too.
-            if not digits.isalnum() or len(digits) > 8:
-                raise BadMessageError(400, "a chunk does not begin with its size")
+        while not self._requests and self._buffer and self._error is None:
+            piece = bytes(self._buffer[:_SLICE_BYTES])
+            del self._buffer[:_SLICE_BYTES]
+            self._since_progress += len(piece)
             try:
-                size = int(digits, 16)
-            except ValueError:
-                raise BadMessageError(400, "a chunk does not begin with its size") from None
-            if not size:
-                return self._ended(end + 2)
-            if len(self._chunks) + size > self._largest:
-                raise _too_large(self._largest)
-            begin = end + 2
-            if len(buffer) < begin + size + 2:
-                return None
-            if buffer[begin + size : begin + size + 2] != b"\r\n":
-                raise BadMessageError(400, "a chunk is longer than it says")
-            self._chunks += buffer[begin : begin + size]
-            del buffer[: begin + size + 2]
-        if len(buffer) > _MAX_LINE_BYTES:
-            raise BadMessageError(400, "a chunk does not begin with its size")
+                self._parser.feed_data(piece)
+            except httptools.HttpParserUpgrade:
+                # No other protocol is spoken; the request is answered, and nothing after it.
+                self._error = BadMessageError(400, "no other protocol is spoken here")
+            except httptools.HttpParserError as error:
+                cause = error.__context__  # a callback's own exception
+                known = cause if isinstance(cause, BadMessageError) else None
+                self._error = known or BadMessageError(400, str(error) or "malformed request")
+            else:
+                if self._since_progress > _MAX_HEAD_BYTES and not self._requests:
+                    text = "the head or the trailers of the request are too long"
+                    self._error = BadMessageError(431, text)
+        if self._requests:
+            return self._requests.popleft()
+        if self._error is not None:
+            raise self._error
         return None
 
-    def _ended(self, begin: int) -> bytes | None:
-        """Return a body whose last chunk has come, with the trailers, which nobody reads."""
-        buffer = self._buffer
-        if buffer.startswith(b"\r\n", begin):
-            del buffer[: begin + 2]
-        else:
-            end = buffer.find(b"\r\n\r\n", begin)
-            if end < 0:
-                if len(buffer) > _MAX_HEAD_BYTES:
-                    raise BadMessageError(431, "the trailers of the request are too long")
-                return None
-            del buffer[: end + 4]
-        body = bytes(self._chunks)
-        self._chunks.clear()
-        return body
+    def is_asked_to_continue(self) -> bool:
+        """Return, once a request, whether the client waits before it sends the body."""
+        head = self.head
+        if head is None or self._is_asked or not head.is_current:
+            return False
+        self._is_asked = head.headers.get("Expect").lower() == "100-continue"
+        return self._is_asked
+
+    # What httptools calls
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        self._url, self._headers, self._is_asked = b"", [], False
+        self._body.clear()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a piece of the target."""
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; trailers, which come after the body, mean nothing here."""
+        if self.head is None:
+            text = value.decode("latin-1").rstrip(" \t")
+            self._headers.append((name.decode("latin-1"), text))
+
+    def on_headers_complete(self) -> None:
+        """Check what llhttp leaves to its users."""
+        version = self._parser.get_http_version()
+        if version not in ("1.0", "1.1"):
+            raise BadMessageError(505, "only HTTP/1.1 is spoken here")
+        headers = Headers(self._headers)
+        coding = headers.get("Transfer-Encoding")
+        if coding and (coding.lower() != "chunked" or version == "1.0"):
+            raise BadMessageError(400, "unsupported transfer encoding")
+        if int(headers.get("Content-Length") or 0) > self._largest:
+            raise _too_large(self._largest)
+        method = self._parser.get_method().decode("ascii")
+        path, query = _target(self._url.decode("ascii"))
+        stays, is_current = self._parser.should_keep_alive(), version == "1.1"
+        self.head = Head(method, path, query, headers, stays, is_current)
+        self._since_progress = 0
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body."""
+        self._since_progress = 0
+        self._body += body
+        if len(self._body) > self._largest:
+            raise _too_large(self._largest)
+
+    def on_message_complete(self) -> None:
+        """Take the whole request."""
+        assert self.head is not None, "its headers are complete"
+        self._requests.append(ReceivedRequest(self.head, bytes(self._body)))
+        self.head, self._url = None, b""
+        self._body.clear()
+        self._since_progress = 0
 
 
 def _too_large(largest: int) -> BadMessageError:
     return BadMessageError(413, f"limit is {largest}")
 
 
-def parse_head(data: bytes) -> Head:
-    """Read a request line and headers, without the empty line after them."""
-    first, *lines = data.decode("latin-1").split("\r\n")
-    try:
-        method, target, version = first.split(" ")
-    except ValueError:
-        raise BadMessageError(400, "malformed request line") from None
-    if not method or not _METHOD.issuperset(method):
-        raise BadMessageError(400, "malformed method")
-    if version not in ("HTTP/1.1", "HTTP/1.0"):
-        raise BadMessageError(505, "only HTTP/1.1 is spoken here")
-    headers = Headers([_header(line) for line in lines])
-    # The path and query of a target, which a proxy's client writes with the host.
-    if target.startswith("/"):
-        origin = target
-    else:
-        scheme, _, rest = target.partition("://")
-        if scheme.lower() not in ("http", "https"):
+def _target(url: str) -> tuple[str, str]:
+    """Return the path and query of a target, which a proxy's client writes with the host."""
+    if not url.startswith("/"):
+        scheme, _, rest = url.partition("://")
+        host, slash, rest = rest.partition("/")
+        if scheme.lower() not in ("http", "https") or not host or not slash:
             raise BadMessageError(400, "malformed target")
-        origin = f"/{rest.partition('/')[2]}"
-    path, _, query = origin.partition("?")
-    is_current = version == "HTTP/1.1"
-    connection = headers.get("Connection").lower()
-    stays = "close" not in connection if is_current else "keep-alive" in connection
-    return Head(method, path, query, headers, stays, is_current, _length(headers))
-
-
-def _header(line: str) -> tuple[str, str]:
-    name, colon, value = line.partition(":")
-    if not colon or not name or not _TOKEN.issuperset(name.lower()):
-        raise BadMessageError(400, "malformed header")
-    if "\n" in value or "\r" in value or "\0" in value:
-        raise BadMessageError(400, "malformed header")
-    return name, value.strip(" \t")
-
-
-def _length(headers: Headers) -> int | None:
-    """Return how long a body is; `None` if it comes in chunks."""
-    coding, lengths = headers.get("Transfer-Encoding").lower(), set(headers.all("Content-Length"))
-    if coding:
-        # Both together are how requests are smuggled.
-        if coding != "chunked" or lengths:
-            raise BadMessageError(400, "unsupported transfer encoding")
-        return None
-    if not lengths:
-        return 0
-    (length, *others) = lengths
-    if others or not (length.isascii() and length.isdigit()) or len(length) > 15:
-        raise BadMessageError(400, "bad Content-Length")
-    return int(length)
+        url = f"/{rest}"
+    path, _, query = url.partition("?")
+    return path, query
 
 
 def head_of(status: str, headers: Iterable[tuple[str, str]]) -> bytes:

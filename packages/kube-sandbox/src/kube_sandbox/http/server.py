@@ -1,15 +1,26 @@
 """
-Bytes ⇄ requests: connections on a port, and what is sent over them.
+Connections on a port, and what is sent over them.
 
-Nothing is decided here. A request is read whole, answered whole, in one go; only a watch stays
-open, and writes what it is given until one side has enough.
+Nothing is decided here. A request is read whole and answered whole, in one go; only a watch stays
+open, and writes until one side ends it.
+
+A client is not trusted before its token is known, and its memory is bounded then, too: requests are
+parsed only as fast as answers are read, a large body is received only from a client that may send
+requests, and connections that do nothing are closed. Limits are those of kube-apiserver where it
+has them. When there are as many connections as the process can hold, the one that is idle for the
+longest makes room for the next.
 """
 
 import asyncio
+import errno
 import logging
+import resource
+import socket
 import ssl
 import time
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 
 import orjson
@@ -29,40 +40,68 @@ from kube_sandbox.storage.resource_version import VersionNotReachedError
 
 log = logging.getLogger(__name__)
 
-MAX_BODY_BYTES = 3 * 1024 * 1024  # bytes of a body
+MAX_BODY_BYTES = 3 * 1024 * 1024
+_MAX_UNAUTHENTICATED_BYTES = 64 * 1024  # of a body, before the client's token is looked at
 _TEXT = "text/plain; charset=utf-8"
-_CLOSING = 1.0  # seconds for clients to take their leave when the server ends
-_MAX_READ_AHEAD = 256 * 1024  # bytes that a client may send while it is being answered
+_CLOSING = 1.0  # seconds for clients to close their connections when the server ends
+_BACKLOG = 1024  # connections that the kernel keeps until they are accepted
+_RESERVED_FILES = 64  # descriptors for everything but connections
+_REJECTED_DELAY = 0.5  # seconds; as long as a server in Go waits
+_WAIT_FOR_ROOM = 0.01  # seconds, in which a connection that makes room is closed
+_ACCEPT_RETRY = 0.1  # seconds, after the system had no descriptor or no memory
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STATUSES = {each.value: f"{each.value} {each.phrase}" for each in HTTPStatus}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many connections there may be, and how many seconds each may take for what."""
+
+    connections: int = 4096
+    head: float = 32.0  # until the head of a request is whole, and for the TLS handshake
+    body: float = 60.0  # until the rest of it is
+    idle: float = 90.0  # between two requests
+    unread: float = 60.0  # while the client reads none of its answers
+
+    @property
+    def usable_connections(self) -> int:
+        """Return how many of them the process has descriptors for."""
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if files == resource.RLIM_INFINITY:
+            return self.connections
+        return max(1, min(self.connections, files - _RESERVED_FILES))
 
 
 class HTTPServer:
     """Listens on a port."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, limits: Limits | None = None) -> None:
         self._service = service
-        self._server: asyncio.Server | None = None
+        self._limits = limits or Limits()
+        self._listener: socket.socket | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._connections: set[_Connection] = set()
+        self._greeted = 0  # accepted, and not yet a connection: TLS handshakes
         self.port = 0
 
     async def open(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
         """Begin to listen; `port` 0 takes one that is free."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: _Connection(self._service, self._connections),
-            host,
-            port,
-            ssl=context,
-            backlog=1024,
-        )
-        self.port = self._server.sockets[0].getsockname()[1]
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listener.setblocking(False)
+        self._listener = listener
+        self.port = listener.getsockname()[1]
+        self._start(self._accept(listener, context))
+        self._start(self._close_overdue())
 
     async def close(self) -> None:
         """End all watches, and stop listening."""
-        if self._server is None:
+        if self._listener is None:
             return
-        self._server.close()
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._listener.close()
         for each in tuple(self._connections):
             each.leave()
         deadline = time.monotonic() + _CLOSING
@@ -70,7 +109,71 @@ class HTTPServer:
             await asyncio.sleep(0.01)
         for each in tuple(self._connections):
             each.abort()
-        await self._server.wait_closed()
+        await asyncio.sleep(0)
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _accept(self, listener: socket.socket, context: ssl.SSLContext | None) -> None:
+        """Accept connections for as long as there is room; the kernel keeps the others."""
+        loop = asyncio.get_running_loop()
+        most = self._limits.usable_connections
+        warned = -60.0
+        while True:
+            if len(self._connections) + self._greeted >= most:
+                self._make_room()
+                await asyncio.sleep(_WAIT_FOR_ROOM)
+                continue
+            try:
+                client, _ = await loop.sock_accept(listener)
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                    continue  # the client has gone again
+                if loop.time() - warned >= 60:  # seconds; one line a minute
+                    warned = loop.time()
+                    log.error("cannot accept connections", extra={"error": str(error)})
+                self._make_room()
+                await asyncio.sleep(_ACCEPT_RETRY)
+                continue
+            self._greeted += 1
+            self._start(self._greet(client, context))
+            await asyncio.sleep(0)  # those that were accepted before come first
+
+    async def _greet(self, client: socket.socket, context: ssl.SSLContext | None) -> None:
+        """Make a connection of an accepted socket; a client that speaks no TLS is dropped."""
+        loop = asyncio.get_running_loop()
+        timeout = self._limits.head if context is not None else None
+        try:
+            client.setblocking(False)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with suppress(OSError, TimeoutError):
+                await loop.connect_accepted_socket(
+                    lambda: _Connection(self._service, self._connections),
+                    client,
+                    ssl=context,
+                    ssl_handshake_timeout=timeout,
+                )
+        finally:
+            self._greeted -= 1
+
+    def _make_room(self) -> None:
+        """Close the connection that is idle for the longest, if any is idle."""
+        idle = [each for each in self._connections if each.is_idle]
+        if idle:
+            min(idle, key=lambda each: each.since).abort()
+
+    async def _close_overdue(self) -> None:
+        """Close connections that take too long, about four times in the shortest limit."""
+        limits = self._limits
+        shortest = min(limits.head, limits.body, limits.idle, limits.unread)
+        while True:
+            await asyncio.sleep(min(5.0, shortest / 4))
+            now = time.monotonic()
+            for each in tuple(self._connections):
+                if each.is_overdue(now, limits):
+                    each.expire()
 
 
 class _Connection(asyncio.Protocol):
@@ -85,45 +188,77 @@ class _Connection(asyncio.Protocol):
         self._stream: Stream | None = None
         self._can_write = asyncio.Event()
         self._can_write.set()
+        self._is_authenticated = False  # for the body that is awaited
         self._is_leaving = False
+        self._is_rejected = False  # what else comes is thrown away
+        self._is_paused = False  # reading
+        self._unread_bytes = 0  # of answers, when they were last looked at
+        self._state = ""
+        self.since = time.monotonic()  # when this state began
 
-    # What asyncio tells
+    # What asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._everyone.add(self)
+        self._note_state()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End: a watch would be kept for nobody."""
+        """End, and end a watch that has no client any more."""
         self._transport = None
         self._everyone.discard(self)
         if self._task is not None:
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Answer what is whole."""
-        self._requests.feed(data)
-        if self._task is None:
+        """Answer what is whole; receive no more before all of this is parsed."""
+        if not self._is_rejected:
+            self._requests.feed(data)
             self._go_on()
-        elif len(self._requests) > _MAX_READ_AHEAD and self._transport is not None:
-            self._transport.pause_reading()
 
     def pause_writing(self) -> None:
-        """Hear that the client does not keep up."""
+        """Note that the client does not read its answers fast enough."""
         self._can_write.clear()
+        self._note_state()
 
     def resume_writing(self) -> None:
-        """Hear that the client has caught up."""
+        """Go on when the client has read them."""
         self._can_write.set()
-        if self._task is None:
-            self._go_on()
+        self._go_on()
 
-    # What the server wants
+    # What the server calls
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether no request is being answered."""
+        return self._task is None
+
+    def is_overdue(self, now: float, limits: Limits) -> bool:
+        """Return whether the client took too long for what it is at."""
+        if self._state == "unread" and self._transport is not None:
+            size = self._transport.get_write_buffer_size()
+            if size < self._unread_bytes:
+                self.since = now  # it reads, if slowly
+            self._unread_bytes = size
+        allowed = {
+            "idle": limits.idle,
+            "head": limits.head,
+            "body": limits.body,
+            "unread": limits.unread,
+        }.get(self._state)
+        return allowed is not None and now - self.since > allowed
+
+    def expire(self) -> None:
+        """Close; an idle client is told so first, if it did not ignore that before."""
+        if self._state == "idle" and self._transport and not self._transport.is_closing():
+            self._transport.close()
+        else:
+            self.abort()
 
     def leave(self) -> None:
-        """Close as soon as what is under way is answered."""
+        """Close as soon as the current request is answered."""
         self._is_leaving = True
         if self._stream is not None:
             self._stream.close()
@@ -138,25 +273,65 @@ class _Connection(asyncio.Protocol):
     # Requests
 
     def _go_on(self) -> None:
-        while self._task is None and self._is_open and self._can_write.is_set():
-            try:
+        try:
+            while self._task is None and self._is_ready:
                 received = self._requests.next()
-            except BadMessageError as error:
-                self._refuse(error)
-                return
-            if received is None:
-                if self._requests.is_asked_to_continue():
-                    self._write(_CONTINUE)
-                return
-            self._serve(received)
+                if received is None:
+                    self._check_awaited()
+                    break
+                self._is_authenticated = False
+                self._serve(received)
+        except BadMessageError as error:
+            if error.code == 413:
+                body = orjson.dumps(api_errors.too_large(str(error)).status())
+                self._reject(Response(413, body))
+            else:
+                self._reject(Response(error.code, f"{error}\n".encode(), _TEXT))
+        except StatusError as error:
+            self._reject(refused(error))
+        # Receive only while everything that was received is parsed.
+        transport, pauses = self._transport, len(self._requests) > 0 and not self._is_rejected
+        if transport is not None and not transport.is_closing() and pauses != self._is_paused:
+            self._is_paused = pauses
+            if pauses:
+                transport.pause_reading()
+            else:
+                transport.resume_reading()
+        self._note_state()
+
+    def _check_awaited(self) -> None:
+        """Ask for the body of a request, or refuse it."""
+        head = self._requests.head
+        if head is None:
+            return
+        if self._requests.body_size > _MAX_UNAUTHENTICATED_BYTES and not self._is_authenticated:
+            self._service.authenticate(head.headers)
+            self._is_authenticated = True
+        if self._requests.is_asked_to_continue():
+            self._write(_CONTINUE)
+
+    def _note_state(self) -> None:
+        if not self._can_write.is_set():
+            state = "unread"
+        elif self._task is not None:
+            state = "busy"
+        elif self._requests.head is not None:
+            state = "body"
+        else:
+            state = "head" if self._requests.has_begun else "idle"
+        if state != self._state or state == "busy":
+            self._state, self.since = state, time.monotonic()
 
     @property
-    def _is_open(self) -> bool:
-        return self._transport is not None and not self._transport.is_closing()
+    def _is_ready(self) -> bool:
+        """Return whether the next request can be answered."""
+        is_open = self._transport is not None and not self._transport.is_closing()
+        return is_open and self._can_write.is_set() and not self._is_rejected
 
     def _serve(self, received: ReceivedRequest) -> None:
         head = received.head
         call = HTTPRequest(head.method, head.path, head.query, head.headers, received.body)
+        self._state = "busy"  # so that the time of the next state begins when this is answered
         try:
             found = _answered(self._service, call)
         except VersionNotReachedError as error:
@@ -186,34 +361,34 @@ class _Connection(asyncio.Protocol):
             try:
                 await work
             except asyncio.CancelledError:
-                return  # nobody listens any more
+                return  # the client has gone
             except Exception:
                 log.exception("answer failed", extra={"path": head.path})
                 self.abort()
             self._task = None
             self._end(head)
-            if self._is_open:
-                assert self._transport is not None
-                self._transport.resume_reading()
-                self._go_on()
+            self._go_on()
 
         self._task = asyncio.get_running_loop().create_task(to_its_end())
 
     def _end(self, head: Head) -> None:
-        if (self._is_leaving or not head.stays) and self._transport is not None:
-            self._transport.close()
+        if self._is_leaving or not head.stays:
+            self._close()
 
-    def _refuse(self, error: BadMessageError) -> None:
-        """Answer what cannot be read, and what comes after it neither."""
-        if error.code == 413:
-            body = orjson.dumps(api_errors.too_large(str(error)).status())
-            answer = Response(413, body)
-        else:
-            answer = Response(error.code, f"{error}\n".encode(), _TEXT)
-        answer.headers["Connection"] = "close"
-        self._write(_encoded(answer, is_head=False))
+    def _close(self) -> None:
         if self._transport is not None:
             self._transport.close()
+
+    def _reject(self, answer: Response) -> None:
+        """
+        Answer a request that is not read to its end, and close.
+
+        Not at once: a client that still sends would lose the answer with the connection.
+        """
+        self._is_rejected = True
+        answer.headers = {**answer.headers, "Connection": "close"}
+        self._write(_encoded(answer, is_head=False))
+        asyncio.get_running_loop().call_later(_REJECTED_DELAY, self._close)
 
     # Answers
 
@@ -280,13 +455,12 @@ def _encoded(answer: Response, *, is_head: bool) -> bytes:
 
 
 def _warnings(texts: Sequence[str]) -> list[tuple[str, str]]:
-    return [("Warning", f"299 - {_quoted(text)}") for text in dict.fromkeys(texts)]
-
-
-def _quoted(text: str) -> str:
-    printable = "".join(letter if letter.isprintable() else " " for letter in text)
-    escaped = printable.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    found = []
+    for text in dict.fromkeys(texts):
+        printable = "".join(letter if letter.isprintable() else " " for letter in text)
+        escaped = printable.replace("\\", "\\\\").replace('"', '\\"')
+        found.append(("Warning", f'299 - "{escaped}"'))
+    return found
 
 
 def _date() -> str:

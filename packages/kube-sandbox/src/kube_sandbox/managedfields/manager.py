@@ -220,24 +220,20 @@ def _applied(
     try:
         new, owners = apply(setting, live, config, managed.owners, force=force)
     except ConflictsError as found:
-        _raise_unless_own(setting, live, found)
+        # Conflicts pass with fields that the same user applied by the client before.
+        if setting.me.manager != last_applied.MANAGER:
+            raise
+        allowed = last_applied.allowed(setting, live)
+        left = {each: fieldset.difference(fields, allowed) for each, fields in found.owners.items()}
+        left = {each: fields for each, fields in left.items() if fields}
+        if left:
+            raise ConflictsError(left) from None
         new, owners = apply(setting, live, config, managed.owners, force=True)
     mine = owners.pop(setting.me, None)
     fields = fieldset.difference(mine.fields, _STRIPPED_FIELDS) if mine is not None else {}
     if fields:
         owners[setting.me] = Owned(fields, setting.version, is_applied=True)
     return new, managed.replaced(owners)
-
-
-def _raise_unless_own(setting: UpdateContext, live: KubeObject, found: ConflictsError) -> None:
-    """Let those conflicts pass that somebody has with what they applied on their own side."""
-    if setting.me.manager != last_applied.MANAGER:
-        raise found
-    allowed = last_applied.allowed(setting, live)
-    left = {each: fieldset.difference(fields, allowed) for each, fields in found.owners.items()}
-    left = {each: fields for each, fields in left.items() if fields}
-    if left:
-        raise ConflictsError(left)
 
 
 def restore_unchanged_times(live: KubeObject, new: KubeObject) -> KubeObject:

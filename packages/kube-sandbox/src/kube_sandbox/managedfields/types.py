@@ -142,21 +142,20 @@ class _Source:
                 keys = (key,) if key else ()
         if keys is None:
             return ListType(self.part(items))
-        parts = []
+        parts, fields = [], schemas.fields(items)
         for key in sorted(keys):
-            head, default = f"{json_text(key)}:", self._default(items, key)
+            # What a key that is left out is taken for; Go has zeros where a field must be.
+            found = fields.get(key, {})
+            # A reference that is nothing but a name may have none, and then has an empty one.
+            has_zero = key in schemas.required(items) or len(fields) == 1
+            if "default" in found or self.is_custom or not has_zero:
+                default = found.get("default")
+            else:
+                zeros = {"integer": 0, "number": 0, "boolean": False}
+                default = zeros.get(found.get("type", ""), "")
+            head = f"{json_text(key)}:"
             parts.append((key, head, "" if default is None else head + json_text(default)))
         return ListType(self.part(items), False, keys, tuple(parts))
-
-    def _default(self, items: Schema, key: str) -> Any:
-        """Return what a key is taken for that is left out; Go has zeros where a field must be."""
-        fields = schemas.fields(items)
-        found = fields.get(key, {})
-        # A reference that is nothing but a name may have none, and then has an empty one.
-        has_zero = key in schemas.required(items) or len(fields) == 1
-        if "default" in found or self.is_custom or not has_zero:
-            return found.get("default")
-        return {"integer": 0, "number": 0, "boolean": False}.get(found.get("type", ""), "")
 
 
 def _is_quantity(schema: Schema) -> bool:

@@ -4,7 +4,8 @@ JSON Patch (RFC 6902) and JSON merge patch (RFC 7386), as the API server applies
 Where the standards and the API server differ, this is the API server: negative indices count from
 the end, `replace` makes a key that is not there, `copy` of what is not there writes null, and every
 patch that does not fit is rejected in the same words. Neither an object nor a patch is changed;
-what comes back shares their parts.
+what comes back shares their parts. As upstream, copies are limited by their size, because each may
+double the object.
 
 Follows json-patch 4.13.0 patch.go Patch.ApplyIndent; merge.go MergePatch; kubernetes 1.35
 k8s.io/apiserver/pkg/endpoints/handlers/patch.go jsonPatcher.applyJSPatch.
@@ -14,6 +15,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
+
 from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import (
     StatusError,
@@ -21,6 +24,7 @@ from kube_sandbox.api_errors import (
     too_large,
     unsupported_media_type,
 )
+from kube_sandbox.nesting import is_too_deep
 from kube_sandbox.registry.kinds import Served
 
 JSON_PATCH = "application/json-patch+json"
@@ -29,6 +33,7 @@ _APPLY = "application/apply-patch+yaml"
 _CUSTOM_PATCHES = (JSON_PATCH, MERGE_PATCH, _APPLY)
 _PATCHES = (*_CUSTOM_PATCHES, "application/strategic-merge-patch+json")
 MAX_OPERATIONS = 10_000
+_MAX_COPIED_BYTES = 3 * 1024 * 1024  # of all `copy` operations of a patch together, as JSON
 _FIELDS = ("op", "path", "from", "value")
 _TEXTS = ("op", "path", "from")
 _INDEX = re.compile(r"[+-]?[0-9]+")
@@ -125,6 +130,8 @@ def json_patch(obj: Any, operations: Any, *, checked: bool = True) -> Any:
             do(document, each)
         except _OperationFailedError:
             raise PatchRejectedError from None
+    if is_too_deep(document.root):
+        raise PatchRejectedError
     return document.root
 
 
@@ -133,6 +140,7 @@ class _Document:
 
     def __init__(self, root: Any) -> None:
         self.root = root
+        self._copied = 0  # bytes
         # By id; the containers are held so that no id is used twice.
         self._own: dict[int, Any] = {}
 
@@ -149,9 +157,16 @@ class _Document:
             here[key] = here = self._owned(here[key])
         return here, _unescaped(steps[-1])
 
-    def share(self) -> None:
-        """Take note that a part is now in two places."""
-        self._own.clear()
+    def copy(self, value: Any) -> Any:
+        """Return a copy of a part; fail when all copies of a patch are too large together."""
+        try:
+            content = orjson.dumps(value)
+        except orjson.JSONEncodeError:  # nested too deep
+            raise _OperationFailedError from None
+        self._copied += len(content)
+        if self._copied > _MAX_COPIED_BYTES:
+            raise _OperationFailedError
+        return orjson.loads(content)
 
     def _owned(self, container: Any) -> Any:
         if not isinstance(container, dict | list):
@@ -236,9 +251,8 @@ def _move(document: _Document, operation: Mapping[str, Any]) -> None:
 
 
 def _copy(document: _Document, operation: Mapping[str, Any]) -> None:
-    value = _find(*document.holder(_text(operation, "from")))
+    value = document.copy(_find(*document.holder(_text(operation, "from"))))
     _put(*document.holder(_text(operation, "path")), value)
-    document.share()
 
 
 def _test(document: _Document, operation: Mapping[str, Any]) -> None:

@@ -169,6 +169,7 @@ def _without_directives(value: Any) -> Any:
 
 
 def _without_nulls(value: Any) -> Any:
+    """Return a value as it is added: null deletes a key, so it is nothing in a new object."""
     if isinstance(value, dict):
         return {name: _without_nulls(each) for name, each in value.items() if each is not None}
     if isinstance(value, list):
@@ -204,10 +205,7 @@ def _merged_list(original: Items, patch: Items, field: Schema, deletes: bool) ->
     key = _merge_key(field)
     if not key:
         raise internal_patch_error("cannot merge lists without merge key for struct")
-    return _merged_maps(original, patch, key, field.get("items", {}))
-
-
-def _merged_maps(original: Items, patch: Items, key: str, schema: Schema) -> _Merge:
+    schema = field.get("items", {})
     # Do what items with directives say.
     special_live, special_rest, replaces = list(original), [], False
     for item in patch:

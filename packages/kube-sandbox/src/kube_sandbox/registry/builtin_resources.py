@@ -68,6 +68,15 @@ def served_builtins(strategies: Strategies) -> list[Served]:
                 kind = Kind(group, version, each["kind"])
                 strategy = strategies[qualified(group, each["name"])]
                 subresources = parts.get(each["name"], {})
+                # The version of the same group in which the kind is stored; empty: this one.
+                stored_hash = each.get("storageVersionHash", "")
+                if kind in _OF_CORE:
+                    storage_version = "v1"
+                else:
+                    versions = builtin_groups().get(kind.group, ())
+                    storage_version = next(
+                        (v for v in versions if _hash(kind.group, v, kind.kind) == stored_hash), ""
+                    )
                 served = Served(
                     kind=kind,
                     plural=each["name"],
@@ -79,7 +88,7 @@ def served_builtins(strategies: Strategies) -> list[Served]:
                     categories=tuple(each.get("categories", ())),
                     verbs=tuple(each["verbs"]),
                     subresources=subresources,
-                    storage_version=_storage_version(kind, each.get("storageVersionHash", "")),
+                    storage_version=storage_version,
                     storage_group="" if kind in _OF_CORE else None,
                     deprecation="" if kind.group else _DEPRECATED.get(each["name"], ""),
                 )
@@ -142,14 +151,6 @@ def _builtin_hashes() -> dict[tuple[str, str], str]:
 def _schema(kind: Kind) -> Schema:
     known = catalog.find(kind)
     return known.schema if known is not None else _ANY_SCHEMA
-
-
-def _storage_version(kind: Kind, message: str) -> str:
-    """Return the version of the same group in which a built-in kind is stored; empty: this one."""
-    if kind in _OF_CORE:
-        return "v1"
-    versions = builtin_groups().get(kind.group, ())
-    return next((each for each in versions if _hash(kind.group, each, kind.kind) == message), "")
 
 
 def _hash(group: str, version: str, kind: str) -> str:

@@ -148,7 +148,30 @@ def parse_schedule(text: str) -> Schedule:
                 raise ScheduleError(f"provided bad location {name}: {reason}") from None
         zone, text = parse_zone, rest.strip()
     if text.startswith(_EVERY):
-        return ConstantDelay(_parse_delay(text))
+        # Read `@every 1h30m`; what is below a second is one, fractions of seconds are cut off.
+        written = text.removeprefix(_EVERY)
+        sign, rest = (written[:1], written[1:]) if written[:1] in ("+", "-") else ("", written)
+        shown, nanos, wrong = quote(written), 0, "" if rest else "invalid"
+        while rest and rest != "0" and not wrong:
+            match = _DURATION.match(rest)
+            if match is None or not (match[1] or match[2]):
+                wrong = "invalid"
+            elif not match[3]:
+                wrong = "missing unit in"
+            elif match[3] not in _UNITS:
+                wrong = f"unknown unit {quote(match[3])} in"
+            else:
+                unit, fraction = _UNITS[match[3]], match[2] or ""
+                nanos += int(match[1] or 0) * unit + int(fraction or 0) * unit // 10 ** len(
+                    fraction
+                )
+                wrong = "invalid" if nanos > _MAX_INT64 else ""
+                rest = rest[match.end() :]
+                if rest == "0":
+                    wrong = "missing unit in"  # a zero without a unit must stand alone
+        if wrong:
+            raise ScheduleError(f"failed to parse duration {text}: time: {wrong} duration {shown}")
+        return ConstantDelay(timedelta(seconds=1 if sign == "-" else max(1, nanos // _SECOND)))
     if text.startswith("@") and text not in _DESCRIPTORS:
         raise ScheduleError(f"unrecognized descriptor: {text}")
     parts = _DESCRIPTORS.get(text, text).split()
@@ -159,31 +182,6 @@ def parse_schedule(text: str) -> Schedule:
         )
     minutes, hours, days, months, weekdays = map(_parse_field, parts, _FIELDS)
     return FieldSchedule(minutes.numbers, hours.numbers, days, months.numbers, weekdays, zone)
-
-
-def _parse_delay(text: str) -> timedelta:
-    """Read `@every 1h30m`; what is below a second is one, fractions of seconds are cut off."""
-    written = text.removeprefix(_EVERY)
-    sign, rest = (written[:1], written[1:]) if written[:1] in ("+", "-") else ("", written)
-    shown, nanos, wrong = quote(written), 0, "" if rest else "invalid"
-    while rest and rest != "0" and not wrong:
-        match = _DURATION.match(rest)
-        if match is None or not (match[1] or match[2]):
-            wrong = "invalid"
-        elif not match[3]:
-            wrong = "missing unit in"
-        elif match[3] not in _UNITS:
-            wrong = f"unknown unit {quote(match[3])} in"
-        else:
-            unit, fraction = _UNITS[match[3]], match[2] or ""
-            nanos += int(match[1] or 0) * unit + int(fraction or 0) * unit // 10 ** len(fraction)
-            wrong = "invalid" if nanos > _MAX_INT64 else ""
-            rest = rest[match.end() :]
-            if rest == "0":
-                wrong = "missing unit in"  # a zero without a unit must stand alone
-    if wrong:
-        raise ScheduleError(f"failed to parse duration {text}: time: {wrong} duration {shown}")
-    return timedelta(seconds=1 if sign == "-" else max(1, nanos // _SECOND))
 
 
 def _parse_field(text: str, bounds: _Bounds) -> _Field:

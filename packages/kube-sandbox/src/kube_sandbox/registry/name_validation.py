@@ -27,8 +27,6 @@ _WILDCARD = rf"\*\.{_SUBDOMAIN}"
 _KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_KEY})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
-_ENV_NAME = "[-._a-zA-Z][-._a-zA-Z0-9]*"
-_C_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
 _HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
@@ -78,16 +76,6 @@ _MESSAGES = {
     _CONFIG_KEY: (
         "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
         ("key.name", "KEY_NAME", "key-name"),
-    ),
-    _ENV_NAME: (
-        "a valid environment variable name must consist of alphabetic characters, digits, '_', "
-        "'-', or '.', and must not start with a digit",
-        ("my.env-name", "MY_ENV.NAME", "MyEnvName1"),
-    ),
-    _C_IDENTIFIER: (
-        "a valid C identifier must start with alphabetic character or '_', followed by a string "
-        "of alphanumeric characters or '_'",
-        ("my_name", "MY_NAME", "MyName"),
     ),
     _PERCENT: (
         "a valid percent string must be a numeric string followed by an ending '%'",
@@ -215,14 +203,6 @@ def label_value(text: str) -> list[str]:
     return [_in_bytes(each) for each in _validate_pattern(text, _VALUE, MAX_LABEL_LENGTH)]
 
 
-def domain_prefixed_key(text: str) -> list[str]:
-    """Validate the key of a label that must have a prefix."""
-    found = qualified_name(text)
-    if not found and "/" not in text:
-        found = ['must be a domain-prefixed key (such as "acme.io/foo")']
-    return found
-
-
 def http_path(text: str) -> list[str]:
     """Validate what stands after the slash of a domain-prefixed path."""
     if re.fullmatch(_HTTP_PATH, text):
@@ -232,13 +212,10 @@ def http_path(text: str) -> list[str]:
 
 def config_key(text: str) -> list[str]:
     """Validate a key of a ConfigMap or a Secret."""
-    return _validate_pattern(text, _CONFIG_KEY, MAX_SUBDOMAIN_LENGTH) + _check_parent_steps(text)
-
-
-def env_var_name(text: str) -> list[str]:
-    """Validate the name of an environment variable."""
-    found = [] if _matches(text, _ENV_NAME) else [_pattern_message(_ENV_NAME)]
-    return found + _check_parent_steps(text)
+    found = _validate_pattern(text, _CONFIG_KEY, MAX_SUBDOMAIN_LENGTH)
+    if text in (".", ".."):
+        return [*found, f"must not be '{text}'"]
+    return [*found, "must not start with '..'"] if text.startswith("..") else found
 
 
 def relaxed_env_var_name(text: str) -> list[str]:
@@ -251,17 +228,6 @@ def relaxed_env_var_name(text: str) -> list[str]:
         "a valid environment variable name must consist only of printable ASCII characters "
         "other than '='"
     ]
-
-
-def _check_parent_steps(text: str) -> list[str]:
-    if text in (".", ".."):
-        return [f"must not be '{text}'"]
-    return ["must not start with '..'"] if text.startswith("..") else []
-
-
-def c_identifier(text: str) -> list[str]:
-    """Validate an identifier of the language C."""
-    return [] if _matches(text, _C_IDENTIFIER) else [_pattern_message(_C_IDENTIFIER)]
 
 
 def percent(text: str) -> list[str]:
@@ -296,6 +262,7 @@ def path_segment(text: str, is_prefix: bool = False) -> list[str]:
 
 
 def _masked(text: str, is_prefix: bool) -> str:
+    """Return what is validated of a name, or of a `generateName` (`is_prefix`)."""
     # What is appended makes a dash at the end acceptable. The API server's mask swallows the
     # letter before the dash as well; lengths are judged after it.
     if is_prefix and len(text) > 1 and text.endswith("-"):
@@ -323,5 +290,4 @@ def generated(prefix: str, suffix: str) -> str:
     return prefix[:_MAX_GENERATE_NAME_LENGTH] + suffix
 
 
-SUFFIX_LENGTH = 5
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"

@@ -272,31 +272,26 @@ def label_selector(
     if not selector:
         return []
     found = labels(selector.get("matchLabels"), f"{field}.matchLabels")
-    for index, each in enumerate(selector.get("matchExpressions", ())):
-        found += _requirement(each, f"{field}.matchExpressions[{index}]", any_value)
-    return found
-
-
-def _requirement(requirement: Mapping[str, Any], field: str, any_value: bool) -> Errors:
-    operator, values = requirement.get("operator", ""), requirement.get("values", ())
-    key = requirement.get("key", "")
-    found: Errors = []
-    if operator in ("In", "NotIn"):
-        if not values:
-            message = "must be specified when `operator` is 'In' or 'NotIn'"
-            found.append(required(f"{field}.values", message))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            found.append(forbidden(f"{field}.values", message))
-    else:
-        found.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
-    found += label_key(key, f"{field}.key")
-    if not any_value:
-        for index, value in enumerate(values):
-            found += [
-                invalid(f"{field}.values[{index}]", value, each) for each in label_value(value)
-            ]
+    for index, requirement in enumerate(selector.get("matchExpressions", ())):
+        where = f"{field}.matchExpressions[{index}]"
+        operator, values = requirement.get("operator", ""), requirement.get("values", ())
+        key = requirement.get("key", "")
+        if operator in ("In", "NotIn"):
+            if not values:
+                message = "must be specified when `operator` is 'In' or 'NotIn'"
+                found.append(required(f"{where}.values", message))
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                found.append(forbidden(f"{where}.values", message))
+        else:
+            found.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
+        found += label_key(key, f"{where}.key")
+        if not any_value:
+            for place, value in enumerate(values):
+                found += [
+                    invalid(f"{where}.values[{place}]", value, each) for each in label_value(value)
+                ]
     return found
 
 

@@ -97,14 +97,16 @@ class Journal:
         self._superseded: list[int] = []
 
     @classmethod
-    def open(cls, path: Path, history: History | None = None) -> tuple["Journal", Store]:
-        """Open or make a file; return it with what it holds. It is nobody else's until closed."""
+    def open(
+        cls, path: Path, history: History | None = None, *, may_be_empty: bool = True
+    ) -> tuple["Journal", Store]:
+        """Open or create a file, locked until it is closed; return it with what it holds."""
         path = path.resolve()
         with store_error(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         lock = Lock(path)
         try:
-            connection = connect(path, *_PRAGMAS)
+            connection = connect(path, *_PRAGMAS, may_be_empty=may_be_empty)
             try:
                 store = load(connection, path, history)
             except BaseException:

@@ -133,6 +133,7 @@ def _check_is_snapshot(path: Path) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a store, so that no server writes to it meanwhile."""
     lock = Lock(path)
     try:
         yield
@@ -168,6 +169,7 @@ def _replace(store: Store, path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
+    """Flush a file or directory to disk; a rename is durable only with its directory."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)

@@ -194,6 +194,7 @@ class Store:
         )
 
     def _known(self, bucket: str, version: int) -> Bucket | None:
+        """Return a bucket, or raise Expired if history before a version was compacted."""
         found = self._buckets.get(bucket)
         oldest = found.oldest if found else self._origin
         if version < oldest:
@@ -227,6 +228,7 @@ class Store:
         return change
 
     def _apply(self, change: Change) -> None:
+        """Apply a change to memory; `_replaced` counts towards the next compaction."""
         if (bucket := self._buckets.get(change.bucket)) is None:
             bucket = self._buckets[change.bucket] = Bucket(self._origin)
         bucket.apply(change)

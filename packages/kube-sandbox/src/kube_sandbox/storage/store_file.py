@@ -74,9 +74,9 @@ def row(bucket: str, record: Record, value: bytes, *, deleted: bool = False) -> 
     return (record.version, bucket, *name, labels, deleted, value)
 
 
-def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
+def connect(path: Path, *pragmas: str, may_be_empty: bool = True) -> sqlite3.Connection:
     """
-    Open a file that only its owner may read, and make it a store if it is empty.
+    Open a file that only its owner may read, and make it a store if it is empty and may be so.
 
     It is rejected if it is something else, of another layout, or damaged.
     """
@@ -88,6 +88,10 @@ def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
         )
         try:
             is_new = _is_new(connection, path)
+            if is_new and not may_be_empty:
+                why = "it is empty, but the keys of its cluster are there"
+                remedy = "put a snapshot in its place, or remove it to begin with an empty cluster"
+                raise StoreError(path, f"{why}; {remedy}")
             for pragma in (_PAGES, *pragmas):
                 connection.execute(f"PRAGMA {pragma}")
             if is_new:

@@ -207,6 +207,7 @@ class Watch:
         )
 
     def _bookmark_after(self, now: float, wait: float = _BOOKMARK_INTERVAL) -> float:
+        """Return when the next bookmark is due; the last one comes shortly before the end."""
         if not self._watched.allow_bookmarks:
             return self._ends
         last = self._ends - _BOOKMARK_BEFORE_END

@@ -50,6 +50,7 @@ def _secret(obj: KubeObject, clock: Clock) -> Cells:
 
 @ROWS.of("/ResourceQuota")
 def _quota(obj: KubeObject, clock: Clock) -> Cells:
+    """Print a quota as `used/hard`, limits in a column of their own, as kubectl does."""
     shown: dict[bool, list[str]] = {False: [], True: []}
     hard, used = at(obj, "status", "hard") or {}, at(obj, "status", "used") or {}
     for name in sorted(hard):

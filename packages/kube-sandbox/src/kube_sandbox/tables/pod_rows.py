@@ -57,33 +57,6 @@ class _Tally:
 
 def cells(pod: KubeObject, clock: Clock) -> Cells:
     """Return the cells of a pod."""
-    tally = _tally(pod)
-    # Terminating takes precedence over every other reason but the end of the pod.
-    if at(pod, "metadata", "deletionTimestamp") is not None:
-        if text(pod, "status", "reason") == "NodeLost":
-            tally.reason = "Unknown"
-        elif text(pod, "status", "phase") not in _ENDED:
-            tally.reason = "Terminating"
-    restarts = str(tally.restarts)
-    if tally.restarts and tally.last != _NEVER:
-        restarts = f"{restarts} ({format_span(clock.now - tally.last)} ago)"
-    addresses = items(pod, "status", "podIPs") or [{}]
-    gates = items(pod, "spec", "readinessGates")
-    met = sum(is_true(pod, text(gate, "conditionType")) for gate in gates)
-    return [
-        name_of(pod),
-        f"{tally.ready}/{tally.total}",
-        tally.reason,
-        restarts,
-        age_of(pod, clock),
-        text(addresses[0], "ip") or NONE,
-        text(pod, "spec", "nodeName") or NONE,
-        text(pod, "status", "nominatedNodeName") or NONE,
-        f"{met}/{len(gates)}" if gates else NONE,
-    ]
-
-
-def _tally(pod: KubeObject) -> _Tally:
     reason = text(pod, "status", "reason") or text(pod, "status", "phase")
     for each in items(pod, "status", "conditions"):
         if at(each, "type") == "PodScheduled" and at(each, "reason") == "SchedulingGated":
@@ -114,7 +87,29 @@ def _tally(pod: KubeObject) -> _Tally:
                 tally.reason = "Running"
             else:
                 tally.reason = failure or ("NotReady" if runs else tally.reason)
-    return tally
+    # Terminating takes precedence over every other reason but the end of the pod.
+    if at(pod, "metadata", "deletionTimestamp") is not None:
+        if text(pod, "status", "reason") == "NodeLost":
+            tally.reason = "Unknown"
+        elif text(pod, "status", "phase") not in _ENDED:
+            tally.reason = "Terminating"
+    restarts = str(tally.restarts)
+    if tally.restarts and tally.last != _NEVER:
+        restarts = f"{restarts} ({format_span(clock.now - tally.last)} ago)"
+    addresses = items(pod, "status", "podIPs") or [{}]
+    gates = items(pod, "spec", "readinessGates")
+    met = sum(is_true(pod, text(gate, "conditionType")) for gate in gates)
+    return [
+        name_of(pod),
+        f"{tally.ready}/{tally.total}",
+        tally.reason,
+        restarts,
+        age_of(pod, clock),
+        text(addresses[0], "ip") or NONE,
+        text(pod, "spec", "nodeName") or NONE,
+        text(pod, "status", "nominatedNodeName") or NONE,
+        f"{met}/{len(gates)}" if gates else NONE,
+    ]
 
 
 def _initialize(pod: KubeObject, tally: _Tally, kept: _Tally, sidecars: set[str]) -> bool:

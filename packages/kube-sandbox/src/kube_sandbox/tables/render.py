@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-import orjson
-
 from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.api_errors import StatusError, bad_request
 from kube_sandbox.registry.field_errors import invalid
@@ -138,11 +136,6 @@ def partial_list(objects: Iterable[KubeObject], metadata: Mapping[str, Any]) -> 
         "metadata": dict(metadata),
         "items": [partial(each) for each in objects] or None,
     }
-
-
-def partial_bytes(value: bytes) -> bytes:
-    """Return the metadata alone of an object in JSON."""
-    return orjson.dumps(partial(orjson.loads(value)))
 
 
 def not_a_list(asked: str, go_type: str, *, is_list: bool) -> StatusError:

@@ -153,35 +153,34 @@ def _cron_job(obj: KubeObject, clock: Clock) -> Cells:
 @ROWS.of("autoscaling/HorizontalPodAutoscaler")
 def _autoscaler(obj: KubeObject, clock: Clock) -> Cells:
     target = at(obj, "spec", "scaleTargetRef")
+    # The first two metrics as `current/target`, and how many more there are.
+    specs = items(obj, "spec", "metrics")
+    statuses = items(obj, "status", "currentMetrics")
+    if text(obj, "apiVersion") == "autoscaling/v1":
+        # The one metric of v1, as v2 writes it.
+        percent = at(obj, "spec", "targetCPUUtilizationPercentage")
+        now = at(obj, "status", "currentCPUUtilizationPercentage")
+        resource = {"name": "cpu", "target": {"averageUtilization": percent}}
+        specs = [{"type": "Resource", "resource": resource}] if percent is not None else []
+        statuses = [{"resource": {"current": {"averageUtilization": now}}}]
+    if not specs:
+        metrics = NONE
+    else:
+        shown = [
+            _metric(spec, statuses[i] if i < len(statuses) else None)
+            for i, spec in enumerate(specs)
+        ]
+        first = ", ".join(shown[:2])
+        metrics = f"{first} + {len(shown) - 2} more..." if len(shown) > 2 else first
     return [
         name_of(obj),
         f"{text(target, 'kind')}/{text(target, 'name')}",
-        _format_metrics(obj),
+        metrics,
         text(obj, "spec", "minReplicas", absent=UNSET),
         number(obj, "spec", "maxReplicas"),
         number(obj, "status", "currentReplicas"),
         age_of(obj, clock),
     ]
-
-
-def _format_metrics(autoscaler: KubeObject) -> str:
-    """Print the first two metrics as `current/target`, and how many more there are."""
-    specs = items(autoscaler, "spec", "metrics")
-    statuses = items(autoscaler, "status", "currentMetrics")
-    if text(autoscaler, "apiVersion") == "autoscaling/v1":
-        # The one metric of v1, as v2 writes it.
-        target = at(autoscaler, "spec", "targetCPUUtilizationPercentage")
-        now = at(autoscaler, "status", "currentCPUUtilizationPercentage")
-        resource = {"name": "cpu", "target": {"averageUtilization": target}}
-        specs = [{"type": "Resource", "resource": resource}] if target is not None else []
-        statuses = [{"resource": {"current": {"averageUtilization": now}}}]
-    if not specs:
-        return NONE
-    shown = [
-        _metric(spec, statuses[i] if i < len(statuses) else None) for i, spec in enumerate(specs)
-    ]
-    first = ", ".join(shown[:2])
-    return f"{first} + {len(shown) - 2} more..." if len(shown) > 2 else first
 
 
 def _metric(wanted: Any, found: Any) -> str:

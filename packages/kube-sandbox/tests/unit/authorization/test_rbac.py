@@ -11,8 +11,7 @@ from kube_objects.refs import KubeObject
 from kube_sandbox.api_errors import StatusError
 from kube_sandbox.authentication.user_info import ADMIN, UserInfo
 from kube_sandbox.authorization.escalation import BINDINGS, ROLES, check_grant
-from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer, aggregated_rules
-from kube_sandbox.bootstrap import aggregated_cluster_roles, bootstrap_objects
+from kube_sandbox.authorization.rbac import Attributes, RBACAuthorizer
 from kube_sandbox.endpoints.impersonation import impersonated
 from kube_sandbox.endpoints.request_info import (
     Query,
@@ -99,23 +98,6 @@ def test_what_the_garbage_collector_changes_grants_nothing() -> None:
     labelled = {"name": "x", "labels": {"a": "b"}}
     with pytest.raises(StatusError):
         check_grant(RIGHTS, UserInfo("max"), "clusterroles", {**old, "metadata": labelled}, old)
-
-
-def test_admin_gathers_edit_and_edit_gathers_view() -> None:
-    roles = [each for each in bootstrap_objects(1) if each["kind"] == "ClusterRole"]
-    found = {each["metadata"]["name"]: each["rules"] for each in aggregated_cluster_roles(roles)}
-    assert found.keys() == {"admin", "edit", "view"}
-    assert [len(found[name]) for name in ("view", "edit", "admin")] == [12, 27, 29]
-    assert all(rule in found["edit"] for rule in found["view"])
-    assert all(rule in found["admin"] for rule in found["edit"])
-    filled = [
-        {**each, "rules": found.get(each["metadata"]["name"], each["rules"])} for each in roles
-    ]
-    assert aggregated_cluster_roles(filled) == []
-
-
-def test_a_role_that_gathers_nothing_is_left_alone() -> None:
-    assert aggregated_rules({"metadata": {"name": "x"}, "rules": []}, []) is None
 
 
 WORDS = st.sampled_from(["", "a", "b", "*"])

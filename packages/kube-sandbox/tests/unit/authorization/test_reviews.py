@@ -1,5 +1,6 @@
 """Reviews are answered as a real API server answered them."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,13 +17,14 @@ from kube_sandbox.endpoints.impersonation import impersonated
 CASES = [each for each in recorded("api_access")["cases"] if "review" in each["case"][1]]
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RIGHTS = access()
-REVIEWS = Reviews(RIGHTS, Authenticator({"secret": ADMIN}, TokenIssuer(b"", lambda *_: None)))
+ASKER = replace(ADMIN, uid="admin")  # the recorded server's administrator has a uid
+REVIEWS = Reviews(RIGHTS, Authenticator({"secret": ASKER}, TokenIssuer(b"", lambda *_: None)))
 
 
 def play(path: str, body: dict[str, Any], who: dict[str, Any]) -> dict[str, Any]:
     parts = path.split("/")
     namespace = parts[5] if "namespaces" in parts else ""
-    asker = impersonated(ADMIN, headers_of(who), RIGHTS)
+    asker = impersonated(ASKER, headers_of(who), RIGHTS)
     return REVIEWS.answer(f"{parts[-1]}.{parts[2]}", body, namespace, asker, NOW)
 
 
@@ -62,7 +64,7 @@ KIND = "tokenreviews.authentication.k8s.io"
 
 
 def test_a_token_the_server_was_started_with_is_known() -> None:
-    found = REVIEWS.answer(KIND, {"spec": {"token": "secret"}}, "", ADMIN, NOW)
+    found = REVIEWS.answer(KIND, {"spec": {"token": "secret"}}, "", ASKER, NOW)
     groups = ["system:masters", "system:authenticated"]
     assert found["status"] == {
         "authenticated": True,
@@ -73,12 +75,12 @@ def test_a_token_the_server_was_started_with_is_known() -> None:
 
 @pytest.mark.parametrize("spec", [{"token": "bad"}, {"token": "secret", "audiences": ["x"]}])
 def test_a_token_of_nobody_is_not(spec: dict[str, Any]) -> None:
-    found = REVIEWS.answer(KIND, {"spec": spec}, "", ADMIN, NOW)
+    found = REVIEWS.answer(KIND, {"spec": spec}, "", ASKER, NOW)
     assert found["status"] == {"user": {}, "error": "invalid bearer token"}
     assert found["spec"] == spec
 
 
 def test_a_review_of_no_token_makes_no_sense() -> None:
     with pytest.raises(StatusError) as refused:
-        REVIEWS.answer(KIND, {"spec": {}}, "", ADMIN, NOW)
+        REVIEWS.answer(KIND, {"spec": {}}, "", ASKER, NOW)
     assert refused.value.message == "token is required for TokenReview in authentication"

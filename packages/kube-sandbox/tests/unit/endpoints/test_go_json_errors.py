@@ -48,5 +48,7 @@ def test_nothing_is_said_of_what_is_right(text: bytes) -> None:
     assert go_syntax_error(text) == ""
 
 
-def test_depth_is_no_trouble() -> None:
-    assert go_syntax_error(b"[" * 100_000) == "unexpected end of JSON input"
+@pytest.mark.parametrize("text", [b"[" * 100_000, b"[" * 201 + b"]" * 201])
+def test_a_text_that_nests_too_deep_is_rejected_there(text: bytes) -> None:
+    assert go_syntax_error(text) == "invalid character '[' exceeded max depth"
+    assert go_syntax_error(b"[" * 200 + b"]" * 200) == ""

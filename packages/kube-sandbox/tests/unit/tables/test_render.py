@@ -16,7 +16,7 @@ from kube_sandbox.registry.kinds import Column, Served
 from kube_sandbox.tables.render import (
     include_of,
     not_a_list,
-    partial_bytes,
+    partial,
     partial_list,
     table,
 )
@@ -186,7 +186,7 @@ def test_what_is_included_is_one_of_three() -> None:
 
 
 def test_metadata_alone() -> None:
-    assert json.loads(partial_bytes(json.dumps(CONFIG_MAP).encode())) == PARTIAL
+    assert partial(CONFIG_MAP) == PARTIAL
     found = partial_list([CONFIG_MAP], {"resourceVersion": "9"})
     assert found == {
         "kind": "PartialObjectMetadataList",

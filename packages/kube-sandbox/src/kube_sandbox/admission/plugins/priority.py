@@ -89,6 +89,7 @@ def default_class(context: AdmissionContext) -> KubeObject | None:
 def _priority_mismatch(
     attributes: AdmissionAttributes, given: str, computed: int | str
 ) -> Exception:
+    """Return the rejection of a Pod that sets another priority than its PriorityClass gives it."""
     return forbidden_by_plugin(
         attributes, f"{given} {_COMPUTED} {computed} from the given PriorityClass name"
     )

@@ -100,7 +100,26 @@ class PodAccount:
         account = self._account(attributes, name)
         choices = (each.get("automountServiceAccountToken") for each in (spec, account))
         if next((choice for choice in choices if choice is not None), True):
-            self._mount(spec)
+            # Mount the token into every container that has nothing in its place.
+            wanting = [
+                container
+                for part in ("initContainers", "containers")
+                for container in spec.get(part) or ()
+                if not any(
+                    each.get("mountPath") == _PATH for each in container.get("volumeMounts") or ()
+                )
+            ]
+            if wanting:
+                volumes = spec.get("volumes") or ()
+                names = (each.get("name", "") for each in volumes)
+                volume = next((each for each in names if each.startswith(_VOLUME)), "")
+                if not volume:
+                    volume = f"{_VOLUME}{self._suffix()}"
+                    token = {"name": volume, "projected": orjson.loads(_TOKEN)}
+                    spec["volumes"] = [*volumes, token]
+                for container in wanting:
+                    mount = {"name": volume, "readOnly": True, "mountPath": _PATH}
+                    container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
         pulled = account.get("imagePullSecrets")
         if pulled and not spec.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [{"name": each.get("name", "")} for each in pulled]
@@ -123,33 +142,12 @@ class PodAccount:
         return []
 
     def _account(self, attributes: AdmissionAttributes, name: str) -> KubeObject:
+        """Return the service account of a Pod, or reject the Pod with the plugin's own message."""
         found = self._context.find("serviceaccounts", attributes.namespace, name)
         if found is None:
             where = f"error looking up service account {attributes.namespace}/{name}"
             raise forbidden_by_plugin(attributes, f'{where}: serviceaccount "{name}" not found')
         return found
-
-    def _mount(self, spec: KubeObject) -> None:
-        """Mount the token into every container that has nothing in its place."""
-        wanting = [
-            container
-            for part in ("initContainers", "containers")
-            for container in spec.get(part) or ()
-            if not any(
-                each.get("mountPath") == _PATH for each in container.get("volumeMounts") or ()
-            )
-        ]
-        if not wanting:
-            return
-        volumes = spec.get("volumes") or ()
-        names = (each.get("name", "") for each in volumes)
-        name = next((each for each in names if each.startswith(_VOLUME)), "")
-        if not name:
-            name = f"{_VOLUME}{self._suffix()}"
-            spec["volumes"] = [*volumes, {"name": name, "projected": orjson.loads(_TOKEN)}]
-        for container in wanting:
-            mount = {"name": name, "readOnly": True, "mountPath": _PATH}
-            container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
 
 
 def enforces(account: KubeObject) -> bool:

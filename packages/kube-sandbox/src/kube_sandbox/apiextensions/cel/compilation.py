@@ -118,21 +118,19 @@ def compile_rules(schema: Schema, *, is_root: bool, size_at: SizeAt | None = Non
 
 
 def _rule(raw: dict[str, Any], schema: Schema, **found: Any) -> Rule:
+    path = raw.get("fieldPath", "")
+    try:
+        field_path = follow(path, schema).path if path else ""
+    except BadPath:
+        field_path = ""
     return Rule(
         text=raw.get("rule", ""),
         message=raw.get("message", ""),
         reason=raw.get("reason", ""),
-        field_path=_resolved_field_path(raw.get("fieldPath", ""), schema),
+        field_path=field_path,
         is_optional=raw.get("optionalOldSelf") is True,
         **found,
     )
-
-
-def _resolved_field_path(path: str, schema: Schema) -> str:
-    try:
-        return follow(path, schema).path if path else ""
-    except BadPath:
-        return ""
 
 
 @dataclass(frozen=True, slots=True)

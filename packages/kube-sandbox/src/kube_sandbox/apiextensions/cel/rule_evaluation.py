@@ -19,18 +19,18 @@ from typing import Any, NoReturn
 from kube_cel.budget import Budget
 from kube_cel.errors import EvaluationStopped, ExpressionError
 from kube_cel.scalars import NONE, OptionalValue
+from kube_objects.ratcheting import (
+    ABSENT,
+    counterparts,
+    is_unchanged,
+    old_counterpart,
+)
 from kube_objects.schemas import Schema
 from kube_objects.structural_schema import field as field_of
 from kube_objects.structural_schema import items
 from kube_sandbox.apiextensions.cel.compilation import Rule
 from kube_sandbox.apiextensions.cel.rule_tree import RuleTree, Verdict
 from kube_sandbox.apiextensions.schema.embedded_resources import child
-from kube_sandbox.apiextensions.schema.ratcheting import (
-    ABSENT,
-    counterparts,
-    is_unchanged,
-    old_counterpart,
-)
 from kube_sandbox.apiextensions.schema.violations import NOWHERE, format_number
 from kube_sandbox.registry.field_errors import (
     ErrorType,
@@ -87,6 +87,7 @@ class _NestedCorrelation:
         return tie is not None and tie.is_same()
 
     def key(self, key: str) -> "_NestedCorrelation":
+        """Go to a property; type meta of the root has no counterpart in the old object."""
         if self.here is None:
             return self
         if self.around is None and key in ("apiVersion", "kind"):
@@ -94,6 +95,7 @@ class _NestedCorrelation:
         return _NestedCorrelation(self.here.below(key), self.here)
 
     def index(self, new: Any, old: Any) -> "_NestedCorrelation":
+        """Go to an item; only items of a list map are correlated with the old list."""
         if self.here is None:
             return self
         item = items(self.here.schema)
@@ -236,6 +238,7 @@ class _RuleEvaluation:
 
 
 def _rule_variables(rule: Rule, tree: RuleTree, known: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables of a rule; with `optionalOldSelf`, the old value may be missing."""
     if not rule.is_optional:
         return known
     # What is inside an optional is not converted any more.

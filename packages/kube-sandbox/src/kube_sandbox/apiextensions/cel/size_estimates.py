@@ -101,7 +101,27 @@ def _estimate(schema: Schema) -> SizeEstimate | None:
                 fitting if most is None else max(most, 0), _BRACKETS, elements=elements
             )
         case "object":
-            return _estimate_object(schema)
+            values = schema.get("additionalProperties")
+            if isinstance(values, dict):
+                elements = _estimate(values)
+                if elements is None:
+                    return None
+                most = schema.get("maxProperties")
+                fitting = (_REQUEST - _BRACKETS) // (elements.least + _KEY)
+                count = fitting if most is None else max(most, 0)
+                return SizeEstimate(count, _BRACKETS, elements=elements, keys=_KEYS)
+            properties = _properties(schema)
+            needed = set(schema.get("required") or ())
+            fields, least = {}, _BRACKETS
+            for name, part in properties.items():
+                found, escaped = _estimate(part), escape(name)
+                if found is None:
+                    continue
+                if escaped is not None:
+                    fields[escaped] = found
+                if name in needed and part.get("default") is None:
+                    least += len(name.encode()) + found.least + _FIELD
+            return SizeEstimate(0, least, fields)
         case "string":
             form = schema.get("format", "")
             if form in _FORMATS:
@@ -122,30 +142,6 @@ def _estimate(schema: Schema) -> SizeEstimate | None:
 def _length(schema: Schema, per_character: int) -> int:
     longest = schema.get("maxLength")
     return _REQUEST - _QUOTES if longest is None else max(longest, 0) * per_character
-
-
-def _estimate_object(schema: Schema) -> SizeEstimate | None:
-    values = schema.get("additionalProperties")
-    if isinstance(values, dict):
-        elements = _estimate(values)
-        if elements is None:
-            return None
-        most = schema.get("maxProperties")
-        fitting = (_REQUEST - _BRACKETS) // (elements.least + _KEY)
-        count = fitting if most is None else max(most, 0)
-        return SizeEstimate(count, _BRACKETS, elements=elements, keys=_KEYS)
-    properties = _properties(schema)
-    needed = set(schema.get("required") or ())
-    fields, least = {}, _BRACKETS
-    for name, part in properties.items():
-        found, escaped = _estimate(part), escape(name)
-        if found is None:
-            continue
-        if escaped is not None:
-            fields[escaped] = found
-        if name in needed and part.get("default") is None:
-            least += len(name.encode()) + found.least + _FIELD
-    return SizeEstimate(0, least, fields)
 
 
 def _properties(schema: Schema) -> Mapping[str, Schema]:

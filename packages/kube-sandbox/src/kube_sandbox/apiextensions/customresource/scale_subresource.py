@@ -42,27 +42,26 @@ def check_scale(obj: KubeObject, paths: ScalePaths, *, status_only: bool = False
     numbers = (
         [paths.status_replicas] if status_only else [paths.spec_replicas, paths.status_replicas]
     )
-    found = [error for path in numbers for error in _check_number(obj, path)]
+    found: Errors = []
+    for path in numbers:
+        try:
+            number = _find(obj, path, int)
+        except _WrongType as error:
+            found.append(invalid(path, 0, str(error)))
+            continue
+        if number is _MISSING:
+            continue
+        if number < 0:
+            found.append(invalid(path, number, "should be a non-negative integer"))
+        elif number > _MAX_REPLICAS:
+            message = f"should be less than or equal to {_MAX_REPLICAS}"
+            found.append(invalid(path, number, message))
     if paths.selector:
         try:
             _find(obj, paths.selector, str)
         except _WrongType as error:
             found.append(invalid(paths.selector, "", str(error)))
     return found
-
-
-def _check_number(obj: KubeObject, path: str) -> Errors:
-    try:
-        number = _find(obj, path, int)
-    except _WrongType as error:
-        return [invalid(path, 0, str(error))]
-    if number is _MISSING:
-        return []
-    if number < 0:
-        return [invalid(path, number, "should be a non-negative integer")]
-    if number > _MAX_REPLICAS:
-        return [invalid(path, number, f"should be less than or equal to {_MAX_REPLICAS}")]
-    return []
 
 
 def scale_of(obj: KubeObject, paths: ScalePaths, *, writing: bool = False) -> KubeObject:

@@ -19,7 +19,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kube_objects.defaulting import SchemaReader
+from kube_objects.ratcheting import ABSENT, is_equal
 from kube_objects.refs import Kind, KubeObject
+from kube_objects.schema_validator import SchemaValidator
 from kube_objects.schemas import Schema
 from kube_sandbox import api_errors
 from kube_sandbox.apiextensions.cel.rule_tree import RuleTree, Verdict, rule_tree
@@ -36,12 +39,9 @@ from kube_sandbox.apiextensions.schema.go_structs import (
 )
 from kube_sandbox.apiextensions.schema.object_meta import read_metadata
 from kube_sandbox.apiextensions.schema.prune_and_default import (
-    Reader,
     apply_defaults,
     normalize_object,
 )
-from kube_sandbox.apiextensions.schema.ratcheting import ABSENT, is_equal
-from kube_sandbox.apiextensions.schema.value_validation import SchemaValidator
 from kube_sandbox.apiextensions.schema.violations import NOWHERE, as_field_errors
 from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry import object_meta
@@ -88,9 +88,9 @@ class Version:
         self.schema = schema
 
     @cached_property
-    def reader(self) -> Reader:
+    def reader(self) -> SchemaReader:
         """How objects are brought into form."""
-        return Reader(self.schema, root=True)
+        return SchemaReader(self.schema, is_object=True)
 
     @cached_property
     def checker(self) -> SchemaValidator:
@@ -251,7 +251,7 @@ class CustomStrategy:
             return wrong
         version = self.version
         found = object_meta.validate_object_meta(obj, self.namespaced, name_is_subdomain)
-        found += as_field_errors(version.checker.flaws(obj))
+        found += as_field_errors(version.checker.violations(obj))
         if self.scale is not None:
             found += check_scale(obj, self.scale)
         if version.embedded is not None:
@@ -271,14 +271,14 @@ class CustomStrategy:
             status: Errors = []
             checker = self.version.status_checker
             if "status" in new and checker is not None:
-                violations = checker.flaws(new["status"], old.get("status"))
+                violations = checker.violations(new["status"], old.get("status"))
                 status = as_field_errors(violations, "status")
             if self.scale is not None:
                 status += check_scale(new, self.scale, status_only=True)
             found += status
         else:
             version = self.version
-            check: Errors = as_field_errors(version.checker.flaws(new, old))
+            check: Errors = as_field_errors(version.checker.violations(new, old))
             if self.scale is not None:
                 check += check_scale(new, self.scale)
             if version.embedded is not None:
@@ -324,8 +324,17 @@ class CustomStrategy:
         """Return what its author should know: odd finalizers, and errors that were forgiven."""
         before = set(old["metadata"].get("finalizers", ())) if old is not None else set()
         added = sorted(set(obj["metadata"].get("finalizers", ())) - before)
-        message = [text for each in added for text in _finalizer_warning(each)]
-        return self.ratcheted_warnings(obj) + message
+        found = []
+        for name in added:
+            place = f'metadata.finalizers: "{name}": '
+            found += [place + each for each in qualified_name(name)]
+            if "/" not in name and name not in _KNOWN_FINALIZERS:
+                path = " including a path (/)" if "." in name else ""
+                found.append(
+                    f"{place}prefer a domain-qualified finalizer name{path} to avoid accidental "
+                    "conflicts with other finalizer writers"
+                )
+        return self.ratcheted_warnings(obj) + found
 
     def reset_fields(self, subresource: str) -> Fields:
         """Return what a write does not reach."""
@@ -336,16 +345,3 @@ class CustomStrategy:
 
 def _without_metadata(obj: KubeObject) -> KubeObject:
     return {key: part for key, part in obj.items() if key != "metadata"}
-
-
-def _finalizer_warning(name: str) -> list[str]:
-    place = f'metadata.finalizers: "{name}": '
-    message = [place + each for each in qualified_name(name)]
-    if "/" in name or name in _KNOWN_FINALIZERS:
-        return message
-    path = " including a path (/)" if "." in name else ""
-    return [
-        *message,
-        f"{place}prefer a domain-qualified finalizer name{path} to avoid accidental conflicts "
-        "with other finalizer writers",
-    ]

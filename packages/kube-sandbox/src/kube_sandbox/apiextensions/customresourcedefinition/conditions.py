@@ -82,7 +82,21 @@ def next_status(crd: KubeObject, others: Iterable[KubeObject], now: datetime) ->
                     else _state(crd, "Established") or _NOT_ACCEPTED
                 )
                 _set(with_names, "Established", following, now)
-    return with_names or _with_establishment(crd, now) or _with_approval(crd, now)
+    if with_names is not None:
+        return with_names
+    accepted = _state(crd, "NamesAccepted")
+    if accepted is not None and accepted[0] == "True" and not is_established(crd):
+        new = _copy(crd)
+        _set(new, "Established", _ESTABLISHED, now)
+        return new
+    if is_protected(crd["spec"]["group"]):
+        found, why = approval(crd)
+        policy = (*_APPROVALS[found], why)
+        if _state(crd, _POLICY) != policy:
+            new = _copy(crd)
+            _set(new, _POLICY, policy, now)
+            return new
+    return None
 
 
 def _decide_names(crd: KubeObject, others: Iterable[KubeObject]) -> tuple[KubeObject, _State]:
@@ -137,27 +151,6 @@ def _set_or_drop(names: KubeObject, key: str, value: str | list[str] | None) -> 
         names.pop(key, None)
     else:
         names[key] = value
-
-
-def _with_approval(crd: KubeObject, now: datetime) -> KubeObject | None:
-    if not is_protected(crd["spec"]["group"]):
-        return None
-    found, why = approval(crd)
-    state = (*_APPROVALS[found], why)
-    if _state(crd, _POLICY) == state:
-        return None
-    new = _copy(crd)
-    _set(new, _POLICY, state, now)
-    return new
-
-
-def _with_establishment(crd: KubeObject, now: datetime) -> KubeObject | None:
-    names = _state(crd, "NamesAccepted")
-    if names is None or names[0] != "True" or is_established(crd):
-        return None
-    new = _copy(crd)
-    _set(new, "Established", _ESTABLISHED, now)
-    return new
 
 
 def deleted(crd: KubeObject, now: datetime) -> KubeObject:

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
+from kube_objects.defaulting import SchemaReader
+from kube_objects.ratcheting import is_equal
+from kube_objects.schema_validator import SchemaValidator
 from kube_objects.schemas import Schema
 from kube_sandbox.apiextensions.cel.rule_tree import rule_tree
 from kube_sandbox.apiextensions.schema.embedded_resources import check_embedded
-from kube_sandbox.apiextensions.schema.prune_and_default import Reader, prune_unknown_fields
-from kube_sandbox.apiextensions.schema.ratcheting import is_equal
-from kube_sandbox.apiextensions.schema.value_validation import SchemaValidator
+from kube_sandbox.apiextensions.schema.prune_and_default import prune_unknown_fields
 from kube_sandbox.apiextensions.schema.violations import as_field_errors
 from kube_sandbox.lazy import lazy_module
 from kube_sandbox.registry.field_errors import FieldError, invalid
@@ -45,12 +46,12 @@ def _check(schema: Schema, path: str, *, is_root: bool, is_meta: bool) -> Iterat
         value: Any = schema["default"]
         if not is_meta:
             pruned = deepcopy(value)
-            prune_unknown_fields(pruned, Reader(schema))
+            prune_unknown_fields(pruned, SchemaReader(schema))
             if not is_equal(pruned, value):
                 yield invalid(default_path, value, "must not have unknown fields")
         found = [] if is_meta else check_embedded(value, schema, default_path)
         found = found or as_field_errors(
-            SchemaValidator(_of_any_type(schema), every_format=True).flaws(value), default_path
+            SchemaValidator(_of_any_type(schema), every_format=True).violations(value), default_path
         )
         if found:
             yield from found

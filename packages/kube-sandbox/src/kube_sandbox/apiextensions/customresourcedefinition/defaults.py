@@ -47,6 +47,7 @@ def _schema_without_tracking(spot: DecodePosition) -> DecodePosition:
 
 
 def _schema_or_list(value: Any, spot: DecodePosition) -> Any:
+    """Read `items`: one schema, or a list of them; an empty list is stored as nothing."""
     if isinstance(value, dict):
         return SCHEMA.read(value, _schema_without_tracking(spot))
     if isinstance(value, list):
@@ -55,6 +56,7 @@ def _schema_or_list(value: Any, spot: DecodePosition) -> Any:
 
 
 def _schema_or_flag(value: Any, spot: DecodePosition) -> Any:
+    """Read `additionalProperties` or `additionalItems`: a schema, or whether any are allowed."""
     if isinstance(value, dict):
         return SCHEMA.read(value, _schema_without_tracking(spot))
     if isinstance(value, bool):

@@ -82,6 +82,7 @@ def internal_rule(rule: Mapping[str, Any]) -> KubeObject:
 def internal_version(version: Mapping[str, Any]) -> KubeObject:
     """Return a version in the API server's inner form."""
     schema, sub = version.get("schema"), version.get("subresources")
+    scale = (sub or {}).get("scale")
     columns, selectable = version.get("additionalPrinterColumns"), version.get("selectableFields")
     return {
         "Name": version["name"],
@@ -92,34 +93,31 @@ def internal_version(version: Mapping[str, Any]) -> KubeObject:
         "Schema": None
         if schema is None
         else {"OpenAPIV3Schema": internal_schema(schema.get("openAPIV3Schema"))},
-        "Subresources": None if sub is None else _internal_subresources(sub),
-        "AdditionalPrinterColumns": columns and [_internal_column(each) for each in columns],
-        "SelectableFields": selectable and [{"JSONPath": e["jsonPath"]} for e in selectable],
-    }
-
-
-def _internal_subresources(subresources: Mapping[str, Any]) -> KubeObject:
-    scale = subresources.get("scale")
-    return {
-        "Status": subresources.get("status"),
-        "Scale": None
-        if scale is None
+        "Subresources": None
+        if sub is None
         else {
-            "SpecReplicasPath": scale["specReplicasPath"],
-            "StatusReplicasPath": scale["statusReplicasPath"],
-            "LabelSelectorPath": scale.get("labelSelectorPath"),
+            "Status": sub.get("status"),
+            "Scale": None
+            if scale is None
+            else {
+                "SpecReplicasPath": scale["specReplicasPath"],
+                "StatusReplicasPath": scale["statusReplicasPath"],
+                "LabelSelectorPath": scale.get("labelSelectorPath"),
+            },
         },
-    }
-
-
-def _internal_column(column: Mapping[str, Any]) -> KubeObject:
-    return {
-        "Name": column["name"],
-        "Type": column["type"],
-        "Format": column.get("format", ""),
-        "Description": column.get("description", ""),
-        "Priority": column.get("priority", 0),
-        "JSONPath": column["jsonPath"],
+        "AdditionalPrinterColumns": columns
+        and [
+            {
+                "Name": each["name"],
+                "Type": each["type"],
+                "Format": each.get("format", ""),
+                "Description": each.get("description", ""),
+                "Priority": each.get("priority", 0),
+                "JSONPath": each["jsonPath"],
+            }
+            for each in columns
+        ],
+        "SelectableFields": selectable and [{"JSONPath": e["jsonPath"]} for e in selectable],
     }
 
 

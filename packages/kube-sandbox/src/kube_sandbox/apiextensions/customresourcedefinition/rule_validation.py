@@ -8,7 +8,7 @@ ValidateCustomResourceDefinitionOpenAPISchema, hasNewlines, pathValid.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kube_objects.schemas import Schema
 from kube_sandbox.apiextensions.cel.cost_limits import CostBudget, multiplied
@@ -42,7 +42,20 @@ def check_rule_texts(schema: Schema, path: str) -> Iterator[FieldError]:
     """Yield what is wrong with rules besides their expressions."""
     for index, rule in enumerate(schema[RULES]):
         where = f"{path}.{RULES}[{index}]"
-        yield from _check_message(rule, where)
+        text, message = rule.get("rule", "").strip(), rule.get("message", "")
+        computed = rule.get("messageExpression", "")
+        if not text:
+            yield required(f"{where}.rule", "rule is not specified")
+        elif message and not message.strip():
+            yield invalid(f"{where}.message", message, _NOT_EMPTY)
+        elif _has_lines(message.strip()):
+            yield invalid(f"{where}.message", message, _ONE_LINE)
+        elif _has_lines(text) and not message.strip():
+            detail = "message must be specified if rule contains line breaks"
+            yield required(f"{where}.message", detail)
+        if computed and not computed.strip():
+            detail = "messageExpression must be non-empty if specified"
+            yield required(f"{where}.messageExpression", detail)
         reason, blamed = rule.get("reason"), rule.get("fieldPath", "")
         if reason is not None and reason not in _REASONS:
             yield not_supported(f"{where}.reason", reason, _REASONS)
@@ -58,23 +71,6 @@ def check_rule_texts(schema: Schema, path: str) -> Iterator[FieldError]:
             follow(blamed, schema)
         except BadPath:
             yield invalid(f"{where}.fieldPath", blamed, "must be a valid path")
-
-
-def _check_message(rule: dict[str, Any], where: str) -> Iterator[FieldError]:
-    text, message = rule.get("rule", "").strip(), rule.get("message", "")
-    computed = rule.get("messageExpression", "")
-    if not text:
-        yield required(f"{where}.rule", "rule is not specified")
-    elif message and not message.strip():
-        yield invalid(f"{where}.message", message, _NOT_EMPTY)
-    elif _has_lines(message.strip()):
-        yield invalid(f"{where}.message", message, _ONE_LINE)
-    elif _has_lines(text) and not message.strip():
-        detail = "message must be specified if rule contains line breaks"
-        yield required(f"{where}.message", detail)
-    if computed and not computed.strip():
-        detail = "messageExpression must be non-empty if specified"
-        yield required(f"{where}.messageExpression", detail)
 
 
 def _has_lines(text: str) -> bool:

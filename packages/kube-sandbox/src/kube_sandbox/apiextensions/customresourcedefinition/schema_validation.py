@@ -131,7 +131,10 @@ class _Checks:
             self.check(part, where, below, is_described=is_described)
         for part, where in _restrictions(schema, path):
             self.check(part, where, around, is_described=False)
-        self.errors += _check_other_keywords(schema, path)
+        if schema.get(_PRESERVE_UNKNOWN) is False:
+            where = f"{path}.{_PRESERVE_UNKNOWN}"
+            self.errors.append(invalid(where, False, "must be true or undefined"))
+        self.errors += check_lists(schema, path)
         if schema.get(RULES):
             self.errors += check_rule_texts(schema, path)
             if len(self.errors) == before and self.may_ask and is_described:
@@ -203,9 +206,3 @@ def _check_keywords(schema: Schema, path: str, around: _SchemaContext) -> Iterat
     if others is not None and others is not True and schema.get("properties"):
         message = "additionalProperties and properties are mutual exclusive"
         yield forbidden(f"{path}.additionalProperties", message)
-
-
-def _check_other_keywords(schema: Schema, path: str) -> Iterator[FieldError]:
-    if schema.get(_PRESERVE_UNKNOWN) is False:
-        yield invalid(f"{path}.{_PRESERVE_UNKNOWN}", False, "must be true or undefined")
-    yield from check_lists(schema, path)

@@ -97,7 +97,23 @@ def _same_name(spec: KubeObject, before: KubeObject, key: str) -> Errors:
 
 def _check_other_fields(crd: KubeObject, old: KubeObject | None) -> Iterator[FieldError]:
     yield from _check_names(crd["status"]["acceptedNames"], "status.acceptedNames")
-    yield from _check_stored(crd)
+    stored_path, stored = "status.storedVersions", crd["status"]["storedVersions"]
+    if not stored:
+        yield invalid(stored_path, stored, "must have at least one stored version")
+    else:
+        left = {name: index for index, name in enumerate(stored)}
+        for version in crd["spec"]["versions"] or ():
+            if version["storage"] and version["name"] not in left:
+                stored_message = f"must have the storage version {version['name']}"
+                yield invalid(stored_path, stored, stored_message)
+            left.pop(version["name"], None)
+        for name, index in left.items():
+            stored_message = (
+                f"missing from spec.versions; {name} was previously a storage version, and must "
+                f"remain in spec.versions until a storage migration ensures no data remains "
+                f"persisted in {name} and removes {name} from status.storedVersions"
+            )
+            yield invalid(f"{stored_path}[{index}]", name, stored_message)
     if is_protected(crd["spec"]["group"]):
         state, why = approval(crd)
         if old is None or approval(old)[0] != state:
@@ -116,26 +132,6 @@ def _check_other_fields(crd: KubeObject, old: KubeObject | None) -> Iterator[Fie
             "spec.versions[*].schema instead"
         )
         yield invalid("spec.preserveUnknownFields", True, message)
-
-
-def _check_stored(crd: KubeObject) -> Iterator[FieldError]:
-    path, stored = "status.storedVersions", crd["status"]["storedVersions"]
-    if not stored:
-        yield invalid(path, stored, "must have at least one stored version")
-        return
-    left = {name: index for index, name in enumerate(stored)}
-    for version in crd["spec"]["versions"] or ():
-        if version["storage"] and version["name"] not in left:
-            message = f"must have the storage version {version['name']}"
-            yield invalid(path, stored, message)
-        left.pop(version["name"], None)
-    for name, index in left.items():
-        message = (
-            f"missing from spec.versions; {name} was previously a storage version, and must remain "
-            f"in spec.versions until a storage migration ensures no data remains persisted in "
-            f"{name} and removes {name} from status.storedVersions"
-        )
-        yield invalid(f"{path}[{index}]", name, message)
 
 
 def is_protected(group: str) -> bool:
@@ -272,6 +268,7 @@ def _check_names(names: KubeObject, path: str) -> Errors:
 
 
 def _check_labels(values: list[str] | None, path: str) -> Errors:
+    """Check names of a CRD that become parts of URLs: each must be a DNS-1035 label."""
     return [
         invalid(f"{path}[{index}]", value, ",".join(wrong))
         for index, value in enumerate(values or ())

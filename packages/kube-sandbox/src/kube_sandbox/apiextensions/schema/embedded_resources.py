@@ -16,7 +16,6 @@ from typing import Any
 
 import orjson
 
-from kube_objects.refs import KubeObject
 from kube_objects.schemas import Schema
 from kube_objects.structural_schema import (
     fields,
@@ -92,52 +91,49 @@ def check_embedded(value: Any, schema: Schema, path: str, *, here: bool = True) 
     """Return what is wrong with objects inside a value; `here` says that it may itself be one."""
     found: Errors = []
     if here and is_embedded(schema) and isinstance(value, dict):
-        found = _check_object(value, path)
+        found = [required(child(path, key)) for key in ("apiVersion", "kind") if key not in value]
+        if "apiVersion" in value:
+            version_value = value["apiVersion"]
+            version_path = child(path, "apiVersion")
+            if not isinstance(version_value, str):
+                found.append(invalid(version_path, version_value, "must be a string"))
+            elif not version_value:
+                found.append(invalid(version_path, version_value, "must not be empty"))
+            elif version_value.count("/") > 1:
+                found.append(
+                    invalid(
+                        version_path,
+                        version_value,
+                        f"unexpected GroupVersion string: {version_value}",
+                    )
+                )
+        if "kind" in value:
+            kind_value = value["kind"]
+            kind_path = child(path, "kind")
+            if not isinstance(kind_value, str):
+                found.append(invalid(kind_path, kind_value, "must be a string"))
+            elif not kind_value:
+                found.append(invalid(kind_path, kind_value, "must not be empty"))
+            else:
+                found += kind_name(kind_value, kind_path)
+        if "metadata" in value:
+            metadata_value = value["metadata"]
+            metadata_path = child(path, "metadata")
+            try:
+                metadata, _ = read_metadata(metadata_value)
+            except MalformedError as error:
+                found.append(invalid(metadata_path, metadata_value, str(error)))
+            else:
+                named = {"name": _PLACEHOLDER_NAME, **metadata}
+                metadata_found = object_meta.validate_object_meta(
+                    {"metadata": named}, bool(metadata.get("namespace")), path_segment
+                )
+                found += [
+                    replace(each, field=metadata_path + each.field.removeprefix("metadata"))
+                    for each in metadata_found
+                ]
     for part, described, where in _parts(value, schema, path):
         found += check_embedded(part, described, where)
-    return found
-
-
-def _check_object(value: KubeObject, path: str) -> Errors:
-    found = [required(child(path, key)) for key in ("apiVersion", "kind") if key not in value]
-    if "apiVersion" in value:
-        version_value = value["apiVersion"]
-        version_path = child(path, "apiVersion")
-        if not isinstance(version_value, str):
-            found.append(invalid(version_path, version_value, "must be a string"))
-        elif not version_value:
-            found.append(invalid(version_path, version_value, "must not be empty"))
-        elif version_value.count("/") > 1:
-            found.append(
-                invalid(
-                    version_path, version_value, f"unexpected GroupVersion string: {version_value}"
-                )
-            )
-    if "kind" in value:
-        kind_value = value["kind"]
-        kind_path = child(path, "kind")
-        if not isinstance(kind_value, str):
-            found.append(invalid(kind_path, kind_value, "must be a string"))
-        elif not kind_value:
-            found.append(invalid(kind_path, kind_value, "must not be empty"))
-        else:
-            found += kind_name(kind_value, kind_path)
-    if "metadata" in value:
-        metadata_value = value["metadata"]
-        metadata_path = child(path, "metadata")
-        try:
-            metadata, _ = read_metadata(metadata_value)
-        except MalformedError as error:
-            found.append(invalid(metadata_path, metadata_value, str(error)))
-        else:
-            named = {"name": _PLACEHOLDER_NAME, **metadata}
-            metadata_found = object_meta.validate_object_meta(
-                {"metadata": named}, bool(metadata.get("namespace")), path_segment
-            )
-            found += [
-                replace(each, field=metadata_path + each.field.removeprefix("metadata"))
-                for each in metadata_found
-            ]
     return found
 
 

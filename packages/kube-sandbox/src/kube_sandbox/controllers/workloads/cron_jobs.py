@@ -8,7 +8,6 @@ mostRecentScheduleTime.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from kube_objects.refs import KubeObject
@@ -55,7 +54,30 @@ def plan(cron: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
         return Plan(tuple(steps))
     due = _due(cron, schedule, moment)
     made = _create_job(cron, found, due, moment) if due else []
-    status = _status(cron, found, due if made and not moment.refusal else None)
+    started = due if made and not moment.refusal else None
+    before = cron.get("status") or {}
+    active = [
+        {
+            "kind": "Job",
+            "namespace": each["metadata"]["namespace"],
+            "name": each["metadata"]["name"],
+            "uid": each["metadata"]["uid"],
+            "apiVersion": "batch/v1",
+            "resourceVersion": each["metadata"].get("resourceVersion", ""),
+        }
+        for each in found
+        if not jobs.is_finished(each) and not is_deleting(each)
+    ]
+    known = {each["uid"]: each for each in before.get("active") or ()}
+    done = [each for each in map(jobs.finished_at, found) if each is not None]
+    last = before.get("lastSuccessfulTime")
+    if done and (last is None or format_time(max(done)) > last):
+        last = format_time(max(done))
+    status = {
+        "active": [known.get(each["uid"], each) for each in active] or None,
+        "lastScheduleTime": format_time(started) if started else before.get("lastScheduleTime"),
+        "lastSuccessfulTime": last,
+    }
     following = schedule.after(_local(cron, moment.now))
     later = (following - moment.now).total_seconds() if following else None
     return Plan((*steps, *made, *with_status(BUCKET, cron, status)), later)
@@ -117,32 +139,6 @@ def _create_job(
         "spec": template["spec"],
     }
     return [*steps, Create(jobs.BUCKET, job)]
-
-
-def _status(cron: KubeObject, found: Sequence[KubeObject], due: datetime | None) -> dict[str, Any]:
-    before = cron.get("status") or {}
-    active = [
-        {
-            "kind": "Job",
-            "namespace": each["metadata"]["namespace"],
-            "name": each["metadata"]["name"],
-            "uid": each["metadata"]["uid"],
-            "apiVersion": "batch/v1",
-            "resourceVersion": each["metadata"].get("resourceVersion", ""),
-        }
-        for each in found
-        if not jobs.is_finished(each) and not is_deleting(each)
-    ]
-    known = {each["uid"]: each for each in before.get("active") or ()}
-    done = [each for each in map(jobs.finished_at, found) if each is not None]
-    last = before.get("lastSuccessfulTime")
-    if done and (last is None or format_time(max(done)) > last):
-        last = format_time(max(done))
-    return {
-        "active": [known.get(each["uid"], each) for each in active] or None,
-        "lastScheduleTime": format_time(due) if due else before.get("lastScheduleTime"),
-        "lastSuccessfulTime": last,
-    }
 
 
 CONTROLLER = Controller(BUCKET, plan, owns=(jobs.BUCKET,))

@@ -235,24 +235,6 @@ def _status(
         "unavailableReplicas": max(0, sum(map(size, every)) - available),
     }
     before = deployment.get("status") or {}
-    status: dict[str, Any] = {
-        "observedGeneration": deployment["metadata"].get("generation", 0),
-        **{name: count for name, count in counts.items() if count},
-        "terminatingReplicas": counted(every, "terminatingReplicas"),
-        "conditions": _conditions(deployment, new, old, counts, moment),
-    }
-    if "collisionCount" in before:
-        status["collisionCount"] = before["collisionCount"]
-    return with_status(BUCKET, deployment, status)
-
-
-def _conditions(
-    deployment: KubeObject,
-    new: KubeObject | None,
-    old: Sequence[KubeObject],
-    counts: Mapping[str, int],
-    moment: PlanContext,
-) -> list[dict[str, Any]]:
     limits = Limits.of(deployment)
     found = list((deployment.get("status") or {}).get("conditions") or ())
     if new is not None and "uid" not in new["metadata"]:
@@ -267,17 +249,25 @@ def _conditions(
         moment,
     )
     if deployment["spec"].get("progressDeadlineSeconds") is not None:
-        before = next((each["reason"] for each in found if each["type"] == "Progressing"), "")
+        reason = next((each["reason"] for each in found if each["type"] == "Progressing"), "")
         if deployment["spec"].get("paused"):
-            if before not in (_PAUSED, "ProgressDeadlineExceeded"):
+            if reason not in (_PAUSED, "ProgressDeadlineExceeded"):
                 message = "Deployment is paused"
                 found = _with(found, "Progressing", "Unknown", _PAUSED, message, moment)
-        elif before == _PAUSED:
+        elif reason == _PAUSED:
             message = "Deployment is resumed"
             found = _with(found, "Progressing", "Unknown", "DeploymentResumed", message, moment)
     if not deployment["spec"].get("paused"):
         found = _progress(deployment, new, counts, found, moment)
-    return replica_sets.with_failures(found, [*([new] if new else []), *old])
+    status: dict[str, Any] = {
+        "observedGeneration": deployment["metadata"].get("generation", 0),
+        **{name: count for name, count in counts.items() if count},
+        "terminatingReplicas": counted(every, "terminatingReplicas"),
+        "conditions": replica_sets.with_failures(found, [*([new] if new else []), *old]),
+    }
+    if "collisionCount" in before:
+        status["collisionCount"] = before["collisionCount"]
+    return with_status(BUCKET, deployment, status)
 
 
 def _with(

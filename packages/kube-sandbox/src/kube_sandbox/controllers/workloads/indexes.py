@@ -110,6 +110,7 @@ class _Sides:
         return sorted({key for key, wish in possible if wish <= ties})
 
     def seen(self, key: Key) -> list[Key]:
+        """Return the objects that a selector-like key matches; starts from the rarest label."""
         found: set[Key] = set()
         for wish in self._wishes.get(key, ()):
             fewest = min((self._having.get(tie, set()) for tie in wish), key=len)

@@ -224,6 +224,21 @@ class _JobSync:
         terminating = sum(
             is_deleting(each) and not job_pods.has_succeeded(each) for each in self.pods
         )
+        found = list(self._before.get("conditions") or ())
+        before = condition_of(self.job, "Suspended")
+        suspended = "True" if self._is_suspended else "False"
+        if end is None and (before or {"status": "False"})["status"] != suspended:
+            words = ("JobSuspended", "Job suspended") if self._is_suspended else _RESUMED
+            others = [each for each in found if each["type"] != "Suspended"]
+            found = [*others, self._condition("Suspended", suspended, *words)]
+        if end is None:
+            conditions: dict[str, Any] = {"conditions": found} if found else {}
+        else:
+            sort, *message = end
+            first = "SuccessCriteriaMet" if sort == "Complete" else "FailureTarget"
+            found += [self._condition(each, "True", *message) for each in (first, sort)]
+            done = {"completionTime": self.moment.text} if sort == "Complete" else {}
+            conditions = {"conditions": found, **done}
         status = {
             "startTime": self._start,
             **{name: count for name, count in counts.items() if count},
@@ -231,7 +246,7 @@ class _JobSync:
             "uncountedTerminatedPods": {},
             "ready": sum(map(is_ready, active)),
             **indexes,
-            **self._conditions(end),
+            **conditions,
         }
         status_steps, counted = with_status(BUCKET, self.job, status), self.counted
         # A pod is counted in the status before its finalizer is removed.
@@ -289,22 +304,6 @@ class _JobSync:
         return max(0, min(room, completions - self._succeeded))
 
     # Status
-
-    def _conditions(self, end: _End | None) -> dict[str, Any]:
-        found = list(self._before.get("conditions") or ())
-        before = condition_of(self.job, "Suspended")
-        status = "True" if self._is_suspended else "False"
-        if end is None and (before or {"status": "False"})["status"] != status:
-            words = ("JobSuspended", "Job suspended") if self._is_suspended else _RESUMED
-            others = [each for each in found if each["type"] != "Suspended"]
-            found = [*others, self._condition("Suspended", status, *words)]
-        if end is None:
-            return {"conditions": found} if found else {}
-        sort, *message = end
-        first = "SuccessCriteriaMet" if sort == "Complete" else "FailureTarget"
-        found += [self._condition(each, "True", *message) for each in (first, sort)]
-        done = {"completionTime": self.moment.text} if sort == "Complete" else {}
-        return {"conditions": found, **done}
 
     def _condition(self, sort: str, status: str, reason: str, message: str) -> dict[str, Any]:
         return {

@@ -156,12 +156,6 @@ class Controller:
     adopts: Callable[[KubeObject, KubeObject], bool] | None = None
 
 
-def metadata_of(obj: KubeObject) -> dict[str, Any]:
-    """Return an object's metadata."""
-    found: dict[str, Any] = obj["metadata"]
-    return found
-
-
 def is_deleting(obj: KubeObject) -> bool:
     """Return whether an object is being deleted."""
     return "deletionTimestamp" in obj["metadata"]

@@ -72,7 +72,17 @@ def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     if outcome in _WAITING_FOR_A_NODE and not _is_running(status):
         return Plan()  # it has one already, and is to stay pending all the same
     if started is None:
-        return _create_containers(pod, moment)
+        # A node has just taken the pod.
+        waiting = {"waiting": {"reason": "ContainerCreating"}}
+        creating = {
+            **_base(pod, moment),
+            "phase": "Pending",
+            "conditions": _conditions(pod, False, moment),
+            "startTime": moment.text,
+            "containerStatuses": [_container(each, waiting) for each in pod["spec"]["containers"]],
+        }
+        created = SetStatus(_BUCKET, {**pod, "status": creating})
+        return Plan((created, *_unknown_outcome_event(pod, moment)), moment.settings.step)
     if condition_of(pod, "Ready") is None or not _is_running(status):
         wait = moment.left(started, moment.settings.step)
         return Plan(next=wait) if wait else _start(pod, outcome, moment)
@@ -94,20 +104,6 @@ def plan(pod: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
     has_turned = outcome == ("CrashLoopBackOff" if is_ready(pod) else "Running")
     turned = _start(pod, outcome, moment) if has_turned else Plan()
     return Plan((*turned.steps, *_unknown_outcome_event(pod, moment)), turned.next)
-
-
-def _create_containers(pod: KubeObject, moment: PlanContext) -> Plan:
-    """Return the step of a node that has just taken the pod."""
-    waiting = {"waiting": {"reason": "ContainerCreating"}}
-    status = {
-        **_base(pod, moment),
-        "phase": "Pending",
-        "conditions": _conditions(pod, False, moment),
-        "startTime": moment.text,
-        "containerStatuses": [_container(each, waiting) for each in pod["spec"]["containers"]],
-    }
-    created = SetStatus(_BUCKET, {**pod, "status": status})
-    return Plan((created, *_unknown_outcome_event(pod, moment)), moment.settings.step)
 
 
 def _may_be_uncounted(pod: KubeObject) -> bool:

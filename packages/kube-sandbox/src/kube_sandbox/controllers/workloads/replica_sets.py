@@ -61,19 +61,7 @@ def plan(replica_set: KubeObject, seen: RelatedObjects, moment: PlanContext) -> 
         "readyReplicas": sum(map(is_ready, active)),
         "availableReplicas": sum(each == 0.0 for each in waits),
     }
-    status = {
-        "replicas": len(active),
-        **{name: count for name, count in counted.items() if count},
-        "terminatingReplicas": sum(map(is_deleting, pods)),
-        "observedGeneration": replica_set["metadata"].get("generation", 0),
-        **_failure(replica_set, moment, is_short=is_short),
-    }
-    later = soonest(*(each for each in waits if each))
-    return Plan((*steps, *with_status(BUCKET, replica_set, status)), later)
-
-
-def _failure(replica_set: KubeObject, moment: PlanContext, *, is_short: bool) -> dict[str, Any]:
-    """Say that pods cannot be made, from the first refusal until all are there."""
+    # That pods cannot be created is shown from the first refusal until all are there.
     found = list((replica_set.get("status") or {}).get("conditions") or ())
     others = [each for each in found if each["type"] != FAILURE]
     if moment.refusal and len(others) == len(found):
@@ -84,9 +72,18 @@ def _failure(replica_set: KubeObject, moment: PlanContext, *, is_short: bool) ->
             "reason": "FailedCreate",
             "message": moment.refusal,
         }
-        return {"conditions": [*found, failure]}
-    kept = found if is_short else others
-    return {"conditions": kept} if kept else {}
+        conditions = [*found, failure]
+    else:
+        conditions = found if is_short else others
+    status = {
+        "replicas": len(active),
+        **{name: count for name, count in counted.items() if count},
+        "terminatingReplicas": sum(map(is_deleting, pods)),
+        "observedGeneration": replica_set["metadata"].get("generation", 0),
+        **({"conditions": conditions} if conditions else {}),
+    }
+    later = soonest(*(each for each in waits if each))
+    return Plan((*steps, *with_status(BUCKET, replica_set, status)), later)
 
 
 def with_failures(

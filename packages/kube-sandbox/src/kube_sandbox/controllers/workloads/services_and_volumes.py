@@ -8,7 +8,7 @@ PersistentVolumeController.provisionClaim, PersistentVolumeController.reclaimVol
 """
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kube_objects.refs import KubeObject
@@ -184,7 +184,29 @@ def plan_claim(claim: KubeObject, seen: RelatedObjects, moment: PlanContext) -> 
     status = {"phase": "Bound", "accessModes": spec["accessModes"], "capacity": capacity}
     steps: list[Step] = [Update(_CLAIMS, bound), SetStatus(_CLAIMS, {**bound, "status": status})]
     if not spec.get("volumeName"):
-        volume = _volume(claim, name, capacity)
+        metadata, spec = claim["metadata"], claim["spec"]
+        reference = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "namespace": metadata["namespace"],
+            "name": metadata["name"],
+            "uid": metadata["uid"],
+        }
+        kept = {each: spec[each] for each in ("storageClassName", "volumeMode") if spec.get(each)}
+        volume = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name},
+            "spec": {
+                "accessModes": spec["accessModes"],
+                "capacity": dict(capacity),
+                "claimRef": reference,
+                "hostPath": {"path": f"/volumes/{name}", "type": ""},
+                "persistentVolumeReclaimPolicy": "Delete",
+                **kept,
+            },
+            "status": {"phase": "Bound"},
+        }
         steps = [Create(_VOLUMES, volume), SetStatus(_VOLUMES, volume), *steps]
     return Plan(tuple(steps))
 
@@ -194,32 +216,6 @@ def _without_finalizer(obj: KubeObject, finalizer: str) -> KubeObject:
     if rest := [each for each in obj["metadata"]["finalizers"] if each != finalizer]:
         metadata["finalizers"] = rest
     return {**obj, "metadata": metadata}
-
-
-def _volume(claim: KubeObject, name: str, capacity: Mapping[str, str]) -> KubeObject:
-    metadata, spec = claim["metadata"], claim["spec"]
-    reference = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "namespace": metadata["namespace"],
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-    }
-    kept = {each: spec[each] for each in ("storageClassName", "volumeMode") if spec.get(each)}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name},
-        "spec": {
-            "accessModes": spec["accessModes"],
-            "capacity": dict(capacity),
-            "claimRef": reference,
-            "hostPath": {"path": f"/volumes/{name}", "type": ""},
-            "persistentVolumeReclaimPolicy": "Delete",
-            **kept,
-        },
-        "status": {"phase": "Bound"},
-    }
 
 
 def plan_volume(volume: KubeObject, seen: RelatedObjects, _: PlanContext) -> Plan:

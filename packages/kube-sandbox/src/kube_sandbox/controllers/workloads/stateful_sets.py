@@ -9,7 +9,6 @@ getPersistentVolumeClaims, updateClaimOwnerRefForSetAndPod, isClaimOwnerUpToDate
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kube_objects.refs import KubeObject
 from kube_sandbox.controllers.workloads import controller_revisions
@@ -71,7 +70,25 @@ def plan(obj: KubeObject, seen: RelatedObjects, moment: PlanContext) -> Plan:
         steps += _StatefulSetSync(obj, pods, waits, claims, revised).steps()
         used = {current, newest} | {_revision_of(each) for each in pods.values()}
         steps += controller_revisions.revisions_to_delete(obj, known, used)
-    status = _status(obj, list(pods.values()), list(waits.values()), (current, newest))
+    ready = sum(map(is_ready, pods.values()))
+    updated = sum(_revision_of(each) == newest for each in pods.values())
+    rolls = (obj["spec"].get("updateStrategy") or {}).get("type") != "OnDelete"
+    if rolls and updated == ready == len(pods) == obj["spec"].get("replicas", 1):
+        current = newest
+    counts = {
+        "readyReplicas": ready,
+        "currentReplicas": sum(_revision_of(each) == current for each in pods.values()),
+        "updatedReplicas": updated,
+    }
+    status = {
+        "observedGeneration": obj["metadata"].get("generation", 0),
+        "replicas": len(pods),
+        **{name: count for name, count in counts.items() if count},
+        "currentRevision": current,
+        "updateRevision": newest,
+        "collisionCount": (obj.get("status") or {}).get("collisionCount", 0),
+        "availableReplicas": sum(each == 0.0 for each in waits.values()),
+    }
     later = soonest(*(each for each in waits.values() if each))
     return Plan((*steps, *with_status(BUCKET, obj, status)), later)
 
@@ -173,62 +190,33 @@ class _StatefulSetSync:
             made.append(claim)
         missing = [each for each in made if each["metadata"]["name"] not in there]
         revision = self.revised.of if is_old else self.revised.to
+        owner = obj["metadata"]["name"]
+        name = f"{owner}-{number}"
+        labels = {
+            "apps.kubernetes.io/pod-index": str(number),
+            _LABEL: revision,
+            "statefulset.kubernetes.io/pod-name": name,
+        }
+        pod = pod_from(
+            obj["spec"]["template"], obj, name=name, generateName=f"{owner}-", labels=labels
+        )
+        claimed = {
+            each["metadata"]["name"] for each in obj["spec"].get("volumeClaimTemplates") or ()
+        }
+        volumes = [
+            {"name": each, "persistentVolumeClaim": {"claimName": f"{each}-{name}"}}
+            for each in sorted(claimed)
+        ]
+        others = [each for each in pod["spec"].get("volumes") or () if each["name"] not in claimed]
+        spec = {**pod["spec"], "hostname": name}
+        if obj["spec"].get("serviceName"):
+            spec["subdomain"] = obj["spec"]["serviceName"]
+        if volumes or others:
+            spec["volumes"] = [*volumes, *others]
         return [
             *(Create(_CLAIMS, each) for each in missing),
-            Create("pods", _pod(obj, number, revision)),
+            Create("pods", {**pod, "spec": spec}),
         ]
-
-
-def _pod(obj: KubeObject, number: int, revision: str) -> KubeObject:
-    owner = obj["metadata"]["name"]
-    name = f"{owner}-{number}"
-    labels = {
-        "apps.kubernetes.io/pod-index": str(number),
-        _LABEL: revision,
-        "statefulset.kubernetes.io/pod-name": name,
-    }
-    pod = pod_from(obj["spec"]["template"], obj, name=name, generateName=f"{owner}-", labels=labels)
-    claimed = {each["metadata"]["name"] for each in obj["spec"].get("volumeClaimTemplates") or ()}
-    volumes = [
-        {"name": each, "persistentVolumeClaim": {"claimName": f"{each}-{name}"}}
-        for each in sorted(claimed)
-    ]
-    others = [each for each in pod["spec"].get("volumes") or () if each["name"] not in claimed]
-    spec = {**pod["spec"], "hostname": name}
-    if obj["spec"].get("serviceName"):
-        spec["subdomain"] = obj["spec"]["serviceName"]
-    if volumes or others:
-        spec["volumes"] = [*volumes, *others]
-    return {**pod, "spec": spec}
-
-
-def _status(
-    obj: KubeObject,
-    pods: Sequence[KubeObject],
-    waits: Sequence[float | None],
-    revised: tuple[str, str],
-) -> dict[str, Any]:
-    current, newest = revised
-    ready = sum(map(is_ready, pods))
-    updated = sum(_revision_of(each) == newest for each in pods)
-    wanted = obj["spec"].get("replicas", 1)
-    rolls = (obj["spec"].get("updateStrategy") or {}).get("type") != "OnDelete"
-    if rolls and updated == ready == len(pods) == wanted:
-        current = newest
-    counts = {
-        "readyReplicas": ready,
-        "currentReplicas": sum(_revision_of(each) == current for each in pods),
-        "updatedReplicas": updated,
-    }
-    return {
-        "observedGeneration": obj["metadata"].get("generation", 0),
-        "replicas": len(pods),
-        **{name: count for name, count in counts.items() if count},
-        "currentRevision": current,
-        "updateRevision": newest,
-        "collisionCount": (obj.get("status") or {}).get("collisionCount", 0),
-        "availableReplicas": sum(each == 0.0 for each in waits),
-    }
 
 
 def _sync_claim_owners(

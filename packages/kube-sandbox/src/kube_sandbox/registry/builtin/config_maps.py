@@ -34,7 +34,7 @@ class ConfigMaps(BaseStrategy):
         size = sum(len(each.encode()) for each in texts.values())
         size += sum(map(decoded_size, binary.values()))
         if size > MAX_BYTES:
-            found.append(too_long("", MAX_BYTES))
+            found.append(too_long("[]", MAX_BYTES))  # upstream's name of the whole object
         return found
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:

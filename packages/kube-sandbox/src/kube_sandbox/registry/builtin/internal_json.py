@@ -100,6 +100,7 @@ def _struct(value: Mapping[str, Any], name: str, parent: Mapping[str, Any]) -> d
 
 
 def _plain(value: Any, inner: str, parent: Mapping[str, Any]) -> Any:
+    """Return a value as Go's internal type prints it: zero values are printed, too."""
     if "." in inner:
         return _struct(value or {}, inner, parent)
     if value is None:

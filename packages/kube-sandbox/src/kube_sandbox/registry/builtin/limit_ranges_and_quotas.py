@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from kube_objects.quantity import Quantity, parse_quantity
+from kube_objects.quantity import parse_quantity
 from kube_objects.refs import KubeObject
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
 from kube_sandbox.registry.builtin.resource_lists import (
@@ -123,31 +123,27 @@ def _limit_errors(limit: Part, kind: str, field: str) -> Errors:
     names = dict.fromkeys(name for values in amounts.values() for name in values)
     for name in names:
         known = {part: parse_quantity(each[name]) for part, each in amounts.items() if name in each}
-        found += _order_errors(known, name, field)
-    return found
-
-
-def _order_errors(known: Mapping[str, Quantity], name: str, field: str) -> Errors:
-    found: Errors = []
-    for least, most, where, shown, message in _ORDER:
-        if least in known and most in known and known[least] > known[most]:
-            words = message.format(known[least].text, known[most].text)
-            found.append(invalid(f"{field}.{where}[{name}]", known[shown].text, words))
-    ratio_field = f"{field}.maxLimitRequestRatio[{name}]"
-    ratio = known.get("maxLimitRequestRatio")
-    if ratio is not None:
-        if ratio.milli < 1000:
-            found.append(invalid(ratio_field, ratio.text, f"ratio {ratio.text} is less than 1"))
-        if "min" in known and "max" in known and known["min"].sign > 0:
-            highest = known["max"].milli / known["min"].milli
-            if ratio.milli / 1000 > highest:
-                words = f"ratio {ratio.text} is greater than max/min = {highest:f}"
-                found.append(invalid(ratio_field, ratio.text, words))
-    both = "default" in known and "defaultRequest" in known
-    if both and not may_overcommit(name) and known["default"] != known["defaultRequest"]:
-        texts = known["default"].text, known["defaultRequest"].text
-        words = f"default value {texts[0]} must equal to defaultRequest value {texts[1]} in {name}"
-        found.append(invalid(f"{field}.defaultRequest[{name}]", texts[1], words))
+        for least, most, where, shown, message in _ORDER:
+            if least in known and most in known and known[least] > known[most]:
+                words = message.format(known[least].text, known[most].text)
+                found.append(invalid(f"{field}.{where}[{name}]", known[shown].text, words))
+        ratio_field = f"{field}.maxLimitRequestRatio[{name}]"
+        ratio = known.get("maxLimitRequestRatio")
+        if ratio is not None:
+            if ratio.milli < 1000:
+                found.append(invalid(ratio_field, ratio.text, f"ratio {ratio.text} is less than 1"))
+            if "min" in known and "max" in known and known["min"].sign > 0:
+                highest = known["max"].milli / known["min"].milli
+                if ratio.milli / 1000 > highest:
+                    words = f"ratio {ratio.text} is greater than max/min = {highest:f}"
+                    found.append(invalid(ratio_field, ratio.text, words))
+        both = "default" in known and "defaultRequest" in known
+        if both and not may_overcommit(name) and known["default"] != known["defaultRequest"]:
+            texts = known["default"].text, known["defaultRequest"].text
+            words = (
+                f"default value {texts[0]} must equal to defaultRequest value {texts[1]} in {name}"
+            )
+            found.append(invalid(f"{field}.defaultRequest[{name}]", texts[1], words))
     return found
 
 
@@ -217,7 +213,32 @@ class ResourceQuotas(BaseStrategy):
                 found.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
             message = "unsupported scope applied to resource"
             found += [invalid(field, shown, message)] * _misplaced(scope, spec)
-            found += _expression_errors(expression, scope, field)
+            operator, values = expression.get("operator", ""), expression.get("values", ())
+            if scope in _EXISTING and operator != "Exists":
+                message = (
+                    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
+                    "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
+                    "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+                )
+                found.append(invalid(f"{field}.operator", operator, message))
+            if operator in ("In", "NotIn"):
+                if not values:
+                    message = (
+                        "must be at least one value when `operator` is 'In' or 'NotIn' "
+                        "for scope selector"
+                    )
+                    found.append(required(f"{field}.values", message))
+            elif operator in ("Exists", "DoesNotExist"):
+                if values:
+                    message = (
+                        "must be no value when `operator` is 'Exist' or 'DoesNotExist' "
+                        "for scope selector"
+                    )
+                    found.append(invalid(f"{field}.values", list(values), message))
+            else:
+                found.append(
+                    invalid(f"{field}.operator", operator, "not a valid selector operator")
+                )
         named = {each.get("scopeName", "") for each in expressions}
         return found + _exclusive_errors(named, field, spec)
 
@@ -275,38 +296,12 @@ def _misplaced(scope: str, spec: Part) -> int:
 
 
 def _exclusive_errors(scopes: set[str], field: str, spec: Part) -> Errors:
+    """Reject scopes that no Pod can have together, such as BestEffort and NotBestEffort."""
     return [
         invalid(field, spec.get("scopes"), "conflicting scopes")
         for pair in _EXCLUSIVE
         if scopes.issuperset(pair)
     ]
-
-
-def _expression_errors(expression: Part, scope: str, field: str) -> Errors:
-    operator, values = expression.get("operator", ""), expression.get("values", ())
-    found: Errors = []
-    if scope in _EXISTING and operator != "Exists":
-        message = (
-            "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
-            "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
-            "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
-        )
-        found.append(invalid(f"{field}.operator", operator, message))
-    if operator in ("In", "NotIn"):
-        if not values:
-            message = (
-                "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
-            )
-            found.append(required(f"{field}.values", message))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            message = (
-                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-            )
-            found.append(invalid(f"{field}.values", list(values), message))
-    else:
-        found.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
-    return found
 
 
 LIMIT_RANGES = LimitRanges(KindOptions(creates_on_update=True))

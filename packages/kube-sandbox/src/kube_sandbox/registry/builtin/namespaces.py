@@ -97,6 +97,7 @@ def _label(obj: KubeObject) -> None:
 
 
 def _finalizer_errors(value: str, field: str) -> Errors:
+    """Check a namespace finalizer: qualified, or one of Kubernetes' own."""
     found = [invalid(field, value, each) for each in qualified_name(value)]
     if "/" not in value and value not in KNOWN_FINALIZERS:
         message = "name is neither a standard finalizer name nor is it fully qualified"

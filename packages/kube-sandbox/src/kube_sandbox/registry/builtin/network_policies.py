@@ -45,7 +45,34 @@ class NetworkPolicies(BaseStrategy):
             for index, rule in enumerate(spec.get(direction, ())):
                 field = f"spec.{direction}[{index}]"
                 for place, port in enumerate(rule.get("ports", ())):
-                    found += _port_errors(port, f"{field}.ports[{place}]")
+                    port_field = f"{field}.ports[{place}]"
+                    protocol = port.get("protocol")
+                    number, last = port.get("port"), port.get("endPort")
+                    if protocol is not None and protocol not in _PROTOCOLS:
+                        found.append(not_supported(f"{port_field}.protocol", protocol, _PROTOCOLS))
+                    if isinstance(number, int):
+                        found += [
+                            invalid(f"{port_field}.port", number, each)
+                            for each in port_number(number)
+                        ]
+                        if last is not None:
+                            if last < number:
+                                message = "must be greater than or equal to `port`"
+                                found.append(invalid(f"{port_field}.endPort", number, message))
+                            found += [
+                                invalid(f"{port_field}.endPort", last, each)
+                                for each in port_number(last)
+                            ]
+                    else:
+                        if last is not None:
+                            state = "not specified" if number is None else "non-numeric"
+                            message = f"may not be specified when `port` is {state}"
+                            found.append(invalid(f"{port_field}.endPort", last, message))
+                        if number is not None:
+                            found += [
+                                invalid(f"{port_field}.port", number, each)
+                                for each in port_name(number)
+                            ]
                 for place, peer in enumerate(rule.get(peers, ())):
                     found += _peer_errors(peer, f"{field}.{peers}[{place}]")
         types = spec.get("policyTypes", ())
@@ -77,28 +104,6 @@ class NetworkPolicies(BaseStrategy):
                         for at, text in enumerate(block.get("except", ())):
                             found += cidr_warnings(text, f"{field}.except[{at}]")
         return found
-
-
-def _port_errors(port: Part, field: str) -> Errors:
-    protocol, number, last = port.get("protocol"), port.get("port"), port.get("endPort")
-    found: Errors = []
-    if protocol is not None and protocol not in _PROTOCOLS:
-        found.append(not_supported(f"{field}.protocol", protocol, _PROTOCOLS))
-    if isinstance(number, int):
-        found += [invalid(f"{field}.port", number, each) for each in port_number(number)]
-        if last is not None:
-            if last < number:
-                message = "must be greater than or equal to `port`"
-                found.append(invalid(f"{field}.endPort", number, message))
-            found += [invalid(f"{field}.endPort", last, each) for each in port_number(last)]
-        return found
-    if last is not None:
-        state = "not specified" if number is None else "non-numeric"
-        message = f"may not be specified when `port` is {state}"
-        found.append(invalid(f"{field}.endPort", last, message))
-    if number is not None:
-        found += [invalid(f"{field}.port", number, each) for each in port_name(number)]
-    return found
 
 
 def _peer_errors(peer: Part, field: str) -> Errors:

@@ -136,6 +136,7 @@ def _drop_cross_namespace_source(spec: dict[str, Any], before: Part) -> None:
 
 
 def _sync_data_sources(spec: dict[str, Any]) -> None:
+    """Copy dataSource to dataSourceRef or back: clients may know only one of them."""
     old, new = spec.get("dataSource"), spec.get("dataSourceRef")
     if old is not None and new is None:
         spec["dataSourceRef"] = dict(old)
@@ -253,6 +254,7 @@ def _changed_errors(new: KubeObject, old: KubeObject) -> Errors:
 
 
 def _amount_errors(amounts: Part, field: str) -> Errors:
+    """Reject negative amounts; the message shows the number, not its text."""
     return [
         invalid(f"{field}[{name}]", parse_quantity(text).whole, "must be a valid resource quantity")
         for name, text in amounts.items()

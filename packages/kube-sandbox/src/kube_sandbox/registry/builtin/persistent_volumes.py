@@ -6,7 +6,7 @@ ValidatePersistentVolumeUpdate; pkg/apis/storage/validation/validation.go Valida
 ValidateStorageClassUpdate.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from kube_objects.quantity import parse_quantity
@@ -185,7 +185,28 @@ class StorageClasses(BaseStrategy):
         modes = ("Immediate", "WaitForFirstConsumer")
         if obj["volumeBindingMode"] not in modes:
             found.append(not_supported("volumeBindingMode", obj["volumeBindingMode"], modes))
-        return found + _topology_errors(obj.get("allowedTopologies", ()))
+        terms = obj.get("allowedTopologies", ())
+        # One that asks for nothing is taken for a repetition of as many that ask for nothing.
+        seen: list[dict[str, set[str]]] = [{} for _ in terms]
+        for index, term in enumerate(terms):
+            field = f"allowedTopologies[{index}].matchLabelExpressions"
+            wanted: dict[str, set[str]] = {}
+            for place, each in enumerate(term.get("matchLabelExpressions", ())):
+                where = f"{field}[{place}]"
+                key, values = each.get("key", ""), list(each.get("values") or ())
+                found += [] if values else [required(f"{where}.values")]
+                found += [
+                    duplicate(f"{where}.values[{at}]", value)
+                    for at, value in enumerate(values)
+                    if value in values[:at]
+                ]
+                found += label_key(key, f"{where}.key")
+                if key in wanted:
+                    found.append(duplicate(f"{where}.key", key))
+                wanted[key] = set(values)
+            found += [duplicate(field, "")] * seen.count(wanted)
+            seen.append(wanted)
+        return found
 
     def validate_update(
         self, new: KubeObject, old: KubeObject, subresource: str, occasion: RequestContext
@@ -197,31 +218,6 @@ class StorageClasses(BaseStrategy):
                 found.append(forbidden(part, f"updates to {part} are forbidden."))
         part = "volumeBindingMode"
         return found + immutable(new.get(part), old.get(part), part)
-
-
-def _topology_errors(terms: Sequence[Part]) -> Errors:
-    found: Errors = []
-    # One that asks for nothing is taken for a repetition of as many that ask for nothing.
-    seen: list[dict[str, set[str]]] = [{} for _ in terms]
-    for index, term in enumerate(terms):
-        field = f"allowedTopologies[{index}].matchLabelExpressions"
-        wanted: dict[str, set[str]] = {}
-        for place, each in enumerate(term.get("matchLabelExpressions", ())):
-            where = f"{field}[{place}]"
-            key, values = each.get("key", ""), list(each.get("values") or ())
-            found += [] if values else [required(f"{where}.values")]
-            found += [
-                duplicate(f"{where}.values[{at}]", value)
-                for at, value in enumerate(values)
-                if value in values[:at]
-            ]
-            found += label_key(key, f"{where}.key")
-            if key in wanted:
-                found.append(duplicate(f"{where}.key", key))
-            wanted[key] = set(values)
-        found += [duplicate(field, "")] * seen.count(wanted)
-        seen.append(wanted)
-    return found
 
 
 VOLUMES = PersistentVolumes(KindOptions(namespaced=False, has_status=True))

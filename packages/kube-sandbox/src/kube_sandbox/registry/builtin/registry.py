@@ -6,8 +6,6 @@ Kinds without defaults and checks of their own have a `BaseStrategy`: their bodi
 type, their metadata is validated, status and generation are kept.
 """
 
-from collections.abc import Iterable, Mapping
-
 from kube_objects.builtins.catalog import catalog
 from kube_sandbox.api_errors import qualified
 from kube_sandbox.registry.builtin.base_strategy import BaseStrategy, KindOptions
@@ -48,23 +46,7 @@ def strategies(book: ServiceAllocations | None = None) -> Strategies:
         **WORKLOADS,
         "services": Services(book or ServiceAllocations()),
     }
-    return {**{name: BaseStrategy(ways) for name, ways in _base_options(known)}, **known}
-
-
-def base_strategy_kinds() -> list[str]:
-    """Return the kinds without defaults and checks of their own."""
-    return [
-        name
-        for name, _ in _base_options({**NON_WORKLOAD_STRATEGIES, **WORKLOADS, "services": None})
-    ]
-
-
-def kinds_with_status() -> list[str]:
-    """Return the kinds whose status is written apart."""
-    return [name for name, each in strategies().items() if each.reset_fields("status")]
-
-
-def _base_options(known: Mapping[str, object]) -> Iterable[tuple[str, KindOptions]]:
+    found: dict[str, BaseStrategy] = {}
     for kind, plural, namespaced in catalog.places():
         name = qualified(kind.group, plural)
         if name not in known:
@@ -75,4 +57,5 @@ def _base_options(known: Mapping[str, object]) -> Iterable[tuple[str, KindOption
                 allows_unconditional_update=name not in _CONDITIONAL,
                 judges_finalizers=kind.group not in _ALLOWS_UNKNOWN_FINALIZERS,
             )
-            yield name, ways
+            found[name] = BaseStrategy(ways)
+    return {**found, **known}

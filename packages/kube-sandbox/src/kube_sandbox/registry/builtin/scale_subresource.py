@@ -15,15 +15,6 @@ from kube_sandbox.registry.builtin.field_validation import nonnegative
 from kube_sandbox.registry.strategy import Errors
 
 _META = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-# The kinds that have one, by plural with group.
-SCALABLE_KINDS = frozenset(
-    (
-        "deployments.apps",
-        "replicasets.apps",
-        "statefulsets.apps",
-        "replicationcontrollers",
-    )
-)
 
 
 def scale_of(obj: KubeObject) -> KubeObject:

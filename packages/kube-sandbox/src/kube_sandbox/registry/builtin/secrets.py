@@ -60,7 +60,49 @@ class Secrets(BaseStrategy):
             found += key_errors(key, "data")
         if sum(map(decoded_size, data.values())) > MAX_BYTES:
             found.append(too_long("data", MAX_BYTES))
-        return found + _type_errors(obj)
+        kind, data = obj.get("type", ""), obj.get("data", {})
+        if kind in _DOCKER_KEYS:
+            docker_key = _DOCKER_KEYS[kind]
+            if docker_key not in data:
+                found += [required(f"data[{docker_key}]")]
+            else:
+                # What Go says of a text that is not a JSON object.
+                text = a2b_base64(data[docker_key]).decode(errors="replace")
+                try:
+                    value = json.loads(text)
+                except json.JSONDecodeError as error:
+                    if not text.strip() or error.pos >= len(text):
+                        message = "unexpected end of JSON input"
+                    else:
+                        letter = text[error.pos]
+                        where = "looking for beginning of value"
+                        if error.msg.startswith("Extra data"):
+                            where = "after top-level value"
+                        elif error.msg.startswith("Expecting property name"):
+                            where = "looking for beginning of object key string"
+                        message = f"invalid character '{letter}' {where}"
+                else:
+                    if isinstance(value, dict) or value is None:
+                        message = ""
+                    else:
+                        word = {bool: "bool", str: "string", list: "array"}.get(
+                            type(value), "number"
+                        )
+                        message = (
+                            f"json: cannot unmarshal {word} into Go value of type "
+                            "map[string]interface {}"
+                        )
+                found += [invalid(f"data[{docker_key}]", _REDACTED, message)] if message else []
+        elif kind == "kubernetes.io/service-account-token":
+            named = obj["metadata"].get("annotations", {}).get(_ACCOUNT_KEY)
+            found += [] if named else [required(f"metadata.annotations[{_ACCOUNT_KEY}]")]
+        elif kind == "kubernetes.io/ssh-auth" and not data.get("ssh-privatekey"):
+            found += [required("data[ssh-privatekey]")]
+        elif kind == "kubernetes.io/basic-auth" and not data.keys() & {"username", "password"}:
+            found += [required("data[username]"), required("data[password]")]
+        elif kind == _TLS:
+            found += [required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
+        return found
 
     def check_update(self, new: KubeObject, old: KubeObject) -> Errors:
         """Let neither the type change nor one that is sealed."""
@@ -75,48 +117,6 @@ class Secrets(BaseStrategy):
             if b"-----BEGIN " not in a2b_base64(obj.get("data", {}).get(key, "")):
                 return [f"tls: failed to find any PEM data in {word} input"]
         return []
-
-
-def _type_errors(obj: KubeObject) -> Errors:
-    kind, data = obj.get("type", ""), obj.get("data", {})
-    if kind in _DOCKER_KEYS:
-        docker_key = _DOCKER_KEYS[kind]
-        if docker_key not in data:
-            return [required(f"data[{docker_key}]")]
-        # What Go says of a text that is not a JSON object.
-        text = a2b_base64(data[docker_key]).decode(errors="replace")
-        try:
-            value = json.loads(text)
-        except json.JSONDecodeError as error:
-            if not text.strip() or error.pos >= len(text):
-                message = "unexpected end of JSON input"
-            else:
-                letter = text[error.pos]
-                where = "looking for beginning of value"
-                if error.msg.startswith("Extra data"):
-                    where = "after top-level value"
-                elif error.msg.startswith("Expecting property name"):
-                    where = "looking for beginning of object key string"
-                message = f"invalid character '{letter}' {where}"
-        else:
-            if isinstance(value, dict) or value is None:
-                message = ""
-            else:
-                word = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
-                message = (
-                    f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
-                )
-        return [invalid(f"data[{docker_key}]", _REDACTED, message)] if message else []
-    if kind == "kubernetes.io/service-account-token":
-        named = obj["metadata"].get("annotations", {}).get(_ACCOUNT_KEY)
-        return [] if named else [required(f"metadata.annotations[{_ACCOUNT_KEY}]")]
-    if kind == "kubernetes.io/ssh-auth" and not data.get("ssh-privatekey"):
-        return [required("data[ssh-privatekey]")]
-    if kind == "kubernetes.io/basic-auth" and not data.keys() & {"username", "password"}:
-        return [required("data[username]"), required("data[password]")]
-    if kind == _TLS:
-        return [required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
-    return []
 
 
 SECRETS = Secrets(KindOptions(rejudges_meta=True))

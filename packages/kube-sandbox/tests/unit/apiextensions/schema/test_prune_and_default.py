@@ -6,9 +6,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube_sandbox.apiextensions.schema.prune_and_default import Reader, normalize_object
-from kube_sandbox.apiextensions.schema.ratcheting import is_equal, is_unchanged
-from kube_sandbox.apiextensions.schema.value_validation import SchemaValidator
+from kube_objects.defaulting import SchemaReader
+from kube_objects.ratcheting import is_equal, is_unchanged
+from kube_objects.schema_validator import SchemaValidator
+from kube_sandbox.apiextensions.schema.prune_and_default import normalize_object
 
 KEYS = st.sampled_from(("a", "b", "c", "spec"))
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(("", "x", "yy"))
@@ -44,7 +45,7 @@ SCHEMAS = st.dictionaries(KEYS, st.recursive(LEAVES, _around, max_leaves=6), max
 
 @given(OBJECTS, SCHEMAS)
 def test_what_is_in_form_stays_as_it_is(obj: dict[str, Any], schema: dict[str, Any]) -> None:
-    reader = Reader(schema, root=True)
+    reader = SchemaReader(schema, is_object=True)
     normalize_object(obj, reader)
     again = deepcopy(obj)
     assert normalize_object(again, reader) == []
@@ -53,10 +54,10 @@ def test_what_is_in_form_stays_as_it_is(obj: dict[str, Any], schema: dict[str, A
 
 @given(OBJECTS, SCHEMAS)
 def test_what_did_not_change_is_forgiven(obj: dict[str, Any], schema: dict[str, Any]) -> None:
-    normalize_object(obj, Reader(schema, root=True))
+    normalize_object(obj, SchemaReader(schema, is_object=True))
     checker = SchemaValidator(schema)
-    forgiven = checker.flaws(obj, deepcopy(obj))
-    assert len(forgiven) <= len(checker.flaws(obj))
+    forgiven = checker.violations(obj, deepcopy(obj))
+    assert len(forgiven) <= len(checker.violations(obj))
     if is_unchanged(obj, obj, schema):
         assert forgiven == []
 
@@ -64,6 +65,34 @@ def test_what_did_not_change_is_forgiven(obj: dict[str, Any], schema: dict[str, 
 @given(OBJECTS, SCHEMAS)
 def test_defaults_are_copies(obj: dict[str, Any], schema: dict[str, Any]) -> None:
     before = deepcopy(schema)
-    normalize_object(obj, Reader(schema, root=True))
-    normalize_object(obj, Reader({}, root=True))
+    normalize_object(obj, SchemaReader(schema, is_object=True))
+    normalize_object(obj, SchemaReader({}, is_object=True))
     assert schema == before
+
+
+def test_a_null_in_a_list_or_a_map_gets_the_default_of_its_items() -> None:
+    number = {"type": "integer", "default": 1}
+    item = {
+        "type": "object",
+        "default": {"a": {}},
+        "properties": {"a": {"type": "object", "properties": {"b": number}}},
+    }
+    schema = {
+        "type": "object",
+        "properties": {
+            "list": {"type": "array", "items": number},
+            "map": {"type": "object", "additionalProperties": number},
+            "objects": {"type": "array", "items": item},
+        },
+    }
+    obj: dict[str, Any] = {
+        "list": [None, 2],
+        "map": {"x": None, "y": 2},
+        "objects": [None, {}],
+    }
+    normalize_object(obj, SchemaReader(schema, is_object=True))
+    assert obj == {
+        "list": [1, 2],
+        "map": {"x": 1, "y": 2},
+        "objects": [{"a": {"b": 1}}, {}],
+    }

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kube_objects.refs import KubeObject
+from kube_sandbox.bootstrap import bootstrap_objects
 from kube_sandbox.controllers.workloads.cluster_role_aggregation import CONTROLLER, plan
 from kube_sandbox.controllers.workloads.plan_steps import Apply, PlanContext, Settings
 
@@ -62,3 +63,17 @@ def test_only_those_that_add_up_have_to_look_at_all_others() -> None:
     assert CONTROLLER.minds(adding_up("a"))
     assert not CONTROLLER.minds(role("sum", "pods"))
     assert not CONTROLLER.minds(role("sum", "pods", aggregationRule=None))
+
+
+def test_admin_gathers_edit_and_edit_gathers_view() -> None:
+    roles = [each for each in bootstrap_objects(1) if each["kind"] == "ClusterRole"]
+    found: dict[str, Any] = {}
+    for name in ("view", "edit", "admin"):
+        (summed,) = (each for each in roles if each["metadata"]["name"] == name)
+        (step,) = plan(summed, {BUCKET: roles}, MOMENT).steps
+        assert isinstance(step, Apply)
+        found[name] = summed["rules"] = step.obj["rules"]
+    assert [len(found[name]) for name in ("view", "edit", "admin")] == [12, 27, 29]
+    assert all(rule in found["edit"] for rule in found["view"])
+    assert all(rule in found["admin"] for rule in found["edit"])
+    assert not any(plan(each, {BUCKET: roles}, MOMENT).steps for each in roles)

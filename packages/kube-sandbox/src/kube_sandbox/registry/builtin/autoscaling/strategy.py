@@ -112,38 +112,36 @@ def _spec(spec: KubeObject, before: KubeObject | None) -> Errors:
     behavior = spec.get("behavior") or {}
     for key in ("scaleUp", "scaleDown"):
         if key in behavior:
-            found += _rules(behavior[key], f"spec.behavior.{key}")
-    return found
-
-
-def _rules(rules: Mapping[str, Any], at: str) -> Errors:
-    window = rules.get("stabilizationWindowSeconds")
-    found: Errors = []
-    if window is not None and window < 0:
-        message = "must be greater than or equal to zero"
-        found.append(invalid(f"{at}.stabilizationWindowSeconds", window, message))
-    if window is not None and window > _LONGEST_WINDOW:
-        message = f"must be less than or equal to {_LONGEST_WINDOW}"
-        found.append(invalid(f"{at}.stabilizationWindowSeconds", window, message))
-    known = ("Disabled", "Max", "Min")
-    found += choice(rules.get("selectPolicy"), known, f"{at}.selectPolicy")
-    policies = rules.get("policies") or ()
-    if not policies:
-        found.append(required(f"{at}.policies", "must specify at least one Policy"))
-    for index, policy in enumerate(policies):
-        policy_at = f"{at}.policies[{index}]"
-        found += choice(policy.get("type", ""), ("Percent", "Pods"), f"{policy_at}.type")
-        for key in ("value", "periodSeconds"):
-            number = policy.get(key, 0)
-            if number <= 0:
-                found.append(invalid(f"{policy_at}.{key}", number, "must be greater than zero"))
-        period = policy.get("periodSeconds", 0)
-        if period > _LONGEST_PERIOD:
-            message = f"must be less than or equal to {_LONGEST_PERIOD}"
-            found.append(invalid(f"{policy_at}.periodSeconds", period, message))
-    tolerance = rules.get("tolerance")
-    if tolerance is not None and nanos(tolerance) < 0:
-        found.append(invalid(f"{at}.tolerance", tolerance, NEGATIVE))
+            rules = behavior[key]
+            at = f"spec.behavior.{key}"
+            window = rules.get("stabilizationWindowSeconds")
+            if window is not None and window < 0:
+                message = "must be greater than or equal to zero"
+                found.append(invalid(f"{at}.stabilizationWindowSeconds", window, message))
+            if window is not None and window > _LONGEST_WINDOW:
+                message = f"must be less than or equal to {_LONGEST_WINDOW}"
+                found.append(invalid(f"{at}.stabilizationWindowSeconds", window, message))
+            known = ("Disabled", "Max", "Min")
+            found += choice(rules.get("selectPolicy"), known, f"{at}.selectPolicy")
+            policies = rules.get("policies") or ()
+            if not policies:
+                found.append(required(f"{at}.policies", "must specify at least one Policy"))
+            for index, policy in enumerate(policies):
+                policy_at = f"{at}.policies[{index}]"
+                found += choice(policy.get("type", ""), ("Percent", "Pods"), f"{policy_at}.type")
+                for rules_key in ("value", "periodSeconds"):
+                    number = policy.get(rules_key, 0)
+                    if number <= 0:
+                        found.append(
+                            invalid(f"{policy_at}.{rules_key}", number, "must be greater than zero")
+                        )
+                period = policy.get("periodSeconds", 0)
+                if period > _LONGEST_PERIOD:
+                    message = f"must be less than or equal to {_LONGEST_PERIOD}"
+                    found.append(invalid(f"{policy_at}.periodSeconds", period, message))
+            tolerance = rules.get("tolerance")
+            if tolerance is not None and nanos(tolerance) < 0:
+                found.append(invalid(f"{at}.tolerance", tolerance, NEGATIVE))
     return found
 
 
@@ -228,27 +226,24 @@ def _source_errors(name: str, source: Mapping[str, Any], at: str) -> Errors:
                 message = "must specify a positive target averageValue"
                 found.append(required(average_at, message))
         case _:
-            found += _resource_errors(source, at, is_of_container=name == "containerResource")
-    return found
-
-
-def _resource_errors(source: Mapping[str, Any], at: str, *, is_of_container: bool) -> Errors:
-    name, container = source.get("name", ""), source.get("container", "")
-    found: Errors = []
-    if not name:
-        found.append(required(f"{at}.name", "must specify a resource name"))
-    elif is_of_container:
-        found += container_name_errors(name, f"{at}.name")
-    if is_of_container and not container:
-        found.append(required(f"{at}.container", "must specify a container"))
-    elif is_of_container:
-        found += [invalid(f"{at}.container", container, each) for each in dns_label(container)]
-    target, target_at = source.get("target", {}), f"{at}.target"
-    found += _target(target, target_at)
-    if "averageUtilization" not in target and "averageValue" not in target:
-        found.append(required(f"{target_at}.averageUtilization", _TARGET_REQUIRED))
-    if "averageUtilization" in target and "averageValue" in target:
-        found.append(forbidden(f"{target_at}.averageValue", _TARGETS_EXCLUSIVE))
+            is_of_container = name == "containerResource"
+            resource_name, container = source.get("name", ""), source.get("container", "")
+            if not resource_name:
+                found.append(required(f"{at}.name", "must specify a resource name"))
+            elif is_of_container:
+                found += container_name_errors(resource_name, f"{at}.name")
+            if is_of_container and not container:
+                found.append(required(f"{at}.container", "must specify a container"))
+            elif is_of_container:
+                found += [
+                    invalid(f"{at}.container", container, each) for each in dns_label(container)
+                ]
+            target, target_at = source.get("target", {}), f"{at}.target"
+            found += _target(target, target_at)
+            if "averageUtilization" not in target and "averageValue" not in target:
+                found.append(required(f"{target_at}.averageUtilization", _TARGET_REQUIRED))
+            if "averageUtilization" in target and "averageValue" in target:
+                found.append(forbidden(f"{target_at}.averageValue", _TARGETS_EXCLUSIVE))
     return found
 
 

@@ -24,7 +24,7 @@ from kube_objects.refs import Kind, KubeObject
 from kube_sandbox.api_errors import StatusError, bad_request
 from kube_sandbox.registry.builtin.go_codec.readers import DecodeTypeError, reader_of
 from kube_sandbox.registry.builtin.go_codec.strict_decoding import MAX_STRICT_ERRORS, strict_errors
-from kube_sandbox.registry.builtin.go_codec.struct_types import Node, node_of, types
+from kube_sandbox.registry.builtin.go_codec.struct_types import node_of, types
 
 _KINDS: dict[type, str] = {
     str: "string",
@@ -105,7 +105,14 @@ def conversion_error(index: int, value: Any) -> str:
     if kind == "pointer":
         return conversion_error(node[2], value)
     if kind in _SCALARS:
-        return _scalar(node, value)
+        shown, given = node[1], _KINDS[type(value)]
+        if given == kind or (given == "int64" and kind in _NUMBERS):
+            return ""
+        if given == "float64" and kind in _NUMBERS:
+            return "" if value.is_integer() else f"cannot convert float64 to {shown}"
+        if given == "int64" and kind == "string":
+            return f"cannot convert int64 to {shown}"
+        return f"unrecognized type: {kind}"
     if kind == "struct":
         if not isinstance(value, dict):
             return f"cannot restore struct from: {_KINDS[type(value)]}"
@@ -125,17 +132,6 @@ def conversion_error(index: int, value: Any) -> str:
     except DecodeTypeError as error:
         return f"error decoding from json: {error}" if node[0] == "bytes" else str(error)
     return ""
-
-
-def _scalar(node: Node, value: Any) -> str:
-    kind, shown, given = node[0], node[1], _KINDS[type(value)]
-    if given == kind or (given == "int64" and kind in _NUMBERS):
-        return ""
-    if given == "float64" and kind in _NUMBERS:
-        return "" if value.is_integer() else f"cannot convert float64 to {shown}"
-    if given == "int64" and kind == "string":
-        return f"cannot convert int64 to {shown}"
-    return f"unrecognized type: {kind}"
 
 
 def _first(parts: Any) -> str:

@@ -40,6 +40,7 @@ def overlap(text: str, other: str, completions: int) -> int | None:
 
 
 def _readable(text: str, completions: int) -> Iterator[tuple[int, int]]:
+    """Yield the intervals that can be read; the controller ignores the others."""
     for part in text.split(",") if text else ():
         try:
             yield _interval(part, completions)

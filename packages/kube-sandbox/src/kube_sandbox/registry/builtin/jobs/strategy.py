@@ -136,7 +136,30 @@ class Jobs(TemplateStrategy):
             elif wanted is not None and wanted != spec.get("parallelism"):
                 message = "can only be modified in tandem with spec.parallelism"
                 found.append(invalid(at, wanted, message))
-        found += same_selector(new, old) + _template(new, old)
+        found += same_selector(new, old)
+        template, former = spec["template"], before["template"]
+        if before.get("suspend") and "startTime" not in old.get("status", {}):
+            # The former template with what may change of one that has not started.
+            pod = {key: value for key, value in former["spec"].items() if key not in _SCHEDULING}
+            pod |= {key: template["spec"][key] for key in _SCHEDULING if key in template["spec"]}
+            affinity, asked = dict(pod.pop("affinity", {})), template["spec"].get("affinity", {})
+            affinity.pop("nodeAffinity", None)
+            if "nodeAffinity" in asked:
+                affinity["nodeAffinity"] = asked["nodeAffinity"]
+            if affinity or "affinity" in template["spec"]:
+                pod["affinity"] = affinity
+            metadata = {
+                key: value
+                for key, value in former["metadata"].items()
+                if key not in ("labels", "annotations")
+            }
+            for key in ("labels", "annotations"):
+                if key in template["metadata"]:
+                    metadata[key] = template["metadata"][key]
+            former = {**former, "metadata": metadata, "spec": pod}
+        if template != former:
+            shown = format_internal(template, "core.PodTemplateSpec")
+            found.append(invalid("spec.template", shown, IMMUTABLE))
         found += _check_unchanged(spec, before, "completionMode")
         found += _check_policy_unchanged(spec, before, "podFailurePolicy", "batch.PodFailurePolicy")
         found += _check_unchanged(spec, before, "backoffLimitPerIndex")
@@ -197,30 +220,3 @@ def _check_policy_unchanged(spec: KubeObject, before: KubeObject, key: str, name
     if spec.get(key) == before.get(key):
         return []
     return [invalid(f"spec.{key}", format_internal(spec.get(key), name), IMMUTABLE)]
-
-
-def _template(new: KubeObject, old: KubeObject) -> Errors:
-    template, before = new["spec"]["template"], old["spec"]["template"]
-    if old["spec"].get("suspend") and "startTime" not in old.get("status", {}):
-        # The former template with what may change of one that has not started.
-        spec = {key: value for key, value in before["spec"].items() if key not in _SCHEDULING}
-        spec |= {key: template["spec"][key] for key in _SCHEDULING if key in template["spec"]}
-        others, wanted = dict(spec.pop("affinity", {})), template["spec"].get("affinity", {})
-        others.pop("nodeAffinity", None)
-        if "nodeAffinity" in wanted:
-            others["nodeAffinity"] = wanted["nodeAffinity"]
-        if others or "affinity" in template["spec"]:
-            spec["affinity"] = others
-        metadata = {
-            key: value
-            for key, value in before["metadata"].items()
-            if key not in ("labels", "annotations")
-        }
-        for key in ("labels", "annotations"):
-            if key in template["metadata"]:
-                metadata[key] = template["metadata"][key]
-        before = {**before, "metadata": metadata, "spec": spec}
-    if template == before:
-        return []
-    shown = format_internal(template, "core.PodTemplateSpec")
-    return [invalid("spec.template", shown, IMMUTABLE)]

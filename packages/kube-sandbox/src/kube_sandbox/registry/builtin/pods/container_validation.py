@@ -162,7 +162,23 @@ def _common(container: KubeObject, pod: PodContext, at: str) -> Errors:
     policy = container.get("terminationMessagePolicy")
     policies = ("File", "FallbackToLogsOnError")
     found += required_choice(policy, policies, f"{at}.terminationMessagePolicy")
-    found += _ports(container.get("ports") or (), f"{at}.ports")
+    taken: set[str] = set()
+    for place, port in enumerate(container.get("ports") or ()):
+        port_at = f"{at}.ports[{place}]"
+        if label := port.get("name"):
+            wrong = by_rule(label, f"{port_at}.name", port_name)
+            if not wrong and label in taken:
+                wrong = [duplicate(f"{port_at}.name", label)]
+            found += wrong
+            taken.add(label)
+        number = port.get("containerPort", 0)
+        if not number:
+            found.append(required(f"{port_at}.containerPort"))
+        else:
+            found += [invalid(f"{port_at}.containerPort", number, e) for e in port_number(number)]
+        if host := port.get("hostPort"):
+            found += [invalid(f"{port_at}.hostPort", host, each) for each in port_number(host)]
+        found += required_choice(port.get("protocol"), _PROTOCOLS, f"{port_at}.protocol")
     found += check_env(container.get("env") or (), f"{at}.env")
     found += check_env_from(container.get("envFrom") or (), f"{at}.envFrom")
     found += check_mounts(container, pod.volumes, f"{at}.volumeMounts")
@@ -186,28 +202,6 @@ def _common(container: KubeObject, pod: PodContext, at: str) -> Errors:
     context = container.get("securityContext")
     where = f"{at}.securityContext"
     return found + check_container_security(context, where, on_host=pod.users_of_host)
-
-
-def _ports(ports: Sequence[Mapping[str, Any]], at: str) -> Errors:
-    found: Errors = []
-    seen: set[str] = set()
-    for index, port in enumerate(ports):
-        where = f"{at}[{index}]"
-        if name := port.get("name"):
-            wrong = by_rule(name, f"{where}.name", port_name)
-            if not wrong and name in seen:
-                wrong = [duplicate(f"{where}.name", name)]
-            found += wrong
-            seen.add(name)
-        number = port.get("containerPort", 0)
-        if not number:
-            found.append(required(f"{where}.containerPort"))
-        else:
-            found += [invalid(f"{where}.containerPort", number, e) for e in port_number(number)]
-        if host := port.get("hostPort"):
-            found += [invalid(f"{where}.hostPort", host, each) for each in port_number(host)]
-        found += required_choice(port.get("protocol"), _PROTOCOLS, f"{where}.protocol")
-    return found
 
 
 def _host_ports(containers: Iterable[KubeObject], at: str) -> Errors:

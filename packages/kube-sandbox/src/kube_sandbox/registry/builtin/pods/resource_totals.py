@@ -39,6 +39,7 @@ def _sum(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> dict[st
 
 
 def _maximum(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    """Return the larger quantity of each resource; init containers run one after another."""
     found = dict(left)
     for name, quantity in right.items():
         if name not in found or quantity > found[name]:

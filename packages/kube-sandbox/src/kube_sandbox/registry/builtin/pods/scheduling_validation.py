@@ -70,7 +70,26 @@ def _weight(term: Mapping[str, Any], at: str) -> Errors:
 def _node_term(term: Mapping[str, Any], at: str, *, checks_values: bool) -> Errors:
     found: Errors = []
     for index, each in enumerate(term.get("matchExpressions", ())):
-        found += _node_requirement(each, f"{at}.matchExpressions[{index}]", checks_values)
+        where = f"{at}.matchExpressions[{index}]"
+        operator, values = each.get("operator", ""), each.get("values", ())
+        if operator in ("In", "NotIn"):
+            if not values:
+                message = "must be specified when `operator` is 'In' or 'NotIn'"
+                found.append(required(f"{where}.values", message))
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                found.append(forbidden(f"{where}.values", message))
+        elif operator in ("Gt", "Lt"):
+            if len(values) != 1:
+                message = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+                found.append(required(f"{where}.values", message))
+        else:
+            found.append(invalid(f"{where}.operator", operator, _NO_OPERATOR))
+        found += label_key(each.get("key", ""), f"{where}.key")
+        if checks_values:
+            for place, value in enumerate(values):
+                found += by_rule(value, f"{where}.values[{place}]", label_value)
     for index, each in enumerate(term.get("matchFields", ())):
         where = f"{at}.matchFields[{index}]"
         operator, values = each.get("operator", ""), each.get("values", ())
@@ -87,30 +106,6 @@ def _node_term(term: Mapping[str, Any], at: str, *, checks_values: bool) -> Erro
         else:
             for at_value, value in enumerate(values):
                 found += by_rule(value, f"{where}.values[{at_value}]", dns_subdomain)
-    return found
-
-
-def _node_requirement(requirement: Mapping[str, Any], at: str, checks_values: bool) -> Errors:
-    operator, values = requirement.get("operator", ""), requirement.get("values", ())
-    found: Errors = []
-    if operator in ("In", "NotIn"):
-        if not values:
-            message = "must be specified when `operator` is 'In' or 'NotIn'"
-            found.append(required(f"{at}.values", message))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            found.append(forbidden(f"{at}.values", message))
-    elif operator in ("Gt", "Lt"):
-        if len(values) != 1:
-            message = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            found.append(required(f"{at}.values", message))
-    else:
-        found.append(invalid(f"{at}.operator", operator, _NO_OPERATOR))
-    found += label_key(requirement.get("key", ""), f"{at}.key")
-    if checks_values:
-        for index, value in enumerate(values):
-            found += by_rule(value, f"{at}.values[{index}]", label_value)
     return found
 
 

@@ -162,7 +162,14 @@ def _field_errors(spec: KubeObject, at: str) -> Errors:
     if constraints := spec.get("topologySpreadConstraints"):
         found += check_spreading(constraints, f"{at}.topologySpreadConstraints")
     found += check_host_users(spec, at)
-    found += _hostname_override(spec, at)
+    hostname, hostname_at = spec.get("hostnameOverride"), f"{at}.hostnameOverride"
+    if hostname is not None:
+        for key in ("setHostnameAsFQDN", "hostNetwork"):
+            if spec.get(key):
+                found.append(forbidden(hostname_at, f"may not be specified when {key} is true"))
+        if len(hostname) > _MAX_HOSTNAME_LENGTH:
+            found.append(too_long(hostname_at, _MAX_HOSTNAME_LENGTH))
+        found += by_rule(hostname, hostname_at, dns_subdomain)
     found += _by_rules(spec, _NAMES, at)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None:
@@ -219,19 +226,6 @@ def _dns(spec: KubeObject, at: str) -> Errors:
         if not option.get("name"):
             found.append(required(f"{where}.options[{index}]", "must not be empty"))
     return found
-
-
-def _hostname_override(spec: KubeObject, at: str) -> Errors:
-    name, where = spec.get("hostnameOverride"), f"{at}.hostnameOverride"
-    if name is None:
-        return []
-    found: Errors = []
-    for key in ("setHostnameAsFQDN", "hostNetwork"):
-        if spec.get(key):
-            found.append(forbidden(where, f"may not be specified when {key} is true"))
-    if len(name) > _MAX_HOSTNAME_LENGTH:
-        found.append(too_long(where, _MAX_HOSTNAME_LENGTH))
-    return found + by_rule(name, where, dns_subdomain)
 
 
 def _by_rules(

@@ -93,6 +93,7 @@ def _with_items(name: str) -> Check:
     """Make a check of a volume whose files are keys of what `name` names."""
 
     def check(source: Mapping[str, Any], at: str) -> Errors:
+        """Check a volume that projects keys into files: its name, its mode, each key."""
         errors: Errors = [] if source.get(name) else [required(f"{at}.{name}")]
         errors += _mode(source, "defaultMode", at)
         for index, item in enumerate(source.get("items", ())):

@@ -202,6 +202,7 @@ class Services(BaseStrategy):
         return found
 
     def _free_port(self, obj: KubeObject, taken: set[int], word: str) -> int:
+        """Allocate a node port; the same Service gets the same port as long as it is free."""
         meta = obj["metadata"]
         found = self._book.next_port(meta.get("namespace", ""), meta["name"], taken)
         if found is None:

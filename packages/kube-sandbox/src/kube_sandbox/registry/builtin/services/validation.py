@@ -75,7 +75,22 @@ def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
         found.append(invalid(f"metadata.annotations[{MODE}]", mode, message))
     if not spec.get("ports") and not is_headless(spec) and not is_external_name(spec):
         found.append(required("spec.ports"))
-    found += _type_errors(spec) + _ports_errors(spec)
+    kind = spec.get("type")
+    if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(spec):
+        message = f"may not be set to 'None' for {kind} services"
+        found.append(invalid("spec.clusterIPs[0]", HEADLESS, message))
+    elif kind == EXTERNAL_NAME:
+        found += [
+            forbidden(f"spec.{part}", "may not be set for ExternalName services")
+            for part in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
+            if spec.get(part)
+        ]
+        name = spec.get("externalName", "").removesuffix(".")
+        if not name:
+            found.append(required("spec.externalName"))
+        else:
+            found += [invalid("spec.externalName", name, each) for each in dns_subdomain(name)]
+    found += _ports_errors(spec)
     found += labels(spec.get("selector"), "spec.selector")
     affinity = spec.get("sessionAffinity", "")
     affinity_field = "spec.sessionAffinityConfig"
@@ -99,24 +114,6 @@ def service_errors(obj: KubeObject, old: KubeObject | None) -> Errors:
     if spec.get("type") != LOAD_BALANCER and "allocateLoadBalancerNodePorts" in spec:
         found.append(forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCED))
     return found + class_errors(spec) + _traffic_errors(spec)
-
-
-def _type_errors(spec: Spec) -> Errors:
-    kind = spec.get("type")
-    if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(spec):
-        message = f"may not be set to 'None' for {kind} services"
-        return [invalid("spec.clusterIPs[0]", HEADLESS, message)]
-    if kind != EXTERNAL_NAME:
-        return []
-    found = [
-        forbidden(f"spec.{part}", "may not be set for ExternalName services")
-        for part in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
-        if spec.get(part)
-    ]
-    name = spec.get("externalName", "").removesuffix(".")
-    if not name:
-        return [*found, required("spec.externalName")]
-    return found + [invalid("spec.externalName", name, each) for each in dns_subdomain(name)]
 
 
 def _ports_errors(spec: Spec) -> Errors:
@@ -339,7 +336,22 @@ def hostname_errors(name: str, field: str) -> Errors:
 def update_errors(new: KubeObject, old: KubeObject) -> Errors:
     """Return which changes are not allowed."""
     spec, before = new["spec"], old["spec"]
-    found = _changed_address_errors(spec, before) + _changed_family_errors(spec, before)
+    found = _changed_address_errors(spec, before)
+    if not any(is_external_name(each) or is_headless(each) for each in (spec, before)):
+        now, then = list(spec.get("ipFamilies", ())), list(before.get("ipFamilies", ()))
+        field = "spec.ipFamilies[0]"
+        if len(now) == len(then):
+            pairs = zip(now, then, strict=True)
+            found += [
+                invalid(field, now, _IMMUTABLE_MESSAGE) for this, that in pairs if this != that
+            ]
+        else:
+            if now and then and now[0] != then[0]:
+                found.append(invalid(field, spec.get("clusterIPs"), _IMMUTABLE_MESSAGE))
+            policy = spec.get("ipFamilyPolicy")
+            if len(now) == 1 and len(then) == 2 and policy != "SingleStack":
+                message = "must be set to 'SingleStack' when releasing the secondary ipFamily"
+                found.append(invalid("spec.ipFamilyPolicy", policy, message))
     balanced = spec["type"] == before["type"] == LOAD_BALANCER
     wanted = spec.get("loadBalancerClass")
     if balanced and wanted != before.get("loadBalancerClass"):
@@ -373,26 +385,6 @@ def _changed_address_errors(spec: Spec, before: Spec) -> Errors:
     policy = spec.get("ipFamilyPolicy")
     if len(now) < len(then) and policy != "SingleStack":
         message = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-        found.append(invalid("spec.ipFamilyPolicy", policy, message))
-    return found
-
-
-def _changed_family_errors(spec: Spec, before: Spec) -> Errors:
-    if is_external_name(spec) or is_external_name(before):
-        return []
-    if is_headless(spec) or is_headless(before):
-        return []
-    now, then = list(spec.get("ipFamilies", ())), list(before.get("ipFamilies", ()))
-    field = "spec.ipFamilies[0]"
-    if len(now) == len(then):
-        pairs = zip(now, then, strict=True)
-        return [invalid(field, now, _IMMUTABLE_MESSAGE) for new, old in pairs if new != old]
-    found: Errors = []
-    if now and then and now[0] != then[0]:
-        found.append(invalid(field, spec.get("clusterIPs"), _IMMUTABLE_MESSAGE))
-    policy = spec.get("ipFamilyPolicy")
-    if len(now) == 1 and len(then) == 2 and policy != "SingleStack":
-        message = "must be set to 'SingleStack' when releasing the secondary ipFamily"
         found.append(invalid("spec.ipFamilyPolicy", policy, message))
     return found
 
