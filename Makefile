@@ -4,15 +4,22 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # One more than CI has cores: much of the time is spent waiting.
 WORKERS ?= 3
+# How long `make soak` lasts; without a SEED it takes a new one.
+MINUTES ?= 30
+SEED    ?=
 # What CI repeats on the embedded API: a part of every sort of test that runs on a cluster.
 ALSO_EMBEDDED := tests/e2e/test_kube_client.py tests/e2e/test_kube_discovery.py tests/e2e/test_api_server.py $(addprefix tests/e2e/scenarios/test_, \
     web_service.py collections.py revisions.py basics.py tracking.py)
 PACKAGES := kube-objects kube-cel kube-sandbox
 WORKSPACE := $(PACKAGES:%=--editable packages/%) --editable .
+# Wheels of the lock files, with their hashes; nothing is resolved, and no foreign code runs to build one.
+PIP_LOCKED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all:
+# The distributions of this repository, built by the backend of the lock file.
+PIP_OURS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation
 KUBE_BUILD := tools/kube/build.sh etcd kube-apiserver kube-controller-manager kubectl helm
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo dev check style format test test-full test-kro kube-bin kube-bin-if-go kro-bin kro-bin-if-go \
+.PHONY: help install demo dev lock sbom audit check style format test test-full test-kro kube-bin kube-bin-if-go kro-bin kro-bin-if-go \
         cluster golden bench fuzz clean
 
 help:  ## list the targets
@@ -21,14 +28,15 @@ help:  ## list the targets
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml $(wildcard packages/*/pyproject.toml) constraints.txt
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(WORKSPACE)
+$(VENV)/.installed: $(BIN)/python pyproject.toml $(wildcard packages/*/pyproject.toml) requirements/install.txt requirements/build.txt
+	$(PIP_LOCKED) -r requirements/build.txt
+	$(PIP_LOCKED) -r requirements/install.txt
+	$(PIP_OURS) $(WORKSPACE)
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
+$(VENV)/.dev: $(VENV)/.installed requirements/dev.txt
+	$(PIP_LOCKED) -r requirements/dev.txt
 	@touch $@
 
 install: $(VENV)/.installed  ## put kro-gitops at .venv/bin/kro-gitops
@@ -38,12 +46,23 @@ demo: $(VENV)/.installed  ## from nothing to a repository that is reconciled, wi
 
 dev: $(VENV)/.dev  ## install what developing needs, too
 
-check: $(VENV)/.dev  ## format, lint, import contracts, types
+lock: $(BIN)/python  ## update requirements/ after a change of dependencies; UPGRADE=1 takes the newest versions
+	$(PIP_LOCKED) -r requirements/lock.txt
+	$(BIN)/python -m tools.dependencies.lock $(if $(UPGRADE),--upgrade)
+
+sbom: $(VENV)/.dev  ## write what an installation contains to build/kro-gitops.cdx.json (CycloneDX)
+	$(BIN)/python -m tools.dependencies.sbom
+
+audit: $(VENV)/.dev  ## ask for known vulnerabilities of everything in requirements/
+	$(BIN)/python -m tools.dependencies.audit
+
+check: $(VENV)/.dev  ## format, lint, import contracts, types, known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	for package in $(PACKAGES); do (cd packages/$$package && ../../$(BIN)/mypy) || exit 1; done
+	$(BIN)/python -m tools.dependencies.audit
 
 style: $(VENV)/.dev  ## print how the code is cut: lengths, single-use helpers, local imports
 	$(BIN)/python -m tools.style
@@ -59,6 +78,10 @@ test: $(VENV)/.dev kube-bin-if-go  ## the CI tier: all on a real API server, a p
 test-full: $(VENV)/.dev kube-bin-if-go kro-bin-if-go  ## everything, with larger budgets, on both
 	KRO_GITOPS_TESTS=full $(BIN)/pytest --numprocesses $(WORKERS)
 	KRO_GITOPS_TESTS=full KRO_GITOPS_CLUSTER=embedded $(BIN)/pytest --numprocesses $(WORKERS) tests/e2e
+
+soak: $(VENV)/.dev kube-bin  ## commits, kills and failures over 20 sources: make soak MINUTES=30 SEED=7
+	KRO_GITOPS_TESTS=full KRO_GITOPS_SOAK_MINUTES=$(MINUTES) KRO_GITOPS_SOAK_SEED=$(SEED) \
+	    $(BIN)/pytest -o log_cli=true -o log_cli_level=INFO tests/e2e/faults/test_soak.py
 
 test-kro: $(VENV)/.dev kube-bin kro-bin  ## run the scenarios on kro itself
 	KRO_GITOPS_TARGET=kro $(BIN)/pytest --numprocesses $(WORKERS) tests/e2e/scenarios

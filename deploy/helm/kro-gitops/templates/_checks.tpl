@@ -4,7 +4,18 @@
 {{- fail "deployment.replicaCount is more than 1, so config.enableLeaderElection must be true: two active controllers would overwrite each other's changes" }}
 {{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not (include "kro-gitops.hasMetricsService" .)) }}
-{{- fail "metrics.serviceMonitor.enabled needs metrics.service.create and a config.metricsBindAddress with a port" }}
+{{- fail "metrics.serviceMonitor.enabled needs metrics.service.create and a config.metricsBindAddress that is not loopback, such as :8078" }}
+{{- end }}
+{{- if include "kro-gitops.metricsPort" . }}
+{{- if not (and .Values.networkPolicy.enabled .Values.networkPolicy.metricsFrom) }}
+{{- fail (printf "config.metricsBindAddress %s serves metrics, which have no authentication, to every Pod of the cluster: set networkPolicy.enabled and networkPolicy.metricsFrom, or use a loopback address" .Values.config.metricsBindAddress) }}
+{{- end }}
+{{- if .Values.deployment.hostNetwork }}
+{{- fail (printf "config.metricsBindAddress %s serves metrics on the address of the node, where no NetworkPolicy applies: with deployment.hostNetwork, use a loopback address" .Values.config.metricsBindAddress) }}
+{{- end }}
+{{- end }}
+{{- if and (or .Values.rbac.rules .Values.rbac.impersonateNames) (eq .Values.rbac.mode "unrestricted") }}
+{{- fail "rbac.rules and rbac.impersonateNames have no effect with rbac.mode unrestricted: use aggregation" }}
 {{- end }}
 {{- if and .Values.repo.url (not .Values.config.sources) }}
 {{- fail "repo.url needs config.sources" }}
@@ -27,5 +38,5 @@
 {{- end }}
 
 {{- define "kro-gitops.hasMetricsService" -}}
-{{- if and .Values.metrics.service.create (include "kro-gitops.port" .Values.config.metricsBindAddress) }}yes{{ end }}
+{{- if and .Values.metrics.service.create (include "kro-gitops.metricsPort" .) }}yes{{ end }}
 {{- end }}

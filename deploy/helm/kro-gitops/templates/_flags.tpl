@@ -52,11 +52,16 @@
 {{- include "kro-gitops.flag" (list "--log-format" $config.logEncoder) }}
 {{- include "kro-gitops.flag" (list "--kro-version" $config.kroVersion) }}
 {{- include "kro-gitops.flag" (list "--adoption-policy" $config.adoptionPolicy) }}
+{{- include "kro-gitops.flag" (list "--default-service-account" $config.defaultServiceAccount) }}
+{{- if $config.instancesOwnNamespaceOnly }}
+- --instances-own-namespace-only
+{{- end }}
 {{- include "kro-gitops.flag" (list "--tracking-mode" $config.trackingMode) }}
 {{- include "kro-gitops.flag" (list "--argocd-tracking-method" $config.argocdTrackingMethod) }}
 {{- include "kro-gitops.flag" (list "--argocd-label-key" $config.argocdLabelKey) }}
 {{- include "kro-gitops.flag" (list "--propagate-labels" $config.propagateLabels) }}
 {{- include "kro-gitops.flag" (list "--evaluation-limit" $config.evaluationLimit) }}
+{{- include "kro-gitops.flag" (list "--instance-evaluation-limit" $config.instanceEvaluationLimit) }}
 {{- include "kro-gitops.flag" (list "--feature-gates" (include "kro-gitops.gates" .)) }}
 - {{ $config.sources | ternary "--sources" "--no-sources" }}
 {{- if $config.sources }}
@@ -78,11 +83,13 @@
 {{- if $config.allowPlainHttp }}
 - --allow-plain-http
 {{- end }}
-{{- include "kro-gitops.flag" (list "--default-service-account" $config.defaultServiceAccount) }}
 {{- include "kro-gitops.flag" (list "--watch-namespaces" (join "," $config.watchNamespaces)) }}
 {{- include "kro-gitops.flag" (list "--allowed-git-hosts" (join "," $config.allowedGitHosts)) }}
 {{- include "kro-gitops.flag" (list "--webhook-bind-address" $config.webhookBindAddress) }}
 {{- include "kro-gitops.flag" (list "--storage-path" $config.storagePath) }}
+{{- include "kro-gitops.flag" (list "--storage-size" .Values.storage.sizeLimit) }}
+{{- include "kro-gitops.flag" (list "--source-documents" $config.sourceDocuments) }}
+{{- include "kro-gitops.flag" (list "--source-size" $config.sourceSize) }}
 {{- include "kro-gitops.flag" (list "--source-concurrent-reconciles" $config.sourceConcurrentReconciles) }}
 {{- with .Values.repo }}
 {{- if .url }}

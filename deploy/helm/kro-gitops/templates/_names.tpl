@@ -46,6 +46,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- regexFind ":[0-9]+$" . | trimPrefix ":" }}
 {{- end }}
 
+{{- /* The port at which other Pods reach metrics; empty if they do not. */ -}}
+{{- define "kro-gitops.metricsPort" -}}
+{{- if not (regexMatch "^(127\\.[0-9.]+|localhost|\\[::1\\]):" .Values.config.metricsBindAddress) }}
+{{- include "kro-gitops.port" .Values.config.metricsBindAddress }}
+{{- end }}
+{{- end }}
+
 {{- define "kro-gitops.leaseNamespace" -}}
 {{- default .Release.Namespace .Values.config.leaderElectionNamespace }}
 {{- end }}
